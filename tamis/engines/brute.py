@@ -1,0 +1,77 @@
+"""Every selector on every event: the oracle behind the engine's interface.
+
+Slow on purpose. It evaluates the tree as it was written, so it also checks the rewriter that the
+other engines build on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from tamis.engines.subscription import Subscription
+from tamis.errors import UnsupportedExpression
+from tamis.events import EventBatch
+from tamis.language.evaluate import Event, evaluate, look_up
+from tamis.language.expr import Sequence
+from tamis.matches import Id, Matches
+
+
+class BruteEngine:
+    """A list of subscriptions, all of them looked at."""
+
+    name: ClassVar[str] = "brute"
+
+    def __init__(self) -> None:
+        """Begin with no subscriptions."""
+        self._subscriptions: dict[Id, Subscription] = {}
+
+    def add(self, subscription: Subscription) -> None:
+        """Take a subscription."""
+        if isinstance(subscription.selector, Sequence):
+            raise UnsupportedExpression("a sequence (FIRST … THEN …)", self.name)
+        self._subscriptions[subscription.id] = subscription
+
+    def remove(self, id: Id) -> None:
+        """Forget a subscription."""
+        del self._subscriptions[id]
+
+    def match(self, batch: EventBatch) -> Matches:
+        """All subscriptions that each event of the batch satisfies."""
+        subscriptions = list(self._subscriptions.values())
+        pairs = [
+            (event, code)
+            for event, row in enumerate(batch.rows())
+            for code, subscription in enumerate(subscriptions)
+            if satisfies(row, subscription)
+        ]
+        event, code = np.array(pairs, np.int64).reshape(-1, 2).T
+        ids = [subscription.id for subscription in subscriptions]
+        kind = pa.int64() if ids and isinstance(ids[0], int) else pa.string()
+        priorities = np.array([s.priority for s in subscriptions], np.int64)
+        return Matches(len(batch), event, code, pa.array(ids, kind), priorities)
+
+    def stats(self) -> Mapping[str, object]:
+        """How many subscriptions there are."""
+        return {"subscriptions": len(self._subscriptions)}
+
+    def to_dot(self) -> str:
+        """One node per subscription: there is no structure to draw."""
+        nodes = [f"  {_quoted(str(s.id))} [label={_quoted(s.text)}];"
+                 for s in self._subscriptions.values()]
+        return "\n".join(["digraph brute {", "  node [shape=box];", *nodes, "}"])
+
+
+def satisfies(event: Event, subscription: Subscription) -> bool:
+    """Whether an event matches a subscription, by the oracle."""
+    if any(look_up(path, event) is None for path in subscription.required):
+        return False
+    return evaluate(subscription.selector, event) is True  # type: ignore[arg-type]
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'

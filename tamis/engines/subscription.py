@@ -1,0 +1,65 @@
+"""A selector with an id and a priority, ready for an engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tamis.language import parse
+from tamis.language.expr import And, Attribute, IsNull, Not, Selector, Sequence, attributes
+from tamis.language.rewrite import rewrite
+from tamis.language.typecheck import check
+from tamis.matches import Id
+from tamis.paths import Path
+from tamis.schema import Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """A subscription.
+
+    Attributes:
+        id: Its name, unique in a matcher.
+        text: The selector as it was written.
+        priority: The higher, the earlier in an answer.
+        selector: The selector as it was written, as a tree.
+        required: The attributes that an event must have (`strict`); else empty.
+    """
+
+    id: Id
+    text: str
+    priority: int
+    selector: Selector
+    required: frozenset[Path] = frozenset()
+
+    @classmethod
+    def of(
+        cls,
+        id: Id,
+        text: str,
+        priority: int = 0,
+        schema: Schema | None = None,
+        semantics: str = "sql",
+    ) -> Subscription:
+        """Parse and check a selector.
+
+        Raises:
+            SelectorError: It is not a selector, or the schema refuses it.
+        """
+        selector = parse(text)
+        if schema is not None:
+            check(selector, schema, text)
+        required = attributes(selector) if semantics == "strict" else frozenset()
+        return cls(id, text, priority, selector, required)
+
+    @property
+    def condition(self) -> Selector:
+        """What engines match: the selector in its common form, and what `strict` adds to it.
+
+        With the required attributes as tests, every engine has the four semantics for nothing:
+        `default` and `total` are settled when a batch of events is made.
+        """
+        selector = rewrite(self.selector)
+        if not self.required or isinstance(selector, Sequence):
+            return selector
+        present = [Not(IsNull(Attribute(path))) for path in sorted(self.required)]
+        return rewrite(And((selector, *present)))

@@ -1,0 +1,215 @@
+"""Everything that Tamis raises.
+
+    TamisError
+    ├── SelectorError             a selector that Tamis refuses
+    │   ├── SelectorSyntaxError   the text is not a selector
+    │   ├── SelectorTypeError     the schema makes it meaningless
+    │   └── SelectorTooDeep       nested beyond what is accepted
+    ├── UnsupportedExpression     a good selector that this engine cannot take
+    ├── SchemaError               a schema that makes no sense, or one that is needed and missing
+    ├── EventError                an event that cannot be judged
+    ├── SubscriptionError         an id or priority that cannot be used
+    │   ├── DuplicateSubscription
+    │   └── UnknownSubscription
+    └── InputError                a file, a row or an option that cannot be read
+
+Every error carries its parts as attributes, so that a program need not read the message.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "DuplicateSubscription",
+    "EventError",
+    "InputError",
+    "SchemaError",
+    "SelectorError",
+    "SelectorSyntaxError",
+    "SelectorTooDeep",
+    "SelectorTypeError",
+    "SubscriptionError",
+    "TamisError",
+    "UnknownSubscription",
+    "UnsupportedExpression",
+]
+
+# A selector may be megabytes long and on one line: a message shows this much around the fault.
+_SHOWN_BEFORE = 60
+_SHOWN_AFTER = 40
+
+
+class TamisError(Exception):
+    """The root: `except TamisError` catches whatever Tamis means to raise."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle by fields: errors travel from Spark workers, and __init__ takes more than args."""
+        return _rebuild, (type(self), self.args, self.__dict__)
+
+
+def _rebuild(
+    kind: type[TamisError], args: tuple[object, ...], fields: dict[str, object]
+) -> TamisError:
+    error = kind.__new__(kind)
+    error.args = args
+    error.__dict__.update(fields)
+    return error
+
+
+class SelectorError(TamisError):
+    """A selector that Tamis refuses: what, where, and how to mend it.
+
+    Attributes:
+        reason: What is wrong.
+        hint: How to mend it; may be empty.
+        text: The whole selector.
+        start: Where the fault begins, as an offset into the text.
+        end: Where it ends (exclusive).
+        line: The line of `start`, from 1.
+        column: The column of `start`, from 1.
+    """
+
+    def __init__(self, reason: str, text: str, start: int, end: int, hint: str = "") -> None:
+        """Locate the fault and draw it."""
+        self.reason = reason
+        self.hint = hint
+        self.text = text
+        self.start = min(start, len(text))
+        self.end = max(min(end, len(text)), self.start)
+        self.line = text.count("\n", 0, self.start) + 1
+        self.column = self.start - text.rfind("\n", 0, self.start)
+        super().__init__(self._drawn())
+
+    def _drawn(self) -> str:
+        line_start = self.start - self.column + 1
+        line_end = self.text.find("\n", self.start)
+        line_end = len(self.text) if line_end < 0 else line_end
+        left = max(line_start, self.start - _SHOWN_BEFORE)
+        right = min(line_end, self.start + _SHOWN_AFTER)
+        before = "…" if left > line_start else ""
+        after = "…" if right < line_end else ""
+        # Control characters would move the caret off its place, or the cursor off the screen.
+        shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in
+                        self.text[left:right])
+        carets = "^" * max(1, min(self.end, right) - self.start)
+        drawn = [
+            f"{self.reason} (line {self.line}, column {self.column})",
+            f"  {before}{shown}{after}",
+            "  " + " " * (self.start - left + len(before)) + carets,
+        ]
+        if self.hint:
+            drawn.append(f"  {self.hint}")
+        return "\n".join(drawn)
+
+
+class SelectorSyntaxError(SelectorError):
+    """The text is not a selector."""
+
+
+class SelectorTypeError(SelectorError):
+    """The schema says that this could never be true or false."""
+
+
+class SelectorTooDeep(SelectorError):
+    """The selector nests deeper than Tamis accepts."""
+
+
+class UnsupportedExpression(TamisError):
+    """A good selector that this engine cannot take; the engine is unchanged.
+
+    Attributes:
+        construct: What it cannot express, e.g. "sequence".
+        engine: The engine's name.
+    """
+
+    def __init__(self, construct: str, engine: str, hint: str = "") -> None:
+        """Name the construct and the engine."""
+        self.construct = construct
+        self.engine = engine
+        self.hint = hint
+        message = f"engine {engine!r} cannot express {construct}"
+        super().__init__(f"{message}; {hint}" if hint else message)
+
+
+class SchemaError(TamisError):
+    """A schema that makes no sense, or one that is needed and missing.
+
+    Attributes:
+        reason: What is wrong.
+        attribute: The attribute it is about; may be empty.
+    """
+
+    def __init__(self, reason: str, attribute: str = "") -> None:
+        """Say what is wrong with the schema."""
+        self.reason = reason
+        self.attribute = attribute
+        super().__init__(f"attribute {attribute!r}: {reason}" if attribute else reason)
+
+
+class EventError(TamisError):
+    """An event that cannot be judged.
+
+    Attributes:
+        reason: What is wrong.
+        event: Its position in its batch (from 0), or None.
+        attribute: The attribute at fault; may be empty.
+    """
+
+    def __init__(self, reason: str, event: int | None = None, attribute: str = "") -> None:
+        """Say which event, which attribute, and why."""
+        self.reason = reason
+        self.event = event
+        self.attribute = attribute
+        where = "" if event is None else f"event {event}: "
+        what = f"attribute {attribute!r}: " if attribute else ""
+        super().__init__(f"{where}{what}{reason}")
+
+
+class SubscriptionError(TamisError):
+    """An id or priority that cannot be used.
+
+    Attributes:
+        reason: What is wrong.
+        id: The subscription's id, as it was given.
+    """
+
+    def __init__(self, reason: str, id: object) -> None:
+        """Say which subscription and why."""
+        self.reason = reason
+        self.id = id
+        super().__init__(f"subscription {id!r}: {reason}")
+
+
+class DuplicateSubscription(SubscriptionError):
+    """An id that is taken already."""
+
+    def __init__(self, id: object) -> None:
+        """Name the id."""
+        super().__init__("is there already; use replace() to change it", id)
+
+
+class UnknownSubscription(SubscriptionError, KeyError):
+    """An id that nobody added."""
+
+    def __init__(self, id: object) -> None:
+        """Name the id."""
+        super().__init__("is not here", id)
+
+    __str__ = Exception.__str__  # KeyError would show the repr of the message
+
+
+class InputError(TamisError):
+    """A file, a row or an option that cannot be read.
+
+    Attributes:
+        reason: What is wrong.
+        source: The file or option it is about.
+        line: The line or row in it, from 1, or None.
+    """
+
+    def __init__(self, reason: str, source: str = "", line: int | None = None) -> None:
+        """Say where and why."""
+        self.reason = reason
+        self.source = source
+        self.line = line
+        where = source if line is None else f"{source}:{line}"
+        super().__init__(f"{where}: {reason}" if where else reason)

@@ -1,0 +1,7 @@
+"""The selector language: text to tree (`parse`), tree to text (`str`), and what it means."""
+
+from tamis.language.evaluate import evaluate
+from tamis.language.parser import parse
+from tamis.language.printer import to_text
+
+__all__ = ["evaluate", "parse", "to_text"]

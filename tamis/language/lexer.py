@@ -1,0 +1,151 @@
+"""Text to tokens: one regular expression, one pass.
+
+The text is *split* at its tokens, which leaves tokens and the gaps between them by turns; gaps must
+be blank. Tokens travel as parallel lists. Both are for speed: the loops run inside `re` and
+`itertools`, and no object is made per token (10 µs for 31 tokens, against 24 µs with `finditer`).
+
+A token's kind is a small string: the operator or reserved word itself (`"<="`, `"AND"`), or one of
+the names below.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from itertools import accumulate
+from typing import NamedTuple
+
+from tamis.errors import SelectorSyntaxError
+from tamis.paths import NAME_PATTERN, RESERVED
+
+NAME = "name"  # a path: `a.b`; also every word that is not reserved
+NUMBER = "number"
+STRING = "string"
+END = "end"
+_COMMENT = "comment"
+
+# Nothing here goes back over what it has read: possessive (++, *+), and what is never closed runs
+# to the end of the text. So a fault in megabytes of text is found in linear time. A number is
+# whatever looks like one (C's "preprocessing number"); the parser tells the good from the bad.
+_TOKEN = re.compile(
+    rf"""(
+      (?:{NAME_PATTERN})(?:\.(?:{NAME_PATTERN}))*+
+    | \.?[0-9](?:[eE][+-](?=[0-9])|[\w$.])*+
+    | '(?:[^']++|'')*+(?:'|\Z)
+    | --[^\n]*+
+    | /\*(?:[^*]++|\*(?!/))*+(?:\*/|\Z)
+    | <=|>=|<>|!=|[=<>+\-*/%(),]
+    )""",
+    re.VERBOSE,
+)
+
+
+class Tokens(NamedTuple):
+    """A selector's tokens, with an END after the last."""
+
+    kinds: list[str]
+    texts: list[str]
+    starts: list[int]
+    ends: list[int]
+
+
+def tokenize(text: str) -> Tokens:
+    """Split a selector into tokens.
+
+    Raises:
+        SelectorSyntaxError: A character that starts no token, an unclosed string or name.
+    """
+    parts = _TOKEN.split(text)
+    gaps, texts = parts[::2], parts[1::2]
+    offsets = list(accumulate(map(len, parts)))
+    if "".join(gaps).strip():
+        raise _not_a_token(text, _first_fault(gaps, offsets))
+    kinds = list(map(_KINDS.__getitem__, texts))
+    starts, ends = offsets[:-1:2], offsets[1::2]
+    if texts:
+        _check_closed(text, texts[-1], starts[-1])
+    if "--" in text or "/*" in text:
+        kept = [i for i, kind in enumerate(kinds) if kind is not _COMMENT]
+        kinds, texts, starts, ends = (
+            [parallel[i] for i in kept] for parallel in (kinds, texts, starts, ends)
+        )
+    kinds.append(END)
+    texts.append("")
+    starts.append(len(text))
+    ends.append(len(text))
+    return Tokens(kinds, texts, starts, ends)
+
+
+class _Kinds(dict[str, str]):
+    """The kind of a token by its text: operators and reserved words are entries."""
+
+    def __missing__(self, token: str) -> str:
+        first = token[0]
+        if first == "'":
+            return STRING
+        if first in "0123456789.":
+            return NUMBER
+        if token.startswith(("--", "/*")):
+            return _COMMENT
+        # isascii: 'ıs'.upper() is 'IS' too. 7 is the length of BETWEEN.
+        upper = token.upper() if len(token) <= 7 and token.isascii() else ""
+        return upper if upper in RESERVED else NAME
+
+
+_KINDS = _Kinds({operator: operator for operator in "<= >= <> != = < > + - * / % ( ) ,".split()})
+_KINDS.update({spelt: word for word in RESERVED for spelt in (word, word.lower())})
+
+
+def _check_closed(text: str, last: str, start: int) -> None:
+    # Only the last token can have run to the end for want of a closing mark.
+    unclosed = (last[0] == "'" and last.count("'") % 2) or (
+        last.startswith("/*") and (len(last) < 4 or not last.endswith("*/"))
+    )
+    if unclosed:
+        raise _not_a_token(text, start)
+
+
+def _first_fault(gaps: list[str], offsets: list[int]) -> int:
+    index, gap = next((i, gap) for i, gap in enumerate(gaps) if gap.strip())
+    begins = offsets[2 * index] - len(gap)
+    return begins + len(gap) - len(gap.lstrip())
+
+
+_OPERATORS = {
+    "==": "equality is written '='",
+    "&&": "write AND",
+    "||": "write OR",
+    "!": "write NOT, or '<>' for 'not equal'",
+    "^": "write XOR",
+    "[": "lists are written in parentheses: IN (1, 2)",
+    "{": "lists are written in parentheses: IN (1, 2)",
+    ";": "a selector is one expression; leave the semicolon out",
+    "~": "write RLIKE for a regular expression",
+}
+
+
+def _not_a_token(text: str, at: int) -> SelectorSyntaxError:
+    rest = text[at:at + 64]
+    if rest[0] == "'":
+        return SelectorSyntaxError(
+            "unclosed string", text, at, len(text), "end it with '; a quote inside is doubled: ''"
+        )
+    if rest[0] == "`":
+        if rest.startswith("``"):
+            return SelectorSyntaxError("empty name", text, at, at + 2, "put a name between ` and `")
+        return SelectorSyntaxError("unclosed name", text, at, len(text), "end it with `")
+    if rest.startswith("/*"):
+        return SelectorSyntaxError("unclosed comment", text, at, len(text), "end it with */")
+    if rest[0] == '"':
+        return SelectorSyntaxError(
+            "unexpected '\"'", text, at, at + 1, "text goes in '…', an odd name in `…`"
+        )
+    hint = next((hint for sign, hint in _OPERATORS.items() if rest.startswith(sign)), "")
+    return SelectorSyntaxError(f"unexpected {rest[0]!r}", text, at, at + 1, hint)
+
+
+def nearest(word: str, known: list[str]) -> str:
+    """A "did you mean" for a misspelt word, or nothing."""
+    lowered = {k.lower(): k for k in known}
+    close = difflib.get_close_matches(word.lower()[:64], list(lowered), n=1)
+    return f"did you mean {lowered[close[0]]!r}?" if close else ""

@@ -1,0 +1,157 @@
+"""Trees to text, such that parse(to_text(e)) == e for every tree the parser makes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tamis.language.expr import (
+    And,
+    Arithmetic,
+    ArrayContains,
+    AtLeast,
+    Attribute,
+    Between,
+    Call,
+    Comparison,
+    Expr,
+    In,
+    IsNull,
+    Like,
+    Literal,
+    Negate,
+    Not,
+    Or,
+    RLike,
+    Sequence,
+    StringTest,
+    Xor,
+)
+from tamis.language.parser import MICROSECONDS
+from tamis.paths import path_text
+from tamis.values import Timestamp
+
+# How tightly a node holds together; an operand that holds less than its parent asks for gets
+# parentheses. A negated test (`a NOT IN …`) holds like a test.
+_OR, _XOR, _AND, _NOT, _TEST, _SUM, _PRODUCT, _ATOM = range(1, 9)
+
+
+def to_text(expr: Expr) -> str:
+    """Write an expression as a selector."""
+    return _WRITERS[type(expr)](expr)
+
+
+def literal_text(value: object) -> str:
+    """Write a constant."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, str):
+        return _quoted(value, "'")
+    if isinstance(value, Timestamp):
+        return f"TIMESTAMP '{value}'"
+    return repr(value)
+
+
+def _quoted(text: str, quote: str) -> str:
+    return quote + text.replace(quote, quote * 2) + quote
+
+
+def _within(expr: Expr, level: int) -> str:
+    text = to_text(expr)
+    return f"({text})" if _level(expr) < level else text
+
+
+def _level(expr: Expr) -> int:
+    if isinstance(expr, Arithmetic):
+        return _SUM if expr.op in "+-" else _PRODUCT
+    if isinstance(expr, Not) and _negated_test(expr):
+        return _TEST
+    return _LEVELS.get(type(expr), _ATOM)
+
+
+_LEVELS: dict[type, int] = {
+    Or: _OR, Xor: _XOR, And: _AND, Not: _NOT,
+    Comparison: _TEST, Between: _TEST, In: _TEST, Like: _TEST, RLike: _TEST, IsNull: _TEST,
+}  # fmt: skip
+
+
+def _junction(word: str, level: int) -> Callable[..., str]:
+    # level + 1: a chain inside a chain of the same kind was written in parentheses.
+    return lambda e: f" {word} ".join(_within(operand, level + 1) for operand in e.operands)
+
+
+def _negated_test(e: Not) -> str:
+    inner = e.operand
+    if isinstance(inner, IsNull):
+        return f"{_within(inner.operand, _SUM)} IS NOT NULL"
+    if isinstance(inner, Between | In | Like | RLike):
+        return _test(inner, "NOT ")
+    return ""
+
+
+def _test(e: Between | In | Like | RLike, negation: str = "") -> str:
+    operand = _within(e.operand, _SUM)
+    if isinstance(e, Between):
+        return f"{operand} {negation}BETWEEN {_within(e.low, _SUM)} AND {_within(e.high, _SUM)}"
+    if isinstance(e, In):
+        return f"{operand} {negation}IN ({', '.join(to_text(item) for item in e.items)})"
+    pattern = _quoted(e.pattern, "'")
+    if isinstance(e, RLike):
+        return f"{operand} {negation}RLIKE {pattern}"
+    word = "ILIKE" if e.ignore_case else "LIKE"
+    escape = "" if e.escape == "\\" else f" ESCAPE {_quoted(e.escape, chr(39))}"
+    return f"{operand} {negation}{word} {pattern}{escape}"
+
+
+def _arithmetic(e: Arithmetic) -> str:
+    # From left to right: a right operand of the same level was written in parentheses.
+    level = _level(e)
+    return f"{_within(e.left, level)} {e.op} {_within(e.right, level + 1)}"
+
+
+def _negate(e: Negate) -> str:
+    # `-5` is the literal, `-(5)` its negation.
+    inner = to_text(e.operand)
+    return f"-{inner}" if isinstance(e.operand, Attribute | Call) else f"-({inner})"
+
+
+def _sequence(e: Sequence) -> str:
+    text = "FIRST " + " THEN ".join(to_text(step) for step in e.steps)
+    if _reads_on(to_text(e.steps[0])):
+        text = "FIRST (" + " THEN ".join([to_text(e.steps[0]) + ")", *map(to_text, e.steps[1:])])
+    if e.within is not None:
+        unit, size = next((u, s) for u, s in MICROSECONDS.items() if e.within % s == 0)
+        amount = e.within // size
+        text += f" WITHIN {amount} {unit}{'S' * (amount != 1)}"
+    if e.per is not None:
+        text += f" PER {to_text(e.per)}"
+    return text
+
+
+def _reads_on(step: str) -> bool:
+    # `FIRST -x > 1` would be read as `first - x > 1`.
+    return step.startswith("-")
+
+
+_WRITERS: dict[type, Callable[..., str]] = {
+    Attribute: lambda e: path_text(e.path),
+    Literal: lambda e: literal_text(e.value),
+    Arithmetic: _arithmetic,
+    Negate: _negate,
+    Call: lambda e: f"{e.function}({', '.join(map(to_text, e.arguments))})",
+    Comparison: lambda e: f"{_within(e.left, _SUM)} {e.op} {_within(e.right, _SUM)}",
+    Between: _test,
+    In: _test,
+    Like: _test,
+    RLike: _test,
+    StringTest: lambda e: f"{e.function}({to_text(e.text)}, {to_text(e.part)})",
+    ArrayContains: lambda e: f"array_contains({to_text(e.array)}, {to_text(e.item)})",
+    IsNull: lambda e: f"{_within(e.operand, _SUM)} IS NULL",
+    And: _junction("AND", _AND),
+    Or: _junction("OR", _OR),
+    Xor: _junction("XOR", _XOR),
+    Not: lambda e: _negated_test(e) or f"NOT {_within(e.operand, _NOT)}",
+    AtLeast: lambda e: f"AT LEAST {e.k} OF ({', '.join(map(to_text, e.operands))})",
+    Sequence: _sequence,
+}

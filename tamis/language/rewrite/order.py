@@ -1,0 +1,23 @@
+"""One order for the operands of a chain, so that `b AND a` and `a AND b` are the same node.
+
+The A-Tree's rearrangement looks at contiguous parts of a chain only (thesis §3.6.2); in one
+canonical order, common subsets of two chains stand closer together.
+"""
+
+from __future__ import annotations
+
+from operator import is_
+
+from tamis.language.expr import AtLeast, And, BoolExpr, Or, Xor, map_structure, with_operands
+from tamis.language.printer import to_text
+
+
+def sort_operands(expr: BoolExpr) -> BoolExpr:
+    """Sort the operands of every junction by their text: all of them are commutative."""
+    expr = map_structure(expr, sort_operands)
+    if not isinstance(expr, And | Or | Xor | AtLeast):
+        return expr
+    operands = sorted(expr.operands, key=to_text)
+    if all(map(is_, operands, expr.operands)):
+        return expr
+    return with_operands(expr, tuple(operands))

@@ -1,0 +1,198 @@
+"""A selector against a schema: what could never be true or false is refused, with its place.
+
+Without a schema every attribute may hold anything, and tests on the wrong type are unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tamis.errors import SelectorTypeError
+from tamis.language.expr import (
+    STRUCTURE,
+    Arithmetic,
+    ArrayContains,
+    Attribute,
+    Between,
+    BoolExpr,
+    Call,
+    Comparison,
+    Expr,
+    In,
+    IsNull,
+    Like,
+    Literal,
+    Negate,
+    RLike,
+    Selector,
+    Sequence,
+    StringTest,
+    ValueExpr,
+    children,
+)
+from tamis.language.lexer import nearest
+from tamis.paths import path_text
+from tamis.schema import Schema
+from tamis.values import Type
+
+_NUMBERS = (Type.INT, Type.DBL)
+_LISTS = {Type.INT_LIST: Type.INT, Type.STR_LIST: Type.STR}
+
+
+def check(selector: Selector, schema: Schema, text: str) -> None:
+    """Refuse a selector that the schema makes meaningless.
+
+    Raises:
+        SelectorTypeError: An unknown attribute, or a test that no event can decide.
+    """
+    _Checker(schema, text).boolean(selector)
+
+
+class _Checker:
+    """The type of each value expression; None stands for "may be anything"."""
+
+    def __init__(self, schema: Schema, text: str) -> None:
+        self.schema = schema
+        self.text = text
+
+    def boolean(self, expr: BoolExpr | Sequence) -> None:
+        if isinstance(expr, Sequence):
+            for step in expr.steps:
+                self.boolean(step)
+            if expr.per:
+                self.value(expr.per)
+        elif isinstance(expr, STRUCTURE):
+            for operand in children(expr):
+                self.boolean(operand)  # type: ignore[arg-type]
+        else:
+            _TESTS[type(expr)](self, expr)
+
+    # -- tests ------------------------------------------------------------------------------------
+
+    def bare(self, expr: Attribute) -> None:
+        kind = self.value(expr)
+        if kind not in (None, Type.BOOL):
+            raise self.error(f"{expr} is {_name(kind)}, not BOOL", expr, "compare it with something")
+
+    def comparison(self, expr: Comparison) -> None:
+        self.comparable(expr.left, expr.right)
+
+    def between(self, expr: Between) -> None:
+        self.comparable(expr.operand, expr.low)
+        self.comparable(expr.operand, expr.high)
+
+    def membership(self, expr: In) -> None:
+        for item in expr.items:
+            self.comparable(expr.operand, item)
+
+    def comparable(self, left: ValueExpr, right: ValueExpr) -> None:
+        left_type, right_type = self.value(left), self.value(right)
+        for operand, kind in ((left, left_type), (right, right_type)):
+            if kind in _LISTS:
+                raise self.error(
+                    f"{operand} is a list", operand, "lists are tested with array_contains(list, x)"
+                )
+        if left_type and right_type and _family(left_type) is not _family(right_type):
+            raise self.error(
+                f"{_name(left_type)} and {_name(right_type)} never compare", right,
+                _mending(left_type, right, right_type) or _mending(right_type, left, left_type),
+            )
+
+    def text_test(self, expr: Like | RLike) -> None:
+        self.wanted(expr.operand, (Type.STR,), "text")
+
+    def string_test(self, expr: StringTest) -> None:
+        self.wanted(expr.text, (Type.STR,), "text")
+        self.wanted(expr.part, (Type.STR,), "text")
+
+    def array_contains(self, expr: ArrayContains) -> None:
+        array = self.wanted(expr.array, tuple(_LISTS), "a list")
+        item = self.value(expr.item)
+        if array and item and _family(_LISTS[array]) is not _family(item):
+            raise self.error(
+                f"a list of {_LISTS[array].value} never holds {_name(item)}", expr.item, ""
+            )
+
+    def null_test(self, expr: IsNull) -> None:
+        self.value(expr.operand)
+
+    # -- values -----------------------------------------------------------------------------------
+
+    def value(self, expr: ValueExpr) -> Type | None:
+        if isinstance(expr, Attribute):
+            return self.attribute(expr)
+        if isinstance(expr, Literal):
+            return expr.type
+        if isinstance(expr, Negate):
+            return self.wanted(expr.operand, _NUMBERS, "a number")
+        if isinstance(expr, Arithmetic):
+            left = self.wanted(expr.left, _NUMBERS, "a number")
+            right = self.wanted(expr.right, _NUMBERS, "a number")
+            return Type.DBL if expr.op == "/" else _joined([left, right])
+        if expr.function in ("least", "greatest"):
+            for argument in expr.arguments:
+                self.comparable(expr.arguments[0], argument)
+            return _joined([self.value(argument) for argument in expr.arguments])
+        kinds = [self.wanted(argument, _NUMBERS, "a number") for argument in expr.arguments]
+        return Type.DBL if expr.function == "avg" else _joined(kinds)
+
+    def attribute(self, expr: Attribute) -> Type | None:
+        found = self.schema.types.get(expr.path)
+        if found or self.schema.open:
+            return found
+        name = path_text(expr.path)
+        within = [path_text(p) for p in self.schema.types if p[: len(expr.path)] == expr.path]
+        if within:
+            raise self.error(f"{name} is an object", expr, f"name a field of it, e.g. {within[0]}")
+        known = [path_text(path) for path in self.schema.types]
+        hint = nearest(name, known) or f"the schema has {', '.join(known[:12])}"
+        raise self.error(f"unknown attribute {name}", expr, hint)
+
+    def wanted(self, expr: ValueExpr, kinds: tuple[Type, ...], what: str) -> Type | None:
+        kind = self.value(expr)
+        if kind is None or kind in kinds:
+            return kind
+        raise self.error(f"{expr} is {_name(kind)}, where {what} is needed", expr, "")
+
+    def error(self, reason: str, at: Expr, hint: str) -> SelectorTypeError:
+        return SelectorTypeError(reason, self.text, at.start, at.end, hint)
+
+
+_TESTS: dict[type, Callable[..., None]] = {
+    Attribute: _Checker.bare,
+    Literal: lambda checker, expr: None,
+    Comparison: _Checker.comparison,
+    Between: _Checker.between,
+    In: _Checker.membership,
+    Like: _Checker.text_test,
+    RLike: _Checker.text_test,
+    StringTest: _Checker.string_test,
+    ArrayContains: _Checker.array_contains,
+    IsNull: _Checker.null_test,
+}
+
+
+def _family(kind: Type) -> Type:
+    return Type.DBL if kind is Type.INT else kind
+
+
+def _joined(kinds: list[Type | None]) -> Type | None:
+    if None in kinds:
+        return None
+    return Type.DBL if Type.DBL in kinds else kinds[0]
+
+
+def _name(kind: Type | None) -> str:
+    return kind.value if kind else "anything"
+
+
+def _mending(wanted: Type, operand: ValueExpr, kind: Type) -> str:
+    if not isinstance(operand, Literal):
+        return ""
+    if wanted is Type.STR:
+        return f"text goes in quotes: '{operand}'"
+    if kind is Type.STR and wanted is Type.TIMESTAMP:
+        return f"write TIMESTAMP {operand}"
+    if kind is Type.STR and wanted in _NUMBERS:
+        return "a number goes without quotes"
+    return ""

@@ -1,0 +1,48 @@
+"""How attributes are named: paths, and their spelling in a selector or a schema."""
+
+from __future__ import annotations
+
+import re
+
+Path = tuple[str, ...]
+
+RESERVED = frozenset(
+    "AND OR XOR NOT IN BETWEEN LIKE ILIKE RLIKE ESCAPE IS NULL TRUE FALSE".split()
+)
+
+# A name as the lexer knows it: bare, or anything at all in backticks.
+NAME_PATTERN = r"(?:[^\W\d]|\$)[\w$]*|`(?:[^`]|``)+`"
+_PATH = re.compile(rf"(?:{NAME_PATTERN})(?:\.(?:{NAME_PATTERN}))*")
+_BARE = re.compile(r"(?:[^\W\d]|\$)[\w$]*")
+
+
+def parse_path(text: str) -> Path:
+    """`` a.`b.c` `` to ("a", "b.c").
+
+    Raises:
+        ValueError: The text does not spell a path.
+    """
+    if not _PATH.fullmatch(text):
+        raise ValueError(f"{text!r} is not a path; write odd names in backticks: `odd name`")
+    return split_path(text)
+
+
+def split_path(token: str) -> Path:
+    """The same for text that is known to be a path."""
+    if "`" not in token:
+        return tuple(token.split("."))
+    return tuple(
+        part[1:-1].replace("``", "`") if part[0] == "`" else part
+        for part in re.findall(NAME_PATTERN, token)
+    )
+
+
+def path_text(path: Path) -> str:
+    """Spell a path, with backticks where a name needs them."""
+    return ".".join(_part_text(part, first=i == 0) for i, part in enumerate(path))
+
+
+def _part_text(part: str, first: bool) -> str:
+    if _BARE.fullmatch(part) and not (first and part.upper() in RESERVED):
+        return part
+    return "`" + part.replace("`", "``") + "`"

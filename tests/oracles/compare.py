@@ -1,0 +1,112 @@
+"""Tamis and a database on the same selectors and events: the same truth, all three kinds of it."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from tamis.language import evaluate, parse
+from tamis.language.evaluate import Truth
+from tamis.language.expr import BoolExpr
+from tests.oracles.columns import Event, random_events
+from tests.oracles.generate import EVERY_CONSTRUCT, constructs, random_selectors
+from tests.oracles.sql import Printer
+
+_SHOWN = 5
+
+
+@dataclass
+class Trial:
+    """Random events and selectors, and what came of comparing them.
+
+    Attributes:
+        without: What the dialect leaves out.
+        pairs: How many (selector, event) pairs the database has judged.
+        truths: How often Tamis said true, false, unknown.
+    """
+
+    printer: Printer
+    without: frozenset[str]
+    events: list[Event]
+    selectors: list[BoolExpr]
+    pairs: int = 0
+    truths: Counter[Truth] = field(default_factory=Counter)
+    faults: list[str] = field(default_factory=list)
+
+    @classmethod
+    def make(
+        cls, printer: Printer, without: frozenset[str], seed: int, events: int, selectors: int
+    ) -> Trial:
+        rng = random.Random(seed)
+        return cls(
+            printer,
+            without,
+            random_events(rng, events, without),
+            random_selectors(rng, selectors, without),
+        )
+
+    def groups(self, size: int) -> Iterable[tuple[list[BoolExpr], list[str]]]:
+        """Selectors and their SQL, several at a time for one query."""
+        for start in range(0, len(self.selectors), size):
+            group = self.selectors[start : start + size]
+            yield group, [self.printer.boolean(selector) for selector in group]
+
+    def check(
+        self, selectors: list[BoolExpr], texts: list[str], rows: Iterable[tuple[object, ...]]
+    ) -> None:
+        """Compare with rows of (id, truth of the first selector, truth of the second, …)."""
+        parsed = [parse(str(selector)) for selector in selectors]
+        assert parsed == selectors
+        seen = 0
+        for id, *answers in rows:
+            seen += 1
+            event = self.events[id]  # type: ignore[call-overload]
+            for selector, text, answer in zip(parsed, texts, answers, strict=True):
+                truth = evaluate(selector, event)  # type: ignore[arg-type]
+                theirs = None if answer is None else bool(answer)
+                self.pairs += 1
+                self.truths[truth] += 1
+                if truth is not theirs:
+                    self.fault(selector, text, event, f"tamis {truth}, database {theirs}")
+        assert seen == len(self.events)
+
+    def check_where(self, selector: BoolExpr, text: str, ids: Iterable[int]) -> None:
+        """Compare what matches with the ids that the database's WHERE let through."""
+        theirs = set(ids)
+        for id, event in enumerate(self.events):
+            matches = evaluate(selector, event) is True
+            if matches != (id in theirs):
+                self.fault(selector, text, event, f"tamis {matches}, WHERE {id in theirs}")
+
+    def fault(self, selector: object, text: str, event: Event, answers: str) -> None:
+        self.faults.append(f"{selector}\n  SQL:   {text}\n  event: {event!r}\n  {answers}")
+
+    def conclude(self, pairs: int, absent: frozenset[str] = frozenset()) -> None:
+        """Raise on a disagreement, and where too little was asked to tell.
+
+        Args:
+            pairs: At least so many are wanted.
+            absent: Constructs that the dialect has to do without.
+        """
+        shown = "\n\n".join(self.faults[:_SHOWN])
+        assert not self.faults, f"{len(self.faults)} of {self.pairs} pairs differ:\n\n{shown}"
+        assert self.pairs >= pairs
+        for truth in (True, False, None):
+            assert self.truths[truth] > 0.1 * self.pairs, self.truths
+        occurred = {name for selector in self.selectors for name in constructs(selector)}
+        assert not (EVERY_CONSTRUCT - absent) - occurred
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A selector on which Tamis and a database differ by design, as docs/language.md lists."""
+
+    selector: str
+    event: Event
+    tamis: Truth
+    theirs: Truth
+
+    def holds(self, printer: Printer, ask: Callable[[str, Event], Truth]) -> None:
+        ...

@@ -1,0 +1,491 @@
+"""Random selectors over the columns, well-typed so that a database accepts them.
+
+The tree is made from the top down by a seeded generator; every construct of docs/language.md
+occurs. A dialect says what it leaves out (`without`, the constants below and in columns.py).
+
+Two things SQL decides by the type of the column and Tamis by the value at hand, and a bound on
+every number expression keeps selectors where they agree. First, an INT beside a DBL: where it may
+lie beyond 2^53 it is not compared with one (`MIXED`). Second, `SUM(i, d)` of a NULL `d` is an INT
+to Tamis and a DBL to SQL: `_Number.integer` bounds the integers that a DBL expression may hold, and
+arithmetic keeps them below 2^53, where INT and DBL arithmetic agree.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from tamis.language.expr import (
+    And,
+    Arithmetic,
+    ArrayContains,
+    AtLeast,
+    Attribute,
+    Between,
+    BoolExpr,
+    Call,
+    Comparison,
+    In,
+    IsNull,
+    Like,
+    Literal,
+    Negate,
+    Not,
+    Or,
+    RLike,
+    StringTest,
+    ValueExpr,
+    Xor,
+    walk,
+)
+from tamis.values import Timestamp, Type, type_of
+from tests.oracles.columns import COLUMNS, EXACT, NAN, Path, draw
+
+# What a dialect may leave out, beside NAN and NUL.
+MIXED = "INT beyond 2^53 against DBL"
+REGEX = "RLIKE"
+JAVA_REGEX = "regular expressions that mean other things in Java"
+LOWER = "letters whose lower case is not one letter, or depends on its place"
+UNICODE_LOWER = "lower case beyond ASCII"
+LETTER_ESCAPE = "a letter as the escape character of ILIKE"
+WIDE_ESCAPE = "an escape character beyond ASCII"
+OBJECTS = "a test of a whole object"
+LONG_IN = "long lists of IN"
+
+COMPARISONS = ("=", "<>", "<", "<=", ">", ">=")
+STRING_TESTS = ("contains", "startswith", "endswith")
+
+# Patterns with one meaning in RE2 and in Java, on any text.
+_PATTERNS = (
+    "a", "^a", "b|c", "^(a|b)+", "[a-c]{2}", "a?b", "(ab)*c", r"\d", r"^\w+\z", r"\.", r"\\", "%",
+    "é", "[é-ü]", r"\pL", r"\p{Lu}", r"^\PL", r"\x{1F600}", "(?:a|A)b", "(?i)AB", "^$|a+?b", "it's",
+    r"[^\x00-\x7f]", r"\A\z", "😀", r"\[a\]", "",
+)  # fmt: skip
+# The dot: Java stops it at more line ends, so there it is kept to texts without them.
+_DOTTED = ("a.b", "^.$", "^a.*b", "^.{2,3}", ".+c", "(?s)a.b")
+# `$` before a last line end, \s and \v, \b and (?i) beyond ASCII, POSIX classes.
+_RE2_ONLY = ("a$", "^a$", r"\s", r"a\b", "(?i)É", "[[:upper:]]", r"(?P<x>a)b", "(?i)k", r"\C")
+_TEXTS_WITHOUT_LINE_ENDS = (("s2",), ("s3",), ("user", "city"))
+
+
+def random_selectors(
+    rng: random.Random, count: int, without: frozenset[str] = frozenset()
+) -> list[BoolExpr]:
+    """Different selectors, the same for the same state of the generator."""
+    make = _Generator(rng, without)
+    found: dict[str, BoolExpr] = {}
+    while len(found) < count:
+        selector = make.boolean(rng.choice((0, 1, 1, 2, 2, 3)))
+        found.setdefault(str(selector), selector)
+    return list(found.values())
+
+
+@dataclass(frozen=True)
+class _Number:
+    """A number expression: its static type, and bounds on what it may hold.
+
+    Attributes:
+        integer: Bounds its value where that is an INT; 0 if it never is.
+        size: Bounds its value, infinity if it may be infinite or NaN.
+    """
+
+    expr: ValueExpr
+    type: Type | None
+    integer: float
+    size: float
+
+
+class _Generator:
+    def __init__(self, rng: random.Random, without: frozenset[str]) -> None:
+        self.rng = rng
+        self.without = without
+
+    # -- structure --------------------------------------------------------------------------------
+
+    def boolean(self, depth: int) -> BoolExpr:
+        if depth == 0 or self.rng.random() < 0.1:
+            return self.predicate()
+        kind = self.rng.choice(("and", "and", "or", "or", "or", "xor", "not", "at least"))
+        if kind == "not":
+            return Not(self.boolean(depth - 1))
+        operands = tuple(self.boolean(depth - 1) for _ in range(self.rng.choice((2, 2, 3))))
+        if kind == "and":
+            return And(operands)
+        if kind == "or":
+            return Or(operands)
+        if kind == "xor":
+            return Xor(operands)
+        operands += tuple(self.predicate() for _ in range(self.rng.choice((0, 1))))
+        return AtLeast(self.rng.randint(1, len(operands)), operands)
+
+    def predicate(self) -> BoolExpr:
+        rng = self.rng
+        makers = [make for make, weight in self.predicates().items() for _ in range(weight)]
+        found = rng.choice(makers)()
+        return Not(found) if rng.random() < 0.2 else found
+
+    def predicates(self) -> dict[Callable[[], BoolExpr], int]:
+        return {
+            self.comparison: 10,
+            self.between: 3,
+            self.in_list: 4,
+            self.like: 4,
+            self.rlike: 0 if REGEX in self.without else 3,
+            self.string_test: 4,
+            self.array_contains: 3,
+            self.is_null: 3,
+            self.bare: 2,
+        }
+
+    # -- predicates -------------------------------------------------------------------------------
+
+    def comparison(self) -> BoolExpr:
+        left, right = self.comparable(2)
+        return Comparison(self.rng.choice(COMPARISONS), left, right)
+
+    def between(self) -> BoolExpr:
+        operand, low, high = self.comparable(3)
+        return Between(operand, low, high)
+
+    def comparable(self, count: int) -> list[ValueExpr]:
+        """Values of one type, or numbers of both, that may be compared."""
+        kind = self.rng.choice(
+            (Type.INT, Type.INT, Type.DBL, Type.DBL, Type.STR, Type.STR, Type.BOOL, Type.TIMESTAMP)
+        )
+        if kind not in (Type.INT, Type.DBL):
+            return [self.plain(kind) for _ in range(count)]
+        while True:
+            kinds = [kind if n == 0 else self.rng.choice((kind, Type.INT, Type.DBL))
+                     for n in range(count)]
+            numbers = [self.number(k, self.rng.choice((0, 0, 1, 2))) for k in kinds]
+            if self.may_meet(numbers):
+                return [n.expr for n in numbers]
+
+    def may_meet(self, numbers: list[_Number]) -> bool:
+        if MIXED not in self.without or all(n.type is not Type.DBL for n in numbers):
+            return True
+        return all(n.integer < EXACT for n in numbers)
+
+    def in_list(self) -> BoolExpr:
+        rng = self.rng
+        kind = rng.choice((Type.INT, Type.DBL, Type.STR, Type.BOOL, Type.TIMESTAMP))
+        count = rng.choice((1, 2, 3, 4))
+        if LONG_IN not in self.without and rng.random() < 0.15:
+            count = rng.randint(11, 15)
+        if kind in (Type.INT, Type.DBL):
+            while True:
+                operand = self.number(kind, rng.choice((0, 0, 1)))
+                items = [self.number_literal(rng.choice((kind, kind, Type.INT, Type.DBL)))
+                         for _ in range(count)]
+                if self.may_meet([operand, *items]):
+                    break
+            literals = [n.expr for n in items]
+            return In(operand.expr, self.with_null(literals))
+        return In(self.plain(kind), self.with_null([self.literal(kind) for _ in range(count)]))
+
+    def with_null(self, items: list[ValueExpr]) -> tuple[Literal, ...]:
+        if self.rng.random() < 0.25:
+            items.insert(self.rng.randint(0, len(items)), Literal.of(None))
+        return tuple(items)  # type: ignore[arg-type]
+
+    def like(self) -> BoolExpr:
+        rng = self.rng
+        ignore_case = rng.random() < 0.4
+        if ignore_case and UNICODE_LOWER in self.without:
+            path: Path = ("s3",)
+        elif ignore_case and LOWER in self.without:
+            path = rng.choice((("s2",), ("s3",)))
+        else:
+            path = rng.choice(self.paths(Type.STR))
+        escape = rng.choice(("\\", "\\", "!", "#", "%", "_", "'", "a", "é", "😀"))
+        if escape == "a" and ignore_case and LETTER_ESCAPE in self.without:
+            escape = "!"
+        if escape in "é😀" and (WIDE_ESCAPE in self.without or not ignore_case and escape == "é"):
+            escape = "#"
+        pattern = self.pattern(path, escape)
+        return Like(self.text(path), pattern, escape, ignore_case)
+
+    def pattern(self, path: Path, escape: str) -> str:
+        text = str(draw(self.rng, path, self.without | {"the character U+0000"}))
+        parts: list[str] = []
+        for character in text:
+            chance = self.rng.random()
+            if chance < 0.15 and "%" != escape:
+                parts.append("%")
+            elif chance < 0.3 and "_" != escape:
+                parts.append("_")
+            elif character in ("%", "_", escape) and (character == escape or chance < 0.9):
+                parts.append(escape + character)
+            else:
+                parts.append(character)
+        if self.rng.random() < 0.4 and escape != "%":
+            parts.insert(self.rng.choice((0, len(parts))), "%")
+        if self.rng.random() < 0.1:
+            parts.append(escape + self.rng.choice(("%", "_", escape)))
+        return "".join(parts)
+
+    def rlike(self) -> BoolExpr:
+        patterns = [*_PATTERNS, *_DOTTED]
+        if JAVA_REGEX not in self.without:
+            patterns += _RE2_ONLY
+        pattern = self.rng.choice(patterns)
+        paths = self.paths(Type.STR)
+        if pattern in _DOTTED and JAVA_REGEX in self.without:
+            paths = list(_TEXTS_WITHOUT_LINE_ENDS)
+        return RLike(self.text(self.rng.choice(paths)), pattern)
+
+    def string_test(self) -> BoolExpr:
+        text, part = self.plain(Type.STR), self.plain(Type.STR)
+        if self.rng.random() < 0.6:  # a part that often is one
+            path = self.rng.choice(self.paths(Type.STR))
+            whole = str(draw(self.rng, path, self.without | {"the character U+0000"}))
+            first = self.rng.randint(0, len(whole))
+            literal = Literal.of(whole[first : self.rng.randint(first, len(whole))])
+            text, part = self.rng.choice(
+                ((Attribute(path), literal), (Literal.of(whole), Attribute(path)))
+            )
+        return StringTest(self.rng.choice(STRING_TESTS), text, part)
+
+    def array_contains(self) -> BoolExpr:
+        if self.rng.random() < 0.5:
+            item = self.plain(Type.STR)
+            if self.rng.random() < 0.6:
+                item = Literal.of(draw(self.rng, ("tags",), self.without) or "a")
+            return ArrayContains(Attribute(("tags",)), item)
+        kind = self.rng.choice((Type.INT, Type.INT, Type.DBL))
+        while True:
+            item = self.number(kind, self.rng.choice((0, 0, 1)))
+            # The elements are small, so an INT of any size may meet them.
+            if kind is Type.INT or self.may_meet([item]):
+                return ArrayContains(Attribute(("nums",)), item.expr)
+
+    def is_null(self) -> BoolExpr:
+        rng = self.rng
+        chance = rng.random()
+        if chance < 0.25:
+            return IsNull(Attribute(rng.choice((("tags",), ("nums",)))))
+        if chance < 0.35 and OBJECTS not in self.without:
+            return IsNull(Attribute(("user",)))
+        if chance < 0.7:
+            return IsNull(self.number(rng.choice((Type.INT, Type.DBL)), 2).expr)
+        return IsNull(self.plain(rng.choice((Type.STR, Type.BOOL, Type.TIMESTAMP))))
+
+    def bare(self) -> BoolExpr:
+        if self.rng.random() < 0.3:
+            return Literal.of(self.rng.choice((True, False, None)))
+        return Attribute(self.rng.choice(self.paths(Type.BOOL)))
+
+    # -- values -----------------------------------------------------------------------------------
+
+    def paths(self, kind: Type) -> list[Path]:
+        return [path for path, column in COLUMNS.items() if column.type is kind]
+
+    def literal(self, kind: Type) -> Literal:
+        while True:
+            value = draw(self.rng, self.rng.choice(self.paths(kind)), self.without)
+            if isinstance(value, float) and not math.isfinite(value):
+                continue  # the language has no such literal
+            if isinstance(value, str) and "\0" in value:
+                continue
+            return Literal.of(value)  # type: ignore[arg-type]
+
+    def plain(self, kind: Type) -> ValueExpr:
+        """A value that is not a number: an attribute, a literal, least or greatest."""
+        chance = self.rng.random()
+        if chance < 0.03:
+            return Literal.of(None)
+        if chance < 0.45:
+            return self.literal(kind)
+        if chance < 0.9:
+            return Attribute(self.rng.choice(self.paths(kind)))
+        function = self.rng.choice(("least", "greatest"))
+        return Call(function, tuple(self.plain(kind) for _ in range(self.rng.randint(1, 3))))
+
+    def text(self, path: Path) -> ValueExpr:
+        chance = self.rng.random()
+        if chance < 0.03:
+            return Literal.of(None)
+        if chance < 0.1:
+            return Call("greatest", (Attribute(path), Attribute(path)))
+        return Attribute(path)
+
+    def number(self, kind: Type, depth: int) -> _Number:
+        """A number of this static type, arithmetic nested at most so deep."""
+        if depth == 0:
+            return self.operand(kind)
+        while True:
+            found = self.computed(kind, depth)
+            if found is not None:
+                return found
+
+    def operand(self, kind: Type) -> _Number:
+        chance = self.rng.random()
+        if chance < 0.03:
+            return _Number(Literal.of(None), None, 0, 0)
+        if chance < 0.4:
+            return self.number_literal(kind)
+        path = self.rng.choice(self.paths(kind))
+        bound = COLUMNS[path].bound
+        return _Number(Attribute(path), kind, bound if kind is Type.INT else 0, bound)
+
+    def number_literal(self, kind: Type) -> _Number:
+        literal = self.literal(kind)
+        size = abs(literal.value)  # type: ignore[arg-type]
+        return _Number(literal, kind, size if kind is Type.INT else 0, size)
+
+    def computed(self, kind: Type, depth: int) -> _Number | None:
+        """Arithmetic of this type; None where the bounds rule it out."""
+        rng = self.rng
+        function = rng.choice(("+", "-", "*", "%", "/", "neg", "abs", "least", "greatest", "sum",
+                               "avg"))
+        if function in ("/", "avg"):
+            if kind is Type.INT:
+                return None
+            count = 2 if function == "/" else rng.randint(1, 3)
+            parts = [self.number(rng.choice((Type.INT, Type.DBL)), depth - 1)
+                     for _ in range(count)]
+            return self.division(parts) if function == "/" else self.average(parts)
+        if function in ("neg", "abs"):
+            part = self.number(kind, depth - 1)
+            expr = Negate(part.expr) if function == "neg" else Call("abs", (part.expr,))
+            return self.checked(expr, [part], part.integer, part.size)
+        count = 2 if function in "+-*%" else rng.randint(1, 3)
+        parts = [self.number(kind, depth - 1)]
+        for _ in range(count - 1):
+            parts.append(self.number(rng.choice((kind, Type.INT)), depth - 1))
+        rng.shuffle(parts)
+        return self.combined(function, parts)
+
+    def combined(self, function: str, parts: list[_Number]) -> _Number | None:
+        exprs = tuple(part.expr for part in parts)
+        integers, sizes = [p.integer for p in parts], [p.size for p in parts]
+        if function == "*":
+            integer, size = math.prod(integers), math.prod(sizes) if min(sizes) else max(sizes)
+        elif function == "%":
+            # fmod of finite numbers is no larger than either; of an infinite left it is NaN.
+            integer, size = integers[0], sizes[0] if math.isinf(sizes[0]) else max(sizes)
+        elif function in ("least", "greatest"):
+            if not self.may_meet(parts):
+                return None
+            integer, size = max(integers), max(sizes)
+        else:
+            integer, size = sum(integers), sum(sizes)
+        if function in "+-*%":
+            return self.checked(Arithmetic(function, *exprs), parts, integer, size)
+        return self.checked(Call(function, exprs), parts, integer, size)
+
+    def checked(
+        self, expr: ValueExpr, parts: list[_Number], integer: float, size: float
+    ) -> _Number | None:
+        kind = Type.DBL if any(p.type is Type.DBL for p in parts) else Type.INT
+        if kind is Type.DBL and self.may_be_integer(expr, parts):
+            if integer >= EXACT:
+                return None
+        elif kind is Type.DBL:
+            integer = 0
+        else:
+            integer = min(integer, 2.0**63)
+        if NAN in self.without and kind is Type.DBL:
+            ordered = isinstance(expr, Call) and expr.function in ("least", "greatest")
+            if not ordered and not size < 1e300:
+                return None
+        return _Number(expr, kind, integer, size)
+
+    def may_be_integer(self, expr: ValueExpr, parts: list[_Number]) -> bool:
+        """Whether a DBL expression may hold an INT at run time."""
+        integers = [p.integer > 0 or p.type is not Type.DBL for p in parts]
+        if isinstance(expr, Call) and expr.function != "abs":
+            return any(integers)  # the others may be NULL, and skipped
+        return all(integers)
+
+    def division(self, parts: list[_Number]) -> _Number | None:
+        if NAN in self.without and any(math.isinf(p.size) for p in parts):
+            return None
+        # A small divisor makes a large quotient; never NaN, of finite operands.
+        return _Number(Arithmetic("/", parts[0].expr, parts[1].expr), Type.DBL, 0, math.inf)
+
+    def average(self, parts: list[_Number]) -> _Number | None:
+        size = sum(p.size for p in parts)
+        if NAN in self.without and not size < 1e300:
+            return None
+        return _Number(Call("avg", tuple(p.expr for p in parts)), Type.DBL, 0, size)
+
+
+def static_type(expr: ValueExpr) -> Type | None:
+    """The type SQL gives to a value expression; None for NULL alone."""
+    if isinstance(expr, Attribute):
+        return COLUMNS[expr.path].type if expr.path in COLUMNS else Type.OPAQUE
+    if isinstance(expr, Literal):
+        return expr.type
+    if isinstance(expr, Negate):
+        return static_type(expr.operand) or Type.INT
+    if isinstance(expr, Arithmetic):
+        parts = (expr.left, expr.right)
+        return Type.DBL if expr.op == "/" else common_type(parts) or Type.INT
+    if expr.function == "avg":
+        return Type.DBL
+    found = common_type(expr.arguments)
+    return found or Type.INT if expr.function in ("abs", "sum") else found
+
+
+def common_type(exprs: tuple[ValueExpr, ...]) -> Type | None:
+    """The type of several values side by side: DBL if one of the numbers is."""
+    kinds = {static_type(e) for e in exprs} - {None}
+    if Type.DBL in kinds:
+        return Type.DBL
+    return next(iter(kinds), None)
+
+
+# -- what occurred --------------------------------------------------------------------------------
+
+
+def constructs(selector: BoolExpr) -> Iterator[str]:
+    """The names of the constructs that a selector uses, the same ones over and over."""
+    for e in walk(selector):
+        yield type(e).__name__
+        if isinstance(e, Comparison | Arithmetic):
+            yield e.op
+        elif isinstance(e, Call | StringTest):
+            yield e.function
+        elif isinstance(e, Not) and not isinstance(e.operand, Not):
+            yield f"NOT {type(e.operand).__name__}"
+        elif isinstance(e, Like):
+            yield ("ILIKE" if e.ignore_case else "LIKE") + " ESCAPE" * (e.escape != "\\")
+        elif isinstance(e, Literal):
+            yield f"literal {e.value if e.type in (None, Type.BOOL) else e.type}"
+        elif isinstance(e, In) and any(item.value is None for item in e.items):
+            yield "IN with NULL"
+        if isinstance(e, StringTest):
+            yield f"{e.function} of {type(e.text).__name__}, {type(e.part).__name__}"
+        if isinstance(e, Comparison):
+            yield f"{_side(e.left)} against {_side(e.right)}"
+
+
+def _side(expr: ValueExpr) -> str:
+    kind = static_type(expr)
+    return kind.value if kind else "NULL"
+
+
+EVERY_CONSTRUCT = frozenset(
+    [
+        *COMPARISONS, *STRING_TESTS, "+", "-", "*", "/", "%", "abs", "least", "greatest", "sum",
+        "avg", "Negate", "Between", "NOT Between", "In", "NOT In", "IN with NULL", "LIKE", "ILIKE",
+        "LIKE ESCAPE", "ILIKE ESCAPE", "NOT Like", "RLike", "NOT RLike", "IsNull", "NOT IsNull",
+        "ArrayContains", "NOT ArrayContains", "And", "Or", "Xor", "Not", "AtLeast", "NOT And",
+        "NOT Or", "NOT Xor", "NOT AtLeast", "literal None", "literal True", "literal False",
+        "literal INT", "literal DBL", "literal STR", "literal TIMESTAMP", "NOT Attribute",
+        "contains of Attribute, Literal", "contains of Literal, Attribute",
+        "startswith of Literal, Attribute", "endswith of Literal, Attribute",
+        "INT against DBL", "DBL against INT", "INT against INT", "DBL against DBL",
+        "STR against STR", "BOOL against BOOL", "TIMESTAMP against TIMESTAMP", "NULL against INT",
+    ]
+)  # fmt: skip
+
+__all__ = [
+    "EVERY_CONSTRUCT", "JAVA_REGEX", "LETTER_ESCAPE", "LONG_IN", "LOWER", "MIXED", "NAN", "OBJECTS",
+    "REGEX", "UNICODE_LOWER", "WIDE_ESCAPE", "common_type", "constructs", "random_selectors",
+    "static_type",
+]  # fmt: skip
+_ = (Timestamp, type_of)
