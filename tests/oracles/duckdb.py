@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from tamis.language.expr import Like
 from tamis.values import Timestamp, Type
-from tests.oracles.generate import LOWER, MIXED, WIDE_ESCAPE
+from tests.oracles.generate import ASCII_ESCAPE, LOWER, MIXED
 from tests.oracles.sql import Printer
 
 WITHOUT = frozenset(
     [
         MIXED,  # an INT is converted to DBL, and beyond 2^53 loses digits
         LOWER,  # lower() maps one letter to one letter
-        WIDE_ESCAPE,  # an escape character is one byte
+        ASCII_ESCAPE,  # an escape character is one byte
     ]
 )
 
@@ -62,7 +62,8 @@ class DuckdbPrinter(Printer):
         return f"TRY{text}" if kind is Type.INT and op != "/" else text
 
     def negate(self, operand: str, kind: Type) -> str:
-        return f"TRY(-({operand}))" if kind is Type.INT else f"(-({operand}))"
+        # The - of a constant is taken into the constant, and that may be wider than BIGINT.
+        return f"TRY(0 - {operand})" if kind is Type.INT else f"(-({operand}))"
 
     def absolute(self, operand: str, kind: Type) -> str:
         return f"TRY(abs({operand}))" if kind is Type.INT else f"abs({operand})"

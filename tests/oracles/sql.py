@@ -64,12 +64,14 @@ class Printer:
 
     def predicate(self, e: BoolExpr) -> str:
         if isinstance(e, Comparison):
-            return f"{self.value(e.left)} {e.op} {self.value(e.right)}"
+            left, right = self.beside(e.left, e.right)
+            return f"{left} {e.op} {right}"
         if isinstance(e, Between):
-            parts = self.value(e.operand), self.value(e.low), self.value(e.high)
-            return "{} BETWEEN {} AND {}".format(*parts)
+            operand, low, high = self.beside(e.operand, e.low, e.high)
+            return f"{operand} BETWEEN {low} AND {high}"
         if isinstance(e, In):
-            return f"{self.value(e.operand)} IN ({', '.join(map(self.literal, e.items))})"
+            operand, *items = self.beside(e.operand, *e.items)
+            return f"{operand} IN ({', '.join(items)})"
         if isinstance(e, IsNull):
             return f"{self.value(e.operand)} IS NULL"
         if isinstance(e, Like):
@@ -82,6 +84,11 @@ class Printer:
         assert isinstance(e, ArrayContains)
         kind = Type.STR if static_type(e.array) is Type.STR_LIST else Type.INT
         return self.array_contains(self.value(e.array), self.value(e.item, kind))
+
+    def beside(self, *values: ValueExpr) -> list[str]:
+        """Values that are compared: NULL alone needs no type there, least(NULL) does."""
+        kind = common_type(values)
+        return [self.value(e, None if isinstance(e, Literal) else kind) for e in values]
 
     def at_least(self, k: int, operands: list[str]) -> str:
         """By counting: the true ones, and those that are not false."""

@@ -48,10 +48,10 @@ class SqlitePrinter(Printer):
 
     def like(self, e: Like, operand: str) -> str:
         # PRAGMA case_sensitive_like is on; there is no escape character unless one is named.
-        pattern, escape = self.string(e.pattern), self.string(e.escape)
+        pattern = self.string(e.pattern)
         if e.ignore_case:
-            operand, pattern = f"lower({operand})", self.string(lower_pattern(e))
-        return f"{operand} LIKE {pattern} ESCAPE {escape}"
+            operand, pattern = f"lower({operand})", f"lower({pattern})"
+        return f"{operand} LIKE {pattern} ESCAPE {self.string(e.escape)}"
 
     def string_test(self, function: str, text: str, part: str) -> str:
         if function == "contains":
@@ -95,11 +95,6 @@ class SqlitePrinter(Printer):
             parts = parts * 2
         turns = [", ".join(parts[n:] + parts[:n]) for n in range(len(parts))]
         return f"{word}({', '.join(f'coalesce({turn})' for turn in turns)})"
-
-
-def lower_pattern(e: Like) -> str:
-    """The pattern in lower case, its escape character as it was."""
-    return "".join(c if c == e.escape else c.lower() for c in e.pattern)
 
 
 def iso(value: Timestamp) -> str:

@@ -1,0 +1,45 @@
+# Everything a person or CI runs. Only python3 and make are assumed.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: help setup demo test check format soak bench clean
+
+help:  ## Show this list
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+setup: $(STAMP)  ## Make .venv with everything that demo and test need
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Tamis needs Python 3.11 or newer: make PYTHON=python3.12 …")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,spark]'
+	touch $@
+
+demo: $(STAMP)  ## Match the example events against the example subscriptions
+	$(BIN)/tamis match --subscriptions examples/subscriptions.jsonl --events examples/events.jsonl --schema examples/schema.json --format table
+	$(BIN)/tamis explain --subscriptions examples/subscriptions.jsonl --events examples/events.jsonl --schema examples/schema.json || true
+
+test: $(STAMP)  ## Run all tests
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -q
+
+check: $(STAMP)  ## Lint, format, types, layers, examples in the docs
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/python -m pytest -q --doctest-modules --doctest-glob='*.md' tamis docs README.md
+
+format: $(STAMP)  ## Lay out the code
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+soak: $(STAMP)  ## The long counts: whole fuzz and oracle runs, results/soak.json
+	TAMIS_SOAK=1 $(BIN)/python -m pytest -q -n 2 --dist loadgroup tests/oracles tests/fuzz
+
+bench: $(STAMP)  ## Measure
+	$(BIN)/tamis bench parse
+
+clean:  ## Remove what the other targets made
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

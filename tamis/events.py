@@ -1,0 +1,306 @@
+"""Events in any form, brought into columns: what every engine takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tamis.arrow_columns import (
+    Column,
+    Columns,
+    Wanted,
+    array_of,
+    columns_of_arrow,
+    columns_of_dicts,
+    values_of,
+)
+from tamis.errors import EventError, SchemaError
+from tamis.paths import Path, path_text
+from tamis.schema import SEMANTICS, Schema, coerce
+from tamis.values import Type
+
+__all__ = ["Column", "EventBatch"]
+
+
+class EventBatch:
+    """Some events as columns, one for each attribute and type; do not change it.
+
+    >>> batch = EventBatch.of([{"price": 3, "user": {"city": "Lyon"}}, {"price": 2.5}])
+    >>> [column.type for column in batch.columns[("price",)]]
+    [INT, DBL]
+    >>> batch.rows()
+    [{'price': 3, 'user': {'city': 'Lyon'}}, {'price': 2.5}]
+
+    Attributes:
+        columns: By path. An attribute may hold several types over the events: then it has
+            several columns, and no event has a value in two of them. An attribute that no event
+            has is not here. An object has an OPAQUE column at its own path, beside the
+            columns of what lies inside it.
+    """
+
+    columns: Mapping[Path, tuple[Column, ...]]
+
+    def __init__(self, columns: Mapping[Path, tuple[Column, ...]], length: int) -> None:
+        """Take columns as they are; `of` is how events get here."""
+        self.columns = columns
+        self._length = length
+        self._rows: list[dict[str, object]] | None = None
+
+    @classmethod
+    def of(cls, events: object, schema: Schema | None = None, semantics: str = "sql") -> EventBatch:
+        """Take events in any form: mappings, an Arrow table, a pandas or polars DataFrame.
+
+        A batch is returned as it is: whoever made it has applied the schema. NaN in pandas is
+        NULL, in all other forms a number.
+
+        Raises:
+            EventError: It is no form of events, or some event cannot be held, or breaks the schema.
+            SchemaError: The semantics need a schema, or there are none of this name.
+        """
+        if isinstance(events, EventBatch):
+            return events
+        if _is_pandas(events):
+            events = _from_pandas(events)
+        elif hasattr(events, "__arrow_c_stream__") and not isinstance(events, pa.Table):
+            try:
+                events = pa.table(events)
+            except Exception as error:  # what an exporter raises is its own affair
+                raise EventError(f"{type(events).__name__} is no table: {error}") from error
+        if isinstance(events, pa.Table | pa.RecordBatch):
+            return cls.from_arrow(events, schema, semantics)
+        if isinstance(events, Mapping):
+            raise EventError("this is one event; give a list of events: [event]")
+        if isinstance(events, str | bytes) or not isinstance(events, Iterable):
+            hint = "; call .collect() on it" if hasattr(events, "collect") else ""
+            raise EventError(
+                f"events are a list of mappings, an Arrow table or a DataFrame, "
+                f"not {type(events).__name__}{hint}"
+            )
+        return cls.from_dicts(events, schema, semantics)
+
+    @classmethod
+    def from_dicts(
+        cls,
+        events: Iterable[Mapping[str, object]],
+        schema: Schema | None = None,
+        semantics: str = "sql",
+    ) -> EventBatch:
+        """Take events as mappings of names to values, nested or not.
+
+        Raises:
+            EventError: Some event cannot be held, or breaks the schema.
+            SchemaError: The semantics need a schema, or there are none of this name.
+        """
+        _check(schema, semantics)
+        events = events if isinstance(events, list) else list(events)
+        if not all(issubclass(kind, Mapping) for kind in set(map(type, events))):
+            for row, event in enumerate(events):
+                if not issubclass(type(event), Mapping):
+                    raise EventError(f"an event is a mapping, not {type(event).__name__}", row)
+        columns = columns_of_dicts(events, _wanted(schema))
+        return cls(_conformed(columns, len(events), schema, semantics), len(events))
+
+    @classmethod
+    def from_arrow(
+        cls,
+        events: pa.Table | pa.RecordBatch,
+        schema: Schema | None = None,
+        semantics: str = "sql",
+    ) -> EventBatch:
+        """Take the rows of a table as events; nothing is copied that is of a right type already.
+
+        Raises:
+            EventError: Some event cannot be held, or breaks the schema.
+            SchemaError: The semantics need a schema, or there are none of this name.
+        """
+        _check(schema, semantics)
+        columns = columns_of_arrow(events.schema.names, events.columns, _wanted(schema))
+        return cls(_conformed(columns, events.num_rows, schema, semantics), events.num_rows)
+
+    def __len__(self) -> int:
+        """The number of events."""
+        return self._length
+
+    def __repr__(self) -> str:
+        """Short: a batch can be large."""
+        return f"EventBatch({self._length} events, {len(self.columns)} attributes)"
+
+    def rows(self) -> list[dict[str, object]]:
+        """The events as nested dicts of values, with NULL left out; made once, do not change it.
+
+        An object of which nothing is known but that it is there is OPAQUE.
+        """
+        if self._rows is None:
+            rows: list[dict[str, object]] = [{} for _ in range(self._length)]
+            for path in sorted(self.columns, key=len):  # an object before what lies inside it
+                for column in self.columns[path]:
+                    for row, value in zip(rows, values_of(column), strict=True):
+                        if value is not None:
+                            _put(row, path, value)
+            self._rows = rows
+        return self._rows
+
+    def row(self, i: int) -> dict[str, object]:
+        """One event, as in `rows`."""
+        i = range(self._length)[i]
+        return self._rows[i] if self._rows is not None else self.slice(i, 1).rows()[0]
+
+    def slice(self, start: int, length: int | None = None) -> EventBatch:
+        """Some of the events, without copying; to the end if no length is given."""
+        if start < 0 or (length is not None and length < 0):
+            raise IndexError("a slice starts at 0 or later, and has a length of 0 or more")
+        left = max(self._length - start, 0)
+        length = left if length is None else min(length, left)
+        columns = {
+            path: tuple(Column(kind, data.slice(start, length)) for kind, data in columns)
+            for path, columns in self.columns.items()
+        }
+        return EventBatch(columns, length)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle as an Arrow stream: an array by itself would take along what it is a slice of."""
+        layout = [(path, column.type) for path in self.columns for column in self.columns[path]]
+        arrays = [column.data for path in self.columns for column in self.columns[path]]
+        batch = pa.RecordBatch.from_arrays(arrays, [str(i) for i in range(len(arrays))])
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, batch.schema) as stream:
+            stream.write_batch(batch)
+        return _unpickled, (layout, sink.getvalue(), self._length)
+
+
+def _unpickled(layout: list[tuple[Path, Type]], buffer: pa.Buffer, length: int) -> EventBatch:
+    arrays = pa.ipc.open_stream(buffer).read_next_batch().columns
+    columns: Columns = {}
+    for (path, kind), array in zip(layout, arrays, strict=True):
+        columns[path] = (*columns.get(path, ()), Column(kind, array))
+    return EventBatch(columns, length)
+
+
+def _put(row: dict[str, object], path: Path, value: object) -> None:
+    for name in path[:-1]:
+        inside = row.get(name)
+        if not isinstance(inside, dict):  # OPAQUE, from the object's own column
+            inside = row[name] = {}
+        row = inside
+    row[path[-1]] = value
+
+
+# -- pandas ---------------------------------------------------------------------------------------
+
+
+def _is_pandas(events: object) -> bool:
+    # By name: pandas is not a dependency, and importing it takes a while.
+    return any(
+        base.__name__ == "DataFrame" and base.__module__.partition(".")[0] == "pandas"
+        for base in type(events).__mro__
+    )
+
+
+def _from_pandas(frame: object) -> pa.Table | list[dict[str, object]]:
+    for name in frame.columns:  # type: ignore[attr-defined]
+        if not isinstance(name, str):
+            raise EventError(f"attribute names are text; rename the column {name!r}")
+    if not frame.columns.is_unique:  # type: ignore[attr-defined]
+        twice = frame.columns[frame.columns.duplicated()][0]  # type: ignore[attr-defined]
+        raise EventError("two columns have this name", attribute=path_text((twice,)))
+    try:
+        return pa.Table.from_pandas(frame, preserve_index=False)
+    except (pa.ArrowException, ValueError, TypeError, ArithmeticError):
+        # A column of Python objects of several types: every cell by itself, then.
+        objects = frame.astype(object)  # type: ignore[attr-defined]
+        records: list[dict[str, object]] = objects.where(objects.notna(), None).to_dict("records")
+        return records
+
+
+# -- schema and semantics -------------------------------------------------------------------------
+
+
+def _check(schema: Schema | None, semantics: str) -> None:
+    if semantics not in SEMANTICS:
+        raise SchemaError(f"unknown semantics {semantics!r}; there are {', '.join(SEMANTICS)}")
+    if schema is None and semantics in ("default", "total"):
+        raise SchemaError(f"semantics {semantics!r} needs a schema")
+
+
+def _wanted(schema: Schema | None) -> Wanted:
+    if schema is None or schema.open:
+        return None
+    tree: dict[str, Wanted] = {}
+    for path in schema.types:
+        inside = tree
+        for name in path:
+            inside = inside.setdefault(name, {})  # type: ignore[assignment]
+    return tree
+
+
+def _conformed(columns: Columns, length: int, schema: Schema | None, semantics: str) -> Columns:
+    if schema is None:
+        return columns
+    for path, kind in schema.types.items():
+        if path in columns:
+            columns[path] = (Column(kind, _as_declared(columns[path], kind, path)),)
+        if semantics == "total":
+            _require(columns.get(path), length, path)
+    if semantics == "default":
+        for path in schema.defaults:
+            _fill(columns, length, schema, path)
+    return columns
+
+
+def _as_declared(columns: tuple[Column, ...], kind: Type, path: Path) -> pa.Array:
+    arrays = [_coerced(column, kind, path) for column in columns]
+    return arrays[0] if len(arrays) == 1 else pc.coalesce(*arrays)
+
+
+def _coerced(column: Column, kind: Type, path: Path) -> pa.Array:
+    """A column as `schema.coerce` would have each of its values."""
+    if column.type is kind:
+        return column.data
+    if (column.type, kind) == (Type.INT, Type.DBL):
+        return column.data.cast(pa.float64(), safe=False)  # rounds to nearest, as float() does
+    if (column.type, kind) == (Type.DBL, Type.INT):
+        try:
+            return column.data.cast(pa.int64())
+        except pa.ArrowInvalid:
+            pass  # one is not integral, or too large: find it below
+    values = values_of(column)
+    for row, value in enumerate(values):
+        if column.type is Type.OPAQUE and value is not None:
+            reason = f"an object, or something else without a type, is not of type {kind.value}"
+            raise EventError(reason, row, path_text(path))
+        try:
+            values[row] = coerce(value, kind)
+        except ValueError as error:
+            raise EventError(str(error), row, path_text(path)) from None
+    return array_of(kind, values)
+
+
+def _require(columns: tuple[Column, ...] | None, length: int, path: Path) -> None:
+    row = 0 if columns is None else pc.index(columns[0].data.is_valid(), False).as_py()
+    if length and row >= 0:
+        reason = "is missing; semantics 'total' needs every attribute of the schema"
+        raise EventError(reason, row, path_text(path))
+
+
+def _fill(columns: Columns, length: int, schema: Schema, path: Path) -> None:
+    """Put the default where the attribute is missing."""
+    kind = schema.types[path]
+    default = array_of(kind, [schema.defaults[path]])[0]
+    if path not in columns:
+        columns[path] = (Column(kind, pa.repeat(default, length)),)
+    else:
+        columns[path] = (Column(kind, pc.fill_null(columns[path][0].data, default)),)
+    if schema.open:
+        # Now every event has the objects around the attribute too, for IS NULL to see.
+        for depth in range(1, len(path)):
+            _fill_object(columns, length, path[:depth], path)
+
+
+def _fill_object(columns: Columns, length: int, path: Path, inner: Path) -> None:
+    for kind, data in columns.get(path, ()):
+        if kind is not Type.OPAQUE and data.null_count < len(data):
+            reason = f"is no object, but the schema has {path_text(inner)!r} in it"
+            raise EventError(reason, pc.index(data.is_valid(), True).as_py(), path_text(path))
+    columns[path] = (Column(Type.OPAQUE, pa.repeat(pa.scalar(True), length)),)

