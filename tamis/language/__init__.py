@@ -3,5 +3,6 @@
 from tamis.language.evaluate import evaluate
 from tamis.language.parser import parse
 from tamis.language.printer import to_text
+from tamis.language.rewrite import rewrite
 
-__all__ = ["evaluate", "parse", "to_text"]
+__all__ = ["evaluate", "parse", "rewrite", "to_text"]

@@ -265,7 +265,10 @@ def attributes(expr: Expr) -> frozenset[tuple[str, ...]]:
     return frozenset(e.path for e in walk(expr) if isinstance(e, Attribute))
 
 
-STRUCTURE = (And, Or, Xor, Not, AtLeast)
+# As tuples, because isinstance(x, A | B) makes a new union at every call.
+JUNCTION = (And, Or, Xor, AtLeast)
+STRUCTURE = (*JUNCTION, Not)
+Junction = And | Or | Xor | AtLeast
 
 
 def predicates(expr: BoolExpr | Sequence) -> Iterator[Predicate]:
@@ -283,22 +286,19 @@ def map_structure(expr: BoolExpr, change: Callable[[BoolExpr], BoolExpr]) -> Boo
 
     Identity is how the rewriter learns that there is nothing to do, so it is kept with care.
     """
+    if isinstance(expr, JUNCTION):
+        operands = tuple([change(operand) for operand in expr.operands])
+        if all(map(is_, operands, expr.operands)):
+            return expr
+        return with_operands(expr, operands)
     if isinstance(expr, Not):
         operand = change(expr.operand)
-        if operand is expr.operand:
-            return expr
-        return Not(operand, start=expr.start, end=expr.end)
-    if not isinstance(expr, And | Or | Xor | AtLeast):
-        return expr
-    operands = tuple([change(operand) for operand in expr.operands])
-    if all(map(is_, operands, expr.operands)):
-        return expr
-    return with_operands(expr, operands)
+        if operand is not expr.operand:
+            return Not(operand, start=expr.start, end=expr.end)
+    return expr
 
 
-def with_operands(
-    expr: And | Or | Xor | AtLeast, operands: tuple[BoolExpr, ...]
-) -> And | Or | Xor | AtLeast:
+def with_operands(expr: Junction, operands: tuple[BoolExpr, ...]) -> Junction:
     """The same junction over other operands."""
     if isinstance(expr, AtLeast):
         return AtLeast(expr.k, operands, start=expr.start, end=expr.end)

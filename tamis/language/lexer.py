@@ -77,9 +77,20 @@ def tokenize(text: str) -> Tokens:
 
 
 class _Kinds(dict[str, str]):
-    """The kind of a token by its text: operators and reserved words are entries."""
+    """The kind of a token by its text.
+
+    Operators and reserved words are entries from the start. Other short tokens become entries when
+    first seen, up to a limit, because the same names come again and again.
+    """
 
     def __missing__(self, token: str) -> str:
+        kind = self._found(token)
+        if len(token) <= 32 and len(self) < 10_000:
+            self[token] = kind
+        return kind
+
+    @staticmethod
+    def _found(token: str) -> str:
         first = token[0]
         if first == "'":
             return STRING

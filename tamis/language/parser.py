@@ -505,8 +505,8 @@ class _Parser:
         self.at += 1
         token = self.texts[at]
         start, end = self.starts[at if first is None else first], self.ends[at]
-        if _is_whole(token):
-            integer = sign * _whole(token)
+        if token.isdigit() and token.isascii():
+            integer = sign * (int(token) if len(token) <= 18 else _whole(token))
             if INT_MIN <= integer <= INT_MAX:
                 return Literal(integer, Type.INT, start=start, end=end)
             raise SelectorSyntaxError(

@@ -27,6 +27,11 @@ class SparkPrinter(Printer):
         Type.TIMESTAMP: "TIMESTAMP",
     }
 
+    def at_least(self, k: int, operands: list[str]) -> str:
+        # CASE WHEN wants to know that it is a Boolean.
+        null = self.null(Type.BOOL)
+        return super().at_least(k, [null if o == "NULL" else o for o in operands])
+
     def attribute(self, e: Attribute) -> str:
         return ".".join(f"`{name}`" for name in e.path)
 

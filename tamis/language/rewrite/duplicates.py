@@ -8,7 +8,7 @@ from tamis.language.expr import And, BoolExpr, Or, map_structure, with_operands
 def drop_duplicates(expr: BoolExpr) -> BoolExpr:
     """Keep one of equal operands of AND and OR."""
     expr = map_structure(expr, drop_duplicates)
-    if not isinstance(expr, And | Or):
+    if not isinstance(expr, (And, Or)):
         return expr
     kept = tuple(dict.fromkeys(expr.operands))
     if len(kept) == len(expr.operands):

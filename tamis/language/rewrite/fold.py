@@ -55,7 +55,7 @@ def fold_constants(expr: BoolExpr) -> BoolExpr:
 
 
 def _predicate(expr: Predicate) -> BoolExpr:
-    if isinstance(expr, Literal | Attribute):
+    if isinstance(expr, (Literal, Attribute)):
         return expr
     if isinstance(expr, Comparison) and type(expr.left) is Attribute:
         # Most tests: nothing to compute, unless the other side is NULL.
@@ -102,7 +102,7 @@ def _with_folded_values(expr: Predicate) -> Predicate:
 
 
 def _value(expr: ValueExpr) -> ValueExpr:
-    if isinstance(expr, Attribute | Literal):
+    if isinstance(expr, (Attribute, Literal)):
         return expr
     at = {"start": expr.start, "end": expr.end}
     folded: ValueExpr = expr
@@ -115,7 +115,7 @@ def _value(expr: ValueExpr) -> ValueExpr:
             folded = Negate(inner[0], **at)
         else:
             folded = Call(expr.function, tuple(inner), **at)
-    if isinstance(folded, Arithmetic | Negate) and any(part == _NULL for part in inner):
+    if isinstance(folded, (Arithmetic, Negate)) and any(part == _NULL for part in inner):
         return Literal(None, None, **at)
     if all(type(part) is Literal for part in inner):
         value = value_of(folded, {})

@@ -28,7 +28,7 @@ def _negated(expr: BoolExpr, where: Not) -> BoolExpr:
     at = {"start": where.start, "end": where.end}
     if isinstance(expr, Not):
         return push_not_down(expr.operand)
-    if isinstance(expr, And | Or):
+    if isinstance(expr, (And, Or)):
         other = Or if isinstance(expr, And) else And
         return other(tuple(_negated(o, where) for o in expr.operands), **at)
     if isinstance(expr, Xor):

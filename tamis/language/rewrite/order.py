@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from operator import is_
 
-from tamis.language.expr import AtLeast, And, BoolExpr, Or, Xor, map_structure, with_operands
+from tamis.language.expr import JUNCTION, BoolExpr, map_structure, with_operands
 from tamis.language.printer import to_text
 
 
 def sort_operands(expr: BoolExpr) -> BoolExpr:
     """Sort the operands of every junction by their text: all of them are commutative."""
     expr = map_structure(expr, sort_operands)
-    if not isinstance(expr, And | Or | Xor | AtLeast):
+    if not isinstance(expr, JUNCTION):
         return expr
     operands = sorted(expr.operands, key=to_text)
     if all(map(is_, operands, expr.operands)):

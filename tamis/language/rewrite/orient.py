@@ -29,7 +29,7 @@ def orient_comparisons(expr: BoolExpr) -> BoolExpr:
     """Put literals on the right, and other operands into the order of their text."""
     if isinstance(expr, Comparison):
         return _comparison(expr)
-    if isinstance(expr, Between | In | IsNull):
+    if isinstance(expr, (Between, In, IsNull)):
         return _operand(expr)
     if isinstance(expr, ArrayContains):
         array, item = _value(expr.array), _value(expr.item)

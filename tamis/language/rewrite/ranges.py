@@ -49,7 +49,7 @@ class _Interval(NamedTuple):
 def merge_ranges(expr: BoolExpr) -> BoolExpr:
     """Merge tests of one operand against constants, under AND and under OR."""
     expr = map_structure(expr, merge_ranges)
-    if not isinstance(expr, And | Or) or not _repeats(expr):
+    if not isinstance(expr, (And, Or)) or not _repeats(expr):
         return expr
     groups: dict[tuple[ValueExpr, str], list[BoolExpr]] = {}
     others: list[BoolExpr] = []
@@ -86,11 +86,16 @@ def _key(expr: BoolExpr) -> tuple[ValueExpr, str] | None:
         operand, constants = expr.operand, expr.items  # type: ignore[assignment]
     else:
         return None
-    families = {
-        _FAMILIES.get(c.type) if isinstance(c, Literal) and c.type else None for c in constants
-    }
-    family = families.pop()
-    return (operand, family) if family and not families else None
+    family = _family(constants[0])
+    if family is None or any(_family(constant) != family for constant in constants[1:]):
+        return None
+    return operand, family
+
+
+def _family(constant: ValueExpr) -> str | None:
+    if isinstance(constant, Literal) and constant.type is not None:
+        return _FAMILIES.get(constant.type)
+    return None
 
 
 def _merged(value: ValueExpr, tests: list[BoolExpr], where: And | Or) -> list[BoolExpr]:

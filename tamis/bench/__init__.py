@@ -1,0 +1,1 @@
+"""Measurements: seeded workloads in, JSON out."""

@@ -1,0 +1,62 @@
+"""How anything here is measured: warm up, repeat, report the spread, name the machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+_PACKAGES = ("numpy", "pyarrow", "google-re2", "tamis")
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """Items per second over several runs of the same work, in one process."""
+
+    name: str
+    items: int
+    median: float
+    slowest: float
+    fastest: float
+    runs: int
+
+
+def rate(name: str, items: int, work: Callable[[], object], runs: int = 5) -> Rate:
+    """Time `work`, which handles so many items, after one run to warm up."""
+    work()
+    rates = []
+    for _ in range(runs):
+        begun = time.perf_counter()
+        work()
+        rates.append(items / (time.perf_counter() - begun))
+    return Rate(name, items, statistics.median(rates), min(rates), max(rates), runs)
+
+
+def machine() -> dict[str, object]:
+    """What the figures depend on, beside the code."""
+    versions = {}
+    for package in _PACKAGES:
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:
+            versions[package] = "not installed"
+    return {
+        "cores": os.cpu_count(),
+        "load": os.getloadavg()[0],
+        "machine": platform.machine(),
+        "python": platform.python_version(),
+        "versions": versions,
+    }
+
+
+def write(file: Path, bench: str, rates: list[Rate]) -> None:
+    """Keep the figures as JSON."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    found = {"bench": bench, "machine": machine(), "rates": [asdict(r) for r in rates]}
+    file.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")

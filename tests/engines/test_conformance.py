@@ -1,0 +1,241 @@
+"""What every engine must do. An engine joins by being in `tamis.ENGINES`.
+
+A selector that an engine refuses (UnsupportedExpression) is left out for that engine; the suite
+checks that refusing leaves the engine as it was.
+"""
+
+import gc
+import pickle
+import random
+import tracemalloc
+
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tamis
+from tamis.errors import UnsupportedExpression
+from tests.engines.oracle import matching
+from tests.strategies import bool_exprs, events
+
+ENGINES = sorted(tamis.ENGINES)
+SEMANTICS = ("sql", "strict", "default", "total")
+
+# Types that leave every selector of `bool_exprs` acceptable: an open schema over other names.
+DEFAULTS = {"a": ("INT", 1), "b": ("STR", "x"), "user.city": ("STR", "Lyon")}
+
+engines = pytest.mark.parametrize("engine", ENGINES)
+
+
+def add_all(matcher: tamis.Matcher, subscriptions: dict[str, str]) -> dict[str, str]:
+    """Add what the engine can take; give back what it took."""
+    taken = {}
+    for id, text in subscriptions.items():
+        before = len(matcher)
+        try:
+            matcher.add(id, text)
+        except UnsupportedExpression:
+            assert len(matcher) == before and id not in matcher
+        else:
+            taken[id] = text
+    return taken
+
+
+def named(exprs: list[object]) -> dict[str, str]:
+    return {f"s{number}": str(expr) for number, expr in enumerate(exprs)}
+
+
+def answers(matcher: tamis.Matcher, batch: object) -> list[set[object]]:
+    return [set(ids) for ids in matcher.match_batch(batch).per_event()]
+
+
+@engines
+@pytest.mark.parametrize("semantics", ["sql", "strict"])
+@given(exprs=st.lists(bool_exprs(), min_size=1, max_size=8), batch=st.lists(events(), max_size=8))
+def test_equals_the_oracle(engine, semantics, exprs, batch) -> None:
+    matcher = tamis.Matcher(engine=engine, semantics=semantics)
+    taken = add_all(matcher, named(exprs))
+    assert answers(matcher, batch) == [matching(taken, event, semantics) for event in batch]
+
+
+@engines
+@given(
+    exprs=st.lists(bool_exprs(), min_size=1, max_size=8),
+    batch=st.lists(st.fixed_dictionaries({}, optional={"a": st.integers(0, 3)}), max_size=8),
+    city=st.sampled_from([None, "Lyon", "Nice"]),
+)
+def test_default_fills_in(engine, exprs, batch, city) -> None:
+    schema = tamis.Schema(DEFAULTS, open=True)
+    taken: dict[str, str] = {}
+    matcher = tamis.Matcher(schema, "default", engine)
+    for id, text in named(exprs).items():
+        try:
+            taken |= add_all(matcher, {id: text})
+        except tamis.errors.SelectorTypeError:
+            pass  # the schema's types make it meaningless
+    if city:
+        batch = [{**event, "user": {"city": city}} for event in batch]
+    expected = [matching(taken, event, "default", schema) for event in batch]
+    assert answers(matcher, batch) == expected
+
+
+@engines
+def test_total_wants_every_attribute(engine) -> None:
+    matcher = tamis.Matcher({"a": "INT", "b": "STR"}, "total", engine)
+    matcher.add("s", "a = 1 OR b = 'x'")
+    assert matcher.match({"a": 1, "b": "y"}) == ["s"]
+    with pytest.raises(tamis.errors.EventError) as caught:
+        matcher.match_batch([{"a": 1, "b": "y"}, {"a": 1}])
+    assert (caught.value.event, caught.value.attribute) == (1, "b")
+
+
+@engines
+@given(
+    exprs=st.lists(bool_exprs(), min_size=1, max_size=8),
+    batch=st.lists(events(), min_size=1, max_size=4),
+    seed=st.integers(0, 2**32),
+)
+def test_order_of_insertion_does_not_matter(engine, exprs, batch, seed) -> None:
+    subscriptions = list(named(exprs).items())
+    first, second = tamis.Matcher(engine=engine), tamis.Matcher(engine=engine)
+    add_all(first, dict(subscriptions))
+    random.Random(seed).shuffle(subscriptions)
+    add_all(second, dict(subscriptions))
+    assert first.match_batch(batch) == second.match_batch(batch)
+
+
+@engines
+@given(
+    kept=st.lists(bool_exprs(), max_size=5),
+    passing=st.lists(bool_exprs(), max_size=5),
+    batch=st.lists(events(), min_size=1, max_size=4),
+)
+def test_what_was_removed_leaves_no_trace(engine, kept, passing, batch) -> None:
+    matcher, plain = tamis.Matcher(engine=engine), tamis.Matcher(engine=engine)
+    gone = add_all(matcher, {f"gone{i}": str(e) for i, e in enumerate(passing)})
+    add_all(matcher, named(kept))
+    add_all(plain, named(kept))
+    for id in gone:
+        matcher.remove(id)
+    assert matcher.match_batch(batch) == plain.match_batch(batch)
+    for id in list(matcher):
+        matcher.remove(id)
+    assert matcher.stats()["subscriptions"] == 0
+    assert len(matcher.match_batch(batch)) == 0
+
+
+@engines
+@given(exprs=st.lists(bool_exprs(), max_size=6), batch=st.lists(events(), max_size=4))
+def test_pickles(engine, exprs, batch) -> None:
+    matcher = tamis.Matcher(engine=engine)
+    add_all(matcher, named(exprs))
+    again = pickle.loads(pickle.dumps(matcher))
+    assert again.match_batch(batch) == matcher.match_batch(batch)
+    again.add("one-more", "TRUE")
+    assert "one-more" not in matcher
+
+
+@engines
+def test_a_deep_selector_pickles(engine) -> None:
+    matcher = tamis.Matcher(engine=engine)
+    deep = "a = 1"
+    for i in range(190):
+        deep = f"({deep}) {'AND' if i % 2 else 'OR'} b = {i}"
+    try:
+        matcher.add("deep", deep)
+    except UnsupportedExpression:
+        pytest.skip("the engine does not take it")
+    assert pickle.loads(pickle.dumps(matcher)).match({"b": 188}) == ["deep"]
+
+
+@engines
+def test_memory_is_given_back(engine) -> None:
+    matcher = tamis.Matcher(engine=engine)
+
+    def cycle() -> None:
+        for number in range(200):
+            matcher.add(number, f"a = {number} AND b > {number} OR c LIKE '%{number}%'")
+        matcher.match({"a": 1, "b": 2})
+        for number in range(200):
+            matcher.remove(number)
+
+    for _ in range(3):  # caches fill up
+        cycle()
+    gc.collect()
+    tracemalloc.start()
+    try:
+        cycle()
+        gc.collect()
+        before = tracemalloc.get_traced_memory()[0]
+        for _ in range(10):
+            cycle()
+        gc.collect()
+        grown = tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+    # 2,000 subscriptions came and went; one of them is about a kilobyte.
+    assert grown < 100_000
+
+
+@engines
+def test_priority_and_limit(engine) -> None:
+    matcher = tamis.Matcher(engine=engine)
+    for id, priority in [("b", 1), ("a", 1), ("low", -5), ("top", 9), ("no", 99)]:
+        matcher.add(id, "x = 1" if id != "no" else "x = 2", priority)
+    assert matcher.match({"x": 1}) == ["top", "a", "b", "low"]
+    assert matcher.match({"x": 1}, limit=2) == ["top", "a"]
+    assert matcher.match({"x": 1}, limit=0) == []
+    found = matcher.match_batch([{"x": 1}, {"x": 3}, {"x": 2}, {"x": 1}], limit=1)
+    assert found.per_event() == [["top"], [], ["no"], ["top"]]
+
+
+ROWS = [
+    {"a": 1, "x": 1.5, "s": "x", "f": True, "tags": ["u", "v"], "user": {"city": "Lyon"}},
+    {"a": None, "x": None, "s": None, "f": None, "tags": None, "user": None},
+    {"a": 2, "x": -0.0, "s": "", "f": False, "tags": [], "user": {"city": None}},
+]
+SELECTORS = {
+    "a": "a = 1",
+    "x": "x <= 0",
+    "s": "s LIKE '_%' OR s IS NULL",
+    "f": "NOT f",
+    "tags": "array_contains(tags, 'v')",
+    "user": "user.city = 'Lyon' XOR user IS NULL",
+    "sum": "SUM(a, x) = 2.5",
+}
+
+
+@engines
+@pytest.mark.parametrize(
+    "form",
+    [
+        pytest.param(lambda rows: rows, id="dicts"),
+        pytest.param(pa.Table.from_pylist, id="arrow table"),
+        pytest.param(pa.RecordBatch.from_pylist, id="arrow batch"),
+        pytest.param(lambda rows: pa.Table.from_pylist(rows).to_pandas(), id="pandas"),
+        pytest.param(lambda rows: pl.from_arrow(pa.Table.from_pylist(rows)), id="polars"),
+        pytest.param(tamis.EventBatch.of, id="batch"),
+    ],
+)
+def test_every_form_of_events(engine, form) -> None:
+    matcher = tamis.Matcher(engine=engine)
+    taken = add_all(matcher, SELECTORS)
+    assert answers(matcher, form(ROWS)) == [matching(taken, row) for row in ROWS]
+
+
+@engines
+@given(exprs=st.lists(bool_exprs(), max_size=6), batch=st.lists(events(), max_size=6))
+def test_a_batch_is_its_events_one_by_one(engine, exprs, batch) -> None:
+    matcher = tamis.Matcher(engine=engine)
+    add_all(matcher, named(exprs))
+    assert matcher.match_batch(batch).per_event() == [matcher.match(event) for event in batch]
+
+
+@engines
+def test_draws_itself(engine) -> None:
+    matcher = tamis.Matcher(engine=engine)
+    matcher.add('quo"te', "a = 'x\\y' AND b = 1")
+    dot = matcher.to_dot()
+    assert dot.startswith("digraph") and dot.endswith("}") and dot.count("{") == 1

@@ -1,0 +1,86 @@
+"""The names people may rely on."""
+
+import pickle
+import subprocess
+import sys
+
+import pytest
+
+import tamis
+from tamis import errors
+
+
+def test_names() -> None:
+    assert tamis.__all__ == [
+        "ENGINES",
+        "EventBatch",
+        "Matcher",
+        "Matches",
+        "Schema",
+        "TamisError",
+        "errors",
+        "parse",
+    ]
+    for name in tamis.__all__:
+        assert getattr(tamis, name) is not None
+    assert dir(tamis) == tamis.__all__
+    with pytest.raises(AttributeError):
+        _ = tamis.nothing
+
+
+def test_every_error_is_in_the_tree() -> None:
+    assert errors.__all__ == sorted(errors.__all__)
+    for name in errors.__all__:
+        assert issubclass(getattr(errors, name), errors.TamisError)
+        assert name in errors.__doc__
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        errors.SelectorSyntaxError("why", "a\nb = ", 6, 6, "mend"),
+        errors.UnsupportedExpression("x", "brute", "try y"),
+        errors.SchemaError("why", "a"),
+        errors.EventError("why", 3, "a"),
+        errors.DuplicateSubscription("a"),
+        errors.UnknownSubscription(5),
+        errors.InputError("why", "file", 3),
+    ],
+)
+def test_errors_travel(error) -> None:
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is type(error)
+    assert str(again) == str(error) and again.__dict__ == error.__dict__
+
+
+def test_a_fault_on_a_later_line() -> None:
+    with pytest.raises(errors.SelectorSyntaxError) as caught:
+        tamis.parse("a = 1 AND\n  b == 2")
+    error = caught.value
+    assert (error.line, error.column) == (2, 6)
+    assert str(error) == (
+        "unexpected '=': a value or a test is expected (line 2, column 6)\n"
+        "    b == 2\n"
+        "       ^\n"
+        "  equality is written with one '='"
+    )
+
+
+def test_a_long_line_is_shown_in_part() -> None:
+    with pytest.raises(errors.SelectorSyntaxError) as caught:
+        tamis.parse("a = 1 AND " * 100_000 + "b ==\t2" + " OR c" * 100_000)
+    assert len(str(caught.value)) < 400
+    assert max(len(line) for line in str(caught.value).splitlines()) < 120
+
+
+def test_a_bare_install_needs_no_extras() -> None:
+    """With Spark, pandas, Polars and the rest made impossible to import, the core works."""
+    script = (
+        "import sys\n"
+        "extras = ['pyspark', 'pandas', 'polars', 'duckdb', 'nats', 'matplotlib', 'numba', 'lark']\n"
+        "sys.modules.update(dict.fromkeys(extras))\n"
+        "import tamis, tamis.cli\n"
+        "m = tamis.Matcher(); m.add('s', 'a = 1'); assert m.match({'a': 1}) == ['s']\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
