@@ -1,0 +1,209 @@
+"""Bad input raises a TamisError with its fields, and never anything else."""
+
+import collections
+import datetime as dt
+import decimal
+import fractions
+import random
+import sys
+import uuid
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import tamis
+from tamis.errors import EventError, SelectorError, SelectorTooDeep, TamisError
+from tests.fuzz.soak import count, record
+from tests.language.corpus import mutated, valid
+
+SEEDS = range(5)
+SELECTORS = count(10_000, 200_000)  # of each seed
+EVENTS = count(10_000, 200_000)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_mutated_selectors(seed: int) -> None:
+    refused = 0
+    for text in mutated(1_000 + seed, SELECTORS):
+        try:
+            selector = tamis.parse(text)
+        except SelectorError as error:
+            refused += 1
+            assert error.text == text or "\ud800" <= max(text) <= "\udfff"
+            assert 0 <= error.start <= error.end <= len(text)
+            assert error.line >= 1 and error.column >= 1 and error.reason
+        else:
+            assert tamis.parse(str(selector)) == selector
+    # Neither nearly all nor nearly none: the mutations would be too coarse or too gentle.
+    assert SELECTORS / 3 < refused < SELECTORS * 0.95
+    record(f"selectors-{seed}", mutated=SELECTORS, refused=refused)
+
+
+class Odd:
+    """Nothing Tamis has heard of."""
+
+
+class Hostile:
+    """An object that fails whatever is done to it."""
+
+    def __getattr__(self, name: str) -> object:
+        raise RuntimeError(name)
+
+
+def odd_value(rng: random.Random, depth: int = 0) -> object:
+    kind = rng.randrange(34 if depth < 3 else 28)
+    if kind >= 28:
+        return odd_container(rng, depth, kind)
+    return rng.choice(ODD)() if kind < 20 else rng.choice((1, "x", 2.5, True, None, -7))
+
+
+ODD = [
+    lambda: 2**63, lambda: -(2**63) - 1, lambda: 2**63 - 1, lambda: 10**5000, lambda: -(10**400),
+    lambda: float("nan"), lambda: float("inf"), lambda: -0.0, lambda: 5e-324,
+    lambda: "\ud800", lambda: "a\x00b", lambda: "x" * 10_000, lambda: "", lambda: "é😀",
+    lambda: b"\xff", lambda: bytearray(b"x"), lambda: memoryview(b"x"), lambda: 1j,
+    lambda: decimal.Decimal("1.5"), lambda: decimal.Decimal("NaN"), lambda: decimal.Decimal("sNaN"),
+    lambda: decimal.Decimal("1e400"), lambda: decimal.Decimal("Infinity"), lambda: decimal.Decimal(7),
+    lambda: fractions.Fraction(1, 3), lambda: dt.datetime.max, lambda: dt.datetime.min,
+    lambda: dt.datetime.max.replace(tzinfo=dt.timezone(dt.timedelta(hours=-14))),
+    lambda: dt.date.max, lambda: dt.time(1), lambda: dt.timedelta(1), lambda: uuid.UUID(int=5),
+    lambda: np.int8(5), lambda: np.uint64(2**64 - 1), lambda: np.float32("nan"), lambda: np.bool_(True),
+    lambda: np.str_("x"), lambda: np.datetime64("NaT"), lambda: np.datetime64("2024-01-01T00", "h"),
+    lambda: np.datetime64(2**62, "Y"), lambda: np.timedelta64(5, "s"), lambda: np.void(b"x"),
+    lambda: np.array([1, 2]), lambda: np.array([[1]]), lambda: np.array("x"), lambda: np.longdouble(1),
+    lambda: np.array([2**64 - 1], np.uint64), lambda: np.array([1.5, None], object),
+    lambda: pd.NaT, lambda: pd.NA, lambda: pd.Timestamp("2024-01-01", tz="Europe/Paris"),
+    lambda: pd.Series([1]), lambda: Odd(), lambda: Hostile(), lambda: Odd, lambda: len, lambda: ...,
+    lambda: range(3), lambda: iter([1]), lambda: {1}, lambda: frozenset("a"), lambda: type,
+]  # fmt: skip
+
+
+def odd_container(rng: random.Random, depth: int, kind: int) -> object:
+    values = [odd_value(rng, depth + 1) for _ in range(rng.randrange(4))]
+    if kind == 28:
+        return tuple(values)
+    if kind < 31:
+        return values
+    names = rng.sample(["a", "b", "city", "", "x y"], k=min(len(values), 4))
+    if kind == 31:
+        return collections.OrderedDict(zip(names, values, strict=False))
+    if kind == 32:
+        return {rng.choice((1, None, (2,), b"x", "ok")): value for value in values}
+    return dict(zip(names, values, strict=False))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_odd_events(seed: int) -> None:
+    rng = random.Random(seed)
+    matcher = tamis.Matcher()
+    for number, text in enumerate(valid(seed, 30)):
+        if not text.lstrip().upper().startswith("FIRST"):
+            matcher.add(number, text)
+    matcher.add(1_000, "a = 1 OR user.city LIKE 'x%' OR array_contains(b, 1) OR c IS NULL")
+    refused = 0
+    for _ in range(EVENTS // 20):
+        event = {
+            name: odd_value(rng) for name in rng.sample(["a", "b", "c", "user", "`", "x y"], 3)
+        }
+        try:
+            matcher.match(event)
+        except EventError as error:
+            refused += 1
+            assert error.event == 0 and error.reason
+    for _ in range(EVENTS):
+        try:
+            tamis.EventBatch.of([{"a": odd_value(rng)}])
+        except EventError as error:
+            refused += 1
+            assert error.event == 0 and error.reason
+    assert EVENTS / 20 < refused < EVENTS * 0.9
+    record(f"events-{seed}", events=EVENTS + EVENTS // 20, refused=refused)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(" * 10_000 + "a" + ")" * 10_000,
+        "NOT " * 10_000 + "a",
+        "-" * 1 + "(-" * 10_000 + "a" + ")" * 10_000 + " > 1",
+        "- " * 10_000 + "a > 1",
+        "a" + " + a" * 10_000 + " > 1",
+        "abs(" * 10_000 + "a" + ")" * 10_000 + " > 1",
+        "AT LEAST 1 OF (" * 10_000 + "a" + ")" * 10_000,
+        "".join(f"(a{i} OR " for i in range(10_000)) + "b" + ")" * 10_000,
+        "FIRST a THEN " + "(" * 10_000,
+    ],
+    ids=lambda text: text[:15],
+)
+def test_deep_nesting_is_a_clear_error(text: str) -> None:
+    with pytest.raises(SelectorTooDeep, match="nests deeper than 200"):
+        tamis.parse(text)
+
+
+def test_depth_up_to_the_limit_works_everywhere() -> None:
+    matcher = tamis.Matcher()
+    matcher.add("not", "NOT " * 198 + "a")
+    matcher.add("parens", "(" * 200 + "a" + ")" * 200)
+    matcher.add("sum", "a0" + "".join(f" + a{i}" for i in range(1, 190)) + " = 190")
+    nested = "a"
+    for i in range(198):
+        nested = f"({nested}) {'AND' if i % 2 else 'OR'} a"
+    matcher.add("mixed", nested)
+    event = {"a": True, **{f"a{i}": 1 for i in range(190)}}
+    assert matcher.match(event) == ["mixed", "not", "parens", "sum"]
+    assert "matches" in str(matcher.explain("mixed", event))
+    for id in matcher:
+        assert str(matcher[id].condition)
+
+
+def test_a_caller_deep_in_its_own_stack() -> None:
+    def descend(levels: int) -> None:
+        if levels:
+            descend(levels - 1)
+        else:
+            with pytest.raises(SelectorTooDeep):
+                tamis.parse("(" * 150 + "a" + ")" * 150)
+
+    depth = len(__import__("inspect").stack())
+    descend(sys.getrecursionlimit() - depth - 120)
+
+
+MEGABYTES = 10_000_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a" * MEGABYTES,
+        "1" * MEGABYTES,
+        "1" * MEGABYTES + "a",
+        "'" * (MEGABYTES + 1),
+        "`" * (MEGABYTES + 1),
+        "/*" * (MEGABYTES // 2),
+        "/*" + "*" * MEGABYTES,
+        "--" * (MEGABYTES // 2),
+        "a LIKE '" + "%_" * (MEGABYTES // 2) + "'",
+        "a RLIKE '" + "(a*)*" * (MEGABYTES // 5) + "'",
+        "a." * (MEGABYTES // 2),
+        "a.b" * (MEGABYTES // 3),
+        "(" * MEGABYTES,
+        "é" * MEGABYTES,
+        " " * MEGABYTES,
+        "a = '" + "x" * MEGABYTES + "'",
+        "a = 1 OR " * (MEGABYTES // 45) + "b",
+        "a IN (" + "1," * (MEGABYTES // 10) + "2)",
+        "\x00" * MEGABYTES,
+        "1e" + "9" * MEGABYTES,
+        "t > TIMESTAMP '" + "2" * MEGABYTES + "'",
+        "f" * MEGABYTES + "(a)",
+    ],
+    ids=lambda text: text[:12],
+)
+def test_ten_megabytes(text: str) -> None:
+    try:
+        selector = tamis.parse(text)
+    except TamisError as error:
+        assert len(str(error)) < 1_000
+    else:
+        assert tamis.parse(str(selector)) == selector
