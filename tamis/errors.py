@@ -88,8 +88,9 @@ class SelectorError(TamisError):
         before = "…" if left > line_start else ""
         after = "…" if right < line_end else ""
         # Control characters would move the caret off its place, or the cursor off the screen.
-        shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in
-                        self.text[left:right])
+        shown = "".join(
+            c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in self.text[left:right]
+        )
         carets = "^" * max(1, min(self.end, right) - self.start)
         drawn = [
             f"{self.reason} (line {self.line}, column {self.column})",

@@ -137,9 +137,7 @@ def explain(subscription: Subscription, event: Event) -> Explanation:
         selector = And((selector, *present))
     tree = _explained(selector, event)
     missing = () if tree.truth is True else _missing(selector, event)
-    return Explanation(
-        subscription.id, subscription.text, tree.truth is True, tree, missing
-    )
+    return Explanation(subscription.id, subscription.text, tree.truth is True, tree, missing)
 
 
 # -- the tree -------------------------------------------------------------------------------------

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -122,9 +124,13 @@ class Matcher:
         """
         if bad not in ("fail", "skip"):
             raise InputError(f"bad is 'fail' or 'skip', not {bad!r}")
+        with _collector_paused():
+            return self._add_rows(_rows(rows), bad)
+
+    def _add_rows(self, rows: Iterable[object], bad: str) -> Added:
         done = Added()
         added: list[Id] = []
-        for number, row in enumerate(_rows(rows)):
+        for number, row in enumerate(rows):
             try:
                 id, selector, priority = _parts(row)
                 self.add(id, selector, priority)
@@ -209,7 +215,9 @@ class Matcher:
         Raises:
             EventError: One of the events cannot be judged; the error says which.
         """
-        if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 0):
+        if limit is not None and (
+            isinstance(limit, bool) or not isinstance(limit, int) or limit < 0
+        ):
             raise InputError(f"limit is a number from 0 on, not {limit!r}")
         batch = EventBatch.of(events, self.schema, self.semantics)
         matches = self._engine.match(batch)
@@ -257,6 +265,22 @@ class Matcher:
         if found is None:
             raise UnknownSubscription(id)
         return found
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Keep Python's cycle collector away while many trees are made.
+
+    They hold no cycles, so it would look at all of them again and again for nothing: a quarter of
+    the time of a bulk load.
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _is_id(id: object) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -62,8 +63,9 @@ class Matches:
 
     def __iter__(self) -> Iterator[tuple[int, Id]]:
         """The pairs."""
-        return zip(self.event.tolist(), self._ids.take(pa.array(self._code)).to_pylist(),
-                   strict=True)
+        return zip(
+            self.event.tolist(), self._ids.take(pa.array(self._code)).to_pylist(), strict=True
+        )
 
     def __eq__(self, other: object) -> bool:
         """Equal when they say the same, whatever engine said it."""
@@ -87,7 +89,7 @@ class Matches:
         """For each event, the ids it matched, highest priority first."""
         ids = self._ids.take(pa.array(self._code)).to_pylist()
         bounds = np.searchsorted(self.event, np.arange(self.events + 1)).tolist()
-        return [ids[low:high] for low, high in zip(bounds, bounds[1:], strict=False)]
+        return [ids[low:high] for low, high in pairwise(bounds)]
 
     def counts(self) -> dict[Id, int]:
         """How many events each subscription matched, for those that matched any."""

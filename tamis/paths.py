@@ -6,9 +6,7 @@ import re
 
 Path = tuple[str, ...]
 
-RESERVED = frozenset(
-    "AND OR XOR NOT IN BETWEEN LIKE ILIKE RLIKE ESCAPE IS NULL TRUE FALSE".split()
-)
+RESERVED = frozenset("AND OR XOR NOT IN BETWEEN LIKE ILIKE RLIKE ESCAPE IS NULL TRUE FALSE".split())
 
 # A name as the lexer knows it: bare, or anything at all in backticks.
 NAME_PATTERN = r"(?:[^\W\d]|\$)[\w$]*|`(?:[^`]|``)+`"

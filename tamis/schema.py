@@ -61,13 +61,14 @@ class Schema:
             path = parse_path(name)
         except (ValueError, TypeError) as error:
             raise SchemaError(str(error)) from None
+        declared: object
         default: object = None
         if isinstance(declaration, tuple) and len(declaration) == 2:
             declared, default = declaration
         elif isinstance(declaration, Mapping):
             declared, default = declaration.get("type", ""), declaration.get("default")
         else:
-            declared = declaration  # type: ignore[assignment]
+            declared = declaration
         kind = declared if isinstance(declared, Type) else _type_named(str(declared), name)
         self.types[path] = kind
         if default is not None:
@@ -107,7 +108,9 @@ class Schema:
     def __eq__(self, other: object) -> bool:
         """Equal when they say the same."""
         return isinstance(other, Schema) and (self.types, self.defaults, self.open) == (
-            other.types, other.defaults, other.open,
+            other.types,
+            other.defaults,
+            other.open,
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -185,8 +188,10 @@ def coerce(value: Value, kind: Type) -> Value:
             return Timestamp.parse(value)
         except (ValueError, OverflowError) as error:
             raise ValueError(f"{value[:40]!r} is not a timestamp: {error}") from None
-    if kind is Type.STR_LIST and isinstance(value, list) and not any(
-        element is not None for element in value
+    if (
+        kind is Type.STR_LIST
+        and isinstance(value, list)
+        and not any(element is not None for element in value)
     ):
         return value  # an empty list is a list of anything
     shown = repr(value)

@@ -72,7 +72,12 @@ class Timestamp:
             raise ValueError("expected YYYY-MM-DD HH:MM:SS[.fraction][zone]")
         year, month, day, hour, minute, second, fraction, zone = found.groups()
         moment = dt.datetime(
-            int(year), int(month), int(day), int(hour or 0), int(minute or 0), int(second or 0),
+            int(year),
+            int(month),
+            int(day),
+            int(hour or 0),
+            int(minute or 0),
+            int(second or 0),
             int((fraction or "0")[:6].ljust(6, "0")),
             tzinfo=_zone(zone),
         )

@@ -93,7 +93,10 @@ def propositions(draw, depth: int = 3):
     return "(" + f" {kind} ".join(parts) + ")"
 
 
-@given(propositions(), st.fixed_dictionaries({n: st.sampled_from([True, False, None]) for n in "abcde"}))
+@given(
+    propositions(),
+    st.fixed_dictionaries({n: st.sampled_from([True, False, None]) for n in "abcde"}),
+)
 def test_no_smaller_set_would_do(selector, event) -> None:
     expr = parse(selector)
     found = explained(selector, event)
@@ -108,4 +111,6 @@ def test_no_smaller_set_would_do(selector, event) -> None:
     for size in range(1, min(below, len(names) + 1)):
         for chosen in combinations(names, size):
             for truths in product([True, False], repeat=size):
-                assert evaluate(expr, {**event, **dict(zip(chosen, truths, strict=True))}) is not True
+                assert (
+                    evaluate(expr, {**event, **dict(zip(chosen, truths, strict=True))}) is not True
+                )

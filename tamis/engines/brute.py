@@ -60,8 +60,10 @@ class BruteEngine:
 
     def to_dot(self) -> str:
         """One node per subscription: there is no structure to draw."""
-        nodes = [f"  {_quoted(str(s.id))} [label={_quoted(s.text)}];"
-                 for s in self._subscriptions.values()]
+        nodes = [
+            f"  {_quoted(str(s.id))} [label={_quoted(s.text)}];"
+            for s in self._subscriptions.values()
+        ]
         return "\n".join(["digraph brute {", "  node [shape=box];", *nodes, "}"])
 
 

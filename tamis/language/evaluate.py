@@ -283,7 +283,7 @@ def total(values: list[Value]) -> Value:
     present = [v for v in values if v is not None]
     if not present or not all(_is_number(v) for v in present):
         return None
-    result = present[0]
+    result: Value = present[0]
     for value in present[1:]:
         result = apply("+", result, value)
     return result

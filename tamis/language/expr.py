@@ -217,8 +217,16 @@ class Sequence(Node):
 
 ValueExpr = Attribute | Literal | Arithmetic | Negate | Call
 Predicate = (
-    Comparison | Between | In | Like | RLike | StringTest | ArrayContains | IsNull
-    | Attribute | Literal
+    Comparison
+    | Between
+    | In
+    | Like
+    | RLike
+    | StringTest
+    | ArrayContains
+    | IsNull
+    | Attribute
+    | Literal
 )
 BoolExpr = Predicate | And | Or | Xor | Not | AtLeast
 Selector = BoolExpr | Sequence
@@ -273,7 +281,7 @@ Junction = And | Or | Xor | AtLeast
 
 def predicates(expr: BoolExpr | Sequence) -> Iterator[Predicate]:
     """The leaves of the Boolean structure, from left to right."""
-    if isinstance(expr, STRUCTURE + (Sequence,)):
+    if isinstance(expr, (*STRUCTURE, Sequence)):
         for child in children(expr):
             if not (isinstance(expr, Sequence) and child is expr.per):
                 yield from predicates(child)  # type: ignore[arg-type]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from itertools import accumulate
+from itertools import accumulate, compress
 from typing import NamedTuple
 
 from tamis.errors import SelectorSyntaxError
@@ -65,10 +65,9 @@ def tokenize(text: str) -> Tokens:
     if texts:
         _check_closed(text, texts[-1], starts[-1])
     if "--" in text or "/*" in text:
-        kept = [i for i, kind in enumerate(kinds) if kind is not _COMMENT]
-        kinds, texts, starts, ends = (
-            [parallel[i] for i in kept] for parallel in (kinds, texts, starts, ends)
-        )
+        kept = [kind is not _COMMENT for kind in kinds]
+        kinds, texts = list(compress(kinds, kept)), list(compress(texts, kept))
+        starts, ends = list(compress(starts, kept)), list(compress(ends, kept))
     kinds.append(END)
     texts.append("")
     starts.append(len(text))
@@ -98,7 +97,7 @@ class _Kinds(dict[str, str]):
             return NUMBER
         if token.startswith(("--", "/*")):
             return _COMMENT
-        # isascii: 'ıs'.upper() is 'IS' too. 7 is the length of BETWEEN.
+        # isascii: a dotless i (U+0131) is an I in upper case too. 7 is the length of BETWEEN.
         upper = token.upper() if len(token) <= 7 and token.isascii() else ""
         return upper if upper in RESERVED else NAME
 
@@ -136,7 +135,7 @@ _OPERATORS = {
 
 
 def _not_a_token(text: str, at: int) -> SelectorSyntaxError:
-    rest = text[at:at + 64]
+    rest = text[at : at + 64]
     if rest[0] == "'":
         return SelectorSyntaxError(
             "unclosed string", text, at, len(text), "end it with '; a quote inside is doubled: ''"

@@ -1,19 +1,20 @@
 """Tokens to trees: a Pratt parser (Pratt, "Top down operator precedence", POPL 1973).
 
-`_expression(power)` reads one prefix and then whatever infix binds tighter than `power`. Two
+`expression(power)` reads one prefix and then whatever infix binds tighter than `power`. Two
 Python frames per level of nesting, against nine for a function per level of precedence: that is
 what lets selectors nest 200 deep within Python's default recursion limit.
 
 Chains of AND, OR and XOR become one flat node, so their length costs no depth.
+
+Long for one file, because it is the grammar: one class whose methods all call each other. What
+could stand alone does, in `lexer`, `reader`, `literals` and `patterns`.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
-from tamis.errors import SelectorError, SelectorSyntaxError, SelectorTooDeep
-from tamis.language import lexer
+from tamis.errors import SelectorSyntaxError
 from tamis.language.expr import (
     And,
     Arithmetic,
@@ -40,12 +41,12 @@ from tamis.language.expr import (
     Xor,
     children,
 )
-from tamis.language.lexer import END, NAME, NUMBER, STRING
+from tamis.language.lexer import END, NAME, NUMBER, STRING, nearest
+from tamis.language.literals import BOOL, LITERALS, STR, LiteralReader, is_whole, whole
 from tamis.language.patterns import like_fault, regex_fault
+from tamis.language.reader import MAX_DEPTH, shortened
 from tamis.paths import RESERVED, split_path
-from tamis.values import INT_MAX, INT_MIN, Timestamp, Type
-
-MAX_DEPTH = 200
+from tamis.values import INT_MAX
 
 # How tightly an infix binds. TEST does not chain.
 _OR, _XOR, _AND, _NOT, _TEST, _SUM, _PRODUCT, _SIGN = range(1, 9)
@@ -66,8 +67,6 @@ _VALUE_FUNCTIONS = {
 _STRING_TESTS = ("contains", "startswith", "endswith")
 _FUNCTIONS = [*_VALUE_FUNCTIONS, *_STRING_TESTS, "array_contains"]
 
-_DECIMAL = re.compile(r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?D?")
-
 MICROSECONDS = {
     "DAY": 86_400_000_000,
     "HOUR": 3_600_000_000,
@@ -76,7 +75,6 @@ MICROSECONDS = {
     "MILLISECOND": 1_000,
 }
 
-_VALUES = frozenset((Arithmetic, Negate, Call))
 _BOOLEANS = frozenset(
     (Comparison, Between, In, Like, RLike, StringTest, ArrayContains, IsNull, And, Or, Xor, Not,
      AtLeast)
@@ -109,21 +107,20 @@ def _check_unicode(text: str) -> None:
         except UnicodeEncodeError as error:
             raise SelectorSyntaxError(
                 "a lone surrogate is not valid Unicode",
-                text.encode(errors="replace").decode(), error.start, error.start + 1,
+                text.encode(errors="replace").decode(),
+                error.start,
+                error.start + 1,
                 "decode the text as UTF-8",
             ) from None
 
 
-class _Parser:
-    """One selector being read; `at` is the index of the next token."""
+class _Parser(LiteralReader):
+    """One selector being read."""
 
-    __slots__ = ("at", "depth", "ends", "kinds", "operators", "starts", "text", "texts")
+    __slots__ = ("operators",)
 
     def __init__(self, text: str) -> None:
-        self.text = text
-        self.kinds, self.texts, self.starts, self.ends = lexer.tokenize(text)
-        self.at = 0
-        self.depth = 0
+        super().__init__(text)
         self.operators = 0
 
     # -- the whole selector -----------------------------------------------------------------------
@@ -170,20 +167,25 @@ class _Parser:
     def duration(self) -> int:
         at = self.at
         number = self.texts[at]
-        if self.kinds[at] is not NUMBER or not _is_whole(number):
+        if self.kinds[at] is not NUMBER or not is_whole(number):
             raise self.unexpected("WITHIN takes a whole number and a unit: WITHIN 10 SECONDS")
         word = self.texts[at + 1]
         size = MICROSECONDS.get(word.upper().removesuffix("S")) if word.isascii() else None
         if size is None:
             raise self.error(
-                "WITHIN needs a unit of time", at + 1,
+                "WITHIN needs a unit of time",
+                at + 1,
                 hint="one of MILLISECONDS, SECONDS, MINUTES, HOURS, DAYS",
             )
         self.at += 2
-        amount = _whole(number)
+        amount = whole(number)
         if not 0 < amount * size <= INT_MAX:
-            raise self.error("the time after WITHIN is out of range", at, at + 1,
-                             hint="give a positive time of less than 292,000 years")
+            raise self.error(
+                "the time after WITHIN is out of range",
+                at,
+                at + 1,
+                hint="give a positive time of less than 292,000 years",
+            )
         return amount * size
 
     # -- expressions ------------------------------------------------------------------------------
@@ -229,18 +231,27 @@ class _Parser:
     def simple_comparison(self, first: int) -> Comparison | None:
         """`attribute op literal` and nothing more: most tests, so worth a way of its own.
 
-        The same tree comes out without it, at two thirds of the speed.
+        The same tree comes out without it, at half the speed.
         """
-        kinds = self.kinds
-        kind = kinds[first + 2]
-        if (kind is not NUMBER and kind is not STRING) or _POWER.get(kinds[first + 3], 0) >= _TEST:
+        kinds, texts, starts, ends = self.kinds, self.texts, self.starts, self.ends
+        at = first + 2
+        kind = kinds[at]
+        if (kind is not NUMBER and kind is not STRING) or _POWER.get(kinds[at + 1], 0) >= _TEST:
             return None
-        left = self.attribute()
-        self.at = first + 2
-        right = self.number() if kind is NUMBER else self.string_literal()
+        name, token = texts[first], texts[at]
+        if "." in name or "`" in name:
+            return None
+        left = Attribute((name,), start=starts[first], end=ends[first])
+        if kind is STRING:
+            text = token[1:-1].replace("''", "'")
+            right = Literal(text, STR, start=starts[at], end=ends[at])
+            self.at = at + 1
+        else:
+            self.at = at
+            right = self.number()
         op = kinds[first + 1]
         return Comparison(
-            "<>" if op == "!=" else op, left, right, start=left.start, end=right.end
+            "<>" if op == "!=" else op, left, right, start=starts[first], end=ends[at]
         )
 
     def junction(self, left: Expr, first: int, kind: str, binding: int) -> Expr:
@@ -250,11 +261,16 @@ class _Parser:
         operands = [left]
         while kinds[self.at] == kind:
             self.at += 1
-            operands.append(self.boolean(binding))
+            at = self.at
+            operand = self.expression(binding)
+            if type(operand) not in _BOOLEANS:
+                self.check_boolean(operand, at)
+            operands.append(operand)
         make = And if binding == _AND else Or if binding == _OR else Xor
         return make(
             tuple(operands),  # type: ignore[arg-type]
-            start=self.starts[first], end=self.ends[self.at - 1],
+            start=self.starts[first],
+            end=self.ends[self.at - 1],
         )
 
     def arithmetic(self, left: Expr, first: int, kind: str, binding: int) -> Expr:
@@ -264,8 +280,11 @@ class _Parser:
         self.operators += 1
         right = self.value(binding)
         return Arithmetic(
-            kind, left, right,  # type: ignore[arg-type]
-            start=self.starts[first], end=self.ends[self.at - 1],
+            kind,
+            left,  # type: ignore[arg-type]
+            right,
+            start=self.starts[first],
+            end=self.ends[self.at - 1],
         )
 
     # -- tests ------------------------------------------------------------------------------------
@@ -304,8 +323,11 @@ class _Parser:
             pattern = self.string("RLIKE takes a regular expression in quotes")
             fault = regex_fault(pattern)
             if fault:
-                raise self.error(f"bad regular expression: {fault}", at,
-                                 hint="the syntax is RE2's: no back-references, no look-around")
+                raise self.error(
+                    f"bad regular expression: {fault}",
+                    at,
+                    hint="the syntax is RE2's: no back-references, no look-around",
+                )
             found = RLike(left, pattern, start=starts[first], end=ends[self.at - 1])
         else:
             right = self.value(_TEST)
@@ -327,36 +349,15 @@ class _Parser:
                 raise self.error("ESCAPE takes exactly one character", self.at - 1)
         fault = like_fault(pattern, escape)
         if fault:
-            raise self.error(
-                fault, at, hint=f"double it to mean itself: {escape}{escape}"
-            )
+            raise self.error(fault, at, hint=f"double it to mean itself: {escape}{escape}")
         return Like(
-            left, pattern, escape, ignore_case,
-            start=self.starts[first], end=self.ends[self.at - 1],
+            left,
+            pattern,
+            escape,
+            ignore_case,
+            start=self.starts[first],
+            end=self.ends[self.at - 1],
         )
-
-    def items(self) -> tuple[Literal, ...]:
-        self.expect("(", "IN takes a list in parentheses: IN (1, 2)")
-        items = [self.literal()]
-        while self.kinds[self.at] == ",":
-            self.at += 1
-            items.append(self.literal())
-        self.expect(")", "the list goes on with ',' or ends with ')'")
-        return tuple(items)
-
-    def literal(self) -> Literal:
-        first = self.at
-        kind = self.kinds[first]
-        if kind in ("-", "+"):
-            if self.kinds[first + 1] is NUMBER:
-                return self.signed_number()
-        elif kind is not NAME or self.is_timestamp():
-            found = _PREFIX.get(kind)
-            if found and kind not in ("(", "NOT"):
-                return found(self)  # type: ignore[return-value]
-        if kind == ")":
-            raise self.error("the list is empty", first, hint="put at least one literal into it")
-        raise self.unexpected("a list holds literals", "write a = b OR a = c for attributes")
 
     # -- prefixes ---------------------------------------------------------------------------------
 
@@ -399,9 +400,8 @@ class _Parser:
             if function in ("first", "at"):
                 hint = f"{function.upper()} opens a construct: see docs/language.md"
             else:
-                hint = lexer.nearest(function, _FUNCTIONS) or f"there are {', '.join(_FUNCTIONS)}"
-            shown = self.texts[first]
-            shown = shown if len(shown) <= 40 else shown[:40] + "…"
+                hint = nearest(function, _FUNCTIONS) or f"there are {', '.join(_FUNCTIONS)}"
+            shown = shortened(self.texts[first])
             raise self.error(f"unknown function {shown!r}", first, hint=hint)
         self.at += 2
         self.enter()
@@ -415,7 +415,8 @@ class _Parser:
         if wanted is not None and len(arguments) != wanted:
             raise self.error(
                 f"{function} takes {wanted} argument{'s' * (wanted > 1)}, not {len(arguments)}",
-                first, self.at - 1,
+                first,
+                self.at - 1,
             )
         start, end = self.starts[first], self.ends[self.at - 1]
         if function in _VALUE_FUNCTIONS:
@@ -428,7 +429,7 @@ class _Parser:
         first = self.at
         number = self.texts[first + 2]
         self.at += 2
-        if self.kinds[self.at] is not NUMBER or not _is_whole(number):
+        if self.kinds[self.at] is not NUMBER or not is_whole(number):
             raise self.unexpected("AT LEAST takes a whole number: AT LEAST 2 OF (…)")
         self.at += 1
         if not self.word_is(self.at, "OF"):
@@ -442,15 +443,14 @@ class _Parser:
             operands.append(self.boolean(0))
         self.depth -= 1
         self.expect(")", "the list goes on with ',' or ends with ')'")
-        k = _whole(number)
+        k = whole(number)
         if not 1 <= k <= len(operands):
             raise self.error(
-                f"AT LEAST {number[:20]} OF {len(operands)} is out of range", first + 2,
+                f"AT LEAST {number[:20]} OF {len(operands)} is out of range",
+                first + 2,
                 hint=f"the number lies between 1 and {len(operands)}",
             )
-        return AtLeast(
-            k, tuple(operands), start=self.starts[first], end=self.ends[self.at - 1]
-        )
+        return AtLeast(k, tuple(operands), start=self.starts[first], end=self.ends[self.at - 1])
 
     def group(self) -> Expr:
         first = self.at
@@ -490,178 +490,49 @@ class _Parser:
         if isinstance(operand, Attribute):
             return Attribute(operand.path, start=self.starts[first], end=operand.end)
         if isinstance(operand, Literal):
-            return Literal(
-                operand.value, operand.type, start=self.starts[first], end=operand.end
-            )
+            return Literal(operand.value, operand.type, start=self.starts[first], end=operand.end)
         return operand
 
-    def signed_number(self) -> Literal:
-        first = self.at
-        self.at += 1
-        return self.number(-1 if self.kinds[first] == "-" else 1, first)
-
-    def number(self, sign: int = 1, first: int | None = None) -> Literal:
-        at = self.at
-        self.at += 1
-        token = self.texts[at]
-        start, end = self.starts[at if first is None else first], self.ends[at]
-        if token.isdigit() and token.isascii():
-            integer = sign * (int(token) if len(token) <= 18 else _whole(token))
-            if INT_MIN <= integer <= INT_MAX:
-                return Literal(integer, Type.INT, start=start, end=end)
-            raise SelectorSyntaxError(
-                "integer does not fit into 64 bits", self.text, start, end,
-                "write it as a decimal: 1e20",
-            )
-        if token[-1] == "L" and _is_whole(token[:-1]):
-            self.texts[at] = token[:-1]
-            self.at = at
-            return self.number(sign, first)
-        if not _DECIMAL.fullmatch(token):
-            shown = token if len(token) <= 40 else token[:40] + "…"
-            raise SelectorSyntaxError(
-                f"malformed number {shown!r}", self.text, start, end,
-                "L goes with whole numbers; a name that begins with a digit goes into backticks",
-            )
-        decimal = sign * float(token.removesuffix("D"))
-        if decimal in (float("inf"), float("-inf")):
-            raise SelectorSyntaxError(
-                "number is too large for a 64-bit float", self.text, start, end,
-                "the largest is about 1.8e308",
-            )
-        return Literal(decimal, Type.DBL, start=start, end=end)
-
-    def string_literal(self) -> Literal:
-        at = self.at
-        return Literal(self.string(""), Type.STR, start=self.starts[at], end=self.ends[at])
-
-    def constant(self) -> Literal:
-        at = self.at
-        self.at += 1
-        kind = self.kinds[at]
-        value = None if kind == "NULL" else kind == "TRUE"
-        return Literal(
-            value, None if value is None else Type.BOOL, start=self.starts[at], end=self.ends[at]
-        )
-
-    def is_timestamp(self) -> bool:
-        return self.kinds[self.at + 1] is STRING and (
-            self.word_is(self.at, "TIMESTAMP") or self.word_is(self.at, "DATE")
-        )
-
-    def timestamp(self) -> Expr:
-        at = self.at
-        self.at += 1
-        text = self.string("")
-        read = Timestamp.parse_date if self.word_is(at, "DATE") else Timestamp.parse
-        try:
-            moment = read(text)
-        except (ValueError, OverflowError) as error:
-            word = self.texts[at].upper()
-            raise self.error(f"not a {word.lower()}: {error}", at + 1,
-                             hint="e.g. TIMESTAMP '2024-05-01 10:00:00+02:00'") from None
-        return Literal(moment, Type.TIMESTAMP, start=self.starts[at], end=self.ends[at + 1])
-
-    # -- small parts ------------------------------------------------------------------------------
-
-    def string(self, wanted: str) -> str:
-        at = self.at
-        if self.kinds[at] is not STRING:
-            raise self.unexpected(wanted)
-        self.at += 1
-        return self.texts[at][1:-1].replace("''", "'")
-
-    def expect(self, kind: str, wanted: str) -> None:
-        if self.kinds[self.at] != kind:
-            raise self.unexpected(wanted)
-        self.at += 1
-
-    def word_is(self, at: int, word: str) -> bool:
-        # isascii: 'ﬁrst'.upper() is 'FIRST' too.
-        token = self.texts[at]
-        return len(token) == len(word) and token.isascii() and token.upper() == word
-
-    def enter(self) -> None:
-        self.depth += 1
-        if self.depth > MAX_DEPTH:
-            raise self.too_deep()
-
     # -- faults -----------------------------------------------------------------------------------
-
-    def error(
-        self, reason: str, first: int, last: int | None = None, hint: str = ""
-    ) -> SelectorSyntaxError:
-        end = self.ends[first if last is None else last]
-        return SelectorSyntaxError(reason, self.text, self.starts[first], end, hint)
-
-    def too_deep(self, hint: str = "split the selector into several subscriptions") -> SelectorError:
-        at = min(self.at, len(self.starts) - 1)
-        return SelectorTooDeep(
-            f"the selector nests deeper than {MAX_DEPTH}", self.text, self.starts[at],
-            self.ends[at], hint,
-        )
-
-    def unexpected(self, wanted: str, hint: str = "") -> SelectorSyntaxError:
-        at = self.at
-        kind, token = self.kinds[at], self.texts[at]
-        shown = token if len(token) <= 40 else token[:40] + "…"
-        if kind is END:
-            return self.error(f"the selector ends too early: {wanted}", at, hint=hint)
-        if not hint and kind in RESERVED and kind not in ("TRUE", "FALSE", "NULL"):
-            hint = f"{kind} is a reserved word; an attribute of that name is written `{shown}`"
-        if not hint and kind == "=" and at and self.kinds[at - 1] == "=":
-            hint = "equality is written with one '='"
-        if not hint and kind == ")":
-            hint = "there is a ')' too many, or an operand is missing before it"
-        return self.error(f"unexpected {shown!r}: {wanted}", at, hint=hint)
 
     def check_boolean(self, found: Expr, first: int) -> None:
         kind = type(found)
         if self.text[found.start] != "+" and (
-            kind is Attribute
-            or (kind is Literal and found.type in (None, Type.BOOL))  # type: ignore[union-attr]
+            kind is Attribute or (kind is Literal and found.type in (None, BOOL))  # type: ignore[union-attr]
         ):
             return
         raise self.error(
-            "a value stands where a test is expected", first, self.at - 1,
+            "a value stands where a test is expected",
+            first,
+            self.at - 1,
             hint="compare it with something, e.g. … > 0",
         )
 
     def not_a_value(self, first: int, last: int) -> SelectorSyntaxError:
         return self.error(
-            "a test stands where a value is expected", first, last,
+            "a test stands where a value is expected",
+            first,
+            last,
             hint="join tests with AND, OR, XOR, NOT; to compare two tests, use XOR",
         )
 
     def chained(self, first: int) -> SelectorSyntaxError:
         return self.error(
-            "comparisons do not chain", first, self.at,
+            "comparisons do not chain",
+            first,
+            self.at,
             hint="join two tests with AND: 1 < x AND x < 5; to compare two tests, use XOR",
         )
 
 
 _PREFIX: dict[str, Callable[[_Parser], Expr]] = {
     NAME: _Parser.name,
-    NUMBER: _Parser.number,
-    STRING: _Parser.string_literal,
     "(": _Parser.group,
     "NOT": _Parser.negation,
     "-": _Parser.sign,
     "+": _Parser.sign,
-    "TRUE": _Parser.constant,
-    "FALSE": _Parser.constant,
-    "NULL": _Parser.constant,
+    **LITERALS,
 }
-
-
-def _is_whole(token: str) -> bool:
-    return token.isascii() and token.isdigit()
-
-
-def _whole(digits: str) -> int:
-    # Python refuses to read thousands of digits, and we need not.
-    digits = digits.lstrip("0")[:20]
-    return int(digits) if digits else 0
 
 
 def _height(expr: Expr) -> int:

@@ -15,7 +15,6 @@ from tamis.language.expr import (
     Attribute,
     Between,
     BoolExpr,
-    Call,
     Comparison,
     Expr,
     In,
@@ -72,7 +71,9 @@ class _Checker:
     def bare(self, expr: Attribute) -> None:
         kind = self.value(expr)
         if kind not in (None, Type.BOOL):
-            raise self.error(f"{expr} is {_name(kind)}, not BOOL", expr, "compare it with something")
+            raise self.error(
+                f"{expr} is {_name(kind)}, not BOOL", expr, "compare it with something"
+            )
 
     def comparison(self, expr: Comparison) -> None:
         self.comparable(expr.left, expr.right)
@@ -94,7 +95,8 @@ class _Checker:
                 )
         if left_type and right_type and _family(left_type) is not _family(right_type):
             raise self.error(
-                f"{_name(left_type)} and {_name(right_type)} never compare", right,
+                f"{_name(left_type)} and {_name(right_type)} never compare",
+                right,
                 _mending(left_type, right, right_type) or _mending(right_type, left, left_type),
             )
 

@@ -1,4 +1,4 @@
-"""Any interleaving of add, remove, replace and match, against a dict of selectors and the oracle."""
+"""Any interleaving of add, remove, replace and match, against a dict and the oracle."""
 
 import pytest
 from hypothesis import settings

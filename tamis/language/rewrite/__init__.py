@@ -1,8 +1,9 @@
 """Selectors brought to a common form, so that equal parts of different selectors are found equal.
 
 `RULES` is a tuple of small functions, one per file, applied in turn until nothing changes; the last
-puts things into order, which gives the others nothing to do. Every rule keeps the *three-valued* truth of every node, for every event: a rule that turned unknown into
-false would be right at the top and wrong under a NOT. What a rule cannot keep exactly, it leaves.
+puts things into order, which gives the others nothing to do. Every rule keeps the *three-valued*
+truth of every node, for every event: a rule that turned unknown into false would be right at the
+top and wrong under a NOT. What a rule cannot keep exactly, it leaves.
 
 The `strict` semantics goes by the attributes that the original text names (ICSE 2001, §4): take
 them from the selector before it is rewritten.
@@ -16,8 +17,8 @@ from tamis.language.rewrite.flatten import flatten
 from tamis.language.rewrite.fold import fold_constants
 from tamis.language.rewrite.membership import merge_equalities
 from tamis.language.rewrite.negation import push_not_down
-from tamis.language.rewrite.orient import orient_comparisons
 from tamis.language.rewrite.order import sort_operands
+from tamis.language.rewrite.orient import orient_comparisons
 from tamis.language.rewrite.ranges import merge_ranges
 
 __all__ = ["RULES", "rewrite"]

@@ -32,7 +32,7 @@ def merge_equalities(expr: BoolExpr) -> BoolExpr:
 
 
 def _mergeable(expr: And | Or, op: str) -> bool:
-    """Whether some operand is tested twice. AND of two equalities is not a set, nor OR of two <>."""
+    """Whether one operand is tested twice. `a = 1 AND a = 2` is no set, nor is OR of two <>."""
     tested = [found[0] for o in expr.operands if (found := _items(o, op))]
     return len(set(tested)) < len(tested)
 

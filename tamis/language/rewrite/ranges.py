@@ -1,9 +1,9 @@
 """Comparisons of one operand with constants become as few intervals as say the same.
 
 `a > 1 AND a > 5` is `a > 5`; `a >= 1 AND a <= 5` is `a BETWEEN 1 AND 5`; `a < 3 OR a < 5` is
-`a < 5`; `a IN (1, 7) AND a > 5` is `a = 7`. This is exact as long as all the constants belong to one
-family (numbers, texts, instants): then every test involved is known for the same values, those of
-the family, and unknown for all others.
+`a < 5`; `a IN (1, 7) AND a > 5` is `a = 7`. This is exact as long as all the constants belong to
+one family (numbers, texts, instants): then every test involved is known for the same values, those
+of the family, and unknown for all others.
 
 An empty intersection stays as it is. It is false where the operand has a value and unknown where
 it has none, and there is no shorter way to say that; the same goes for a union that covers all.
@@ -76,14 +76,15 @@ def _repeats(expr: And | Or) -> bool:
 
 def _key(expr: BoolExpr) -> tuple[ValueExpr, str] | None:
     """What is tested, and the family of the constants it is tested against."""
+    constants: tuple[ValueExpr, ...]
     if isinstance(expr, Comparison):
         if expr.op == "<>":
             return None
         operand, constants = expr.left, (expr.right,)
     elif isinstance(expr, Between):
-        operand, constants = expr.operand, (expr.low, expr.high)  # type: ignore[assignment]
+        operand, constants = expr.operand, (expr.low, expr.high)
     elif isinstance(expr, In):
-        operand, constants = expr.operand, expr.items  # type: ignore[assignment]
+        operand, constants = expr.operand, expr.items
     else:
         return None
     family = _family(constants[0])
@@ -138,9 +139,7 @@ def _union(value: ValueExpr, tests: list[BoolExpr], where: Or) -> list[BoolExpr]
         if joined and _touch(joined[-1], interval):
             last = joined[-1]
             high, closed = _widest_high(last, interval)
-            low_closed = last.low_closed or (
-                interval.low_closed and _same(last.low, interval.low)
-            )
+            low_closed = last.low_closed or (interval.low_closed and _same(last.low, interval.low))
             joined[-1] = _Interval(last.low, low_closed, high, closed)
         else:
             joined.append(interval)

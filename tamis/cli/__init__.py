@@ -1,0 +1,64 @@
+"""The command line: one thin module per verb.
+
+Only light modules are imported here, and by the modules of the verbs at their top: `tamis --help`
+does not wait for Arrow. To add a verb, write its module and one line below; for a group of verbs
+that line is `app.add_typer(bench.app, name="bench")`.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from tamis.cli import explain, match, parse
+from tamis.cli.guard import EXIT_CODES, Guarded
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="tamis",
+    cls=Guarded,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=EXIT_CODES,
+)
+app.command("match", epilog=match.EXAMPLES)(match.match)
+app.command("explain", epilog=explain.EXAMPLES)(explain.explain)
+app.command("parse", epilog=parse.EXAMPLES)(parse.parse)
+
+
+def main() -> None:
+    """Run the command line; the entry point of the package."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show a character gets an escape instead of a traceback.
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    app(prog_name="tamis")
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from tamis import __version__
+
+        typer.echo(f"tamis {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _tamis(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Print the version.", callback=_version, is_eager=True, metavar=""
+        ),
+    ] = False,
+) -> None:
+    """Which of many selectors does an event satisfy?
+
+    A selector is what may stand after WHERE in Spark SQL, for example
+    [cyan]company IN ('IBM', 'Dell') AND price <= 1000[/cyan]; docs/language.md has it all.
+    """

@@ -1,0 +1,134 @@
+"""`tamis explain`: why an event does or does not match."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tamis.cli import console, guard
+from tamis.cli.options import (
+    SchemaOption,
+    Semantics,
+    SemanticsOption,
+    SubscriptionsHelp,
+    read_schema,
+)
+from tamis.errors import InputError, UnknownSubscription
+
+if TYPE_CHECKING:
+    from tamis.subscription_files import SubscriptionRow
+
+EXAMPLES = """\
+[bold]Examples[/bold]
+  tamis explain "price <= 1000 AND brand = 'Dell'" --event '{"price": 1200}'
+  tamis explain --subscriptions rules.jsonl --id cheap-pcs --event @event.json
+  sed -n 7p events.jsonl | tamis explain "price < 10" --event - --format json
+
+The exit code is 0 if the event matches and 1 if it does not, as with grep.
+"""
+
+
+class Format(StrEnum):
+    """How to print an explanation."""
+
+    tree = "tree"
+    json = "json"
+
+
+def explain(
+    event: Annotated[
+        str,
+        typer.Option(
+            metavar="JSON|@FILE|-", help="The event: JSON, a file that holds it, or stdin."
+        ),
+    ],
+    selector: Annotated[
+        str | None, typer.Argument(metavar="SELECTOR", help="What to explain.", show_default=False)
+    ] = None,
+    subscriptions: Annotated[
+        str | None, typer.Option("--subscriptions", "-s", metavar="FILE", help=SubscriptionsHelp)
+    ] = None,
+    id: Annotated[
+        str | None,
+        typer.Option("--id", metavar="ID", help="Which of the subscriptions to explain."),
+    ] = None,
+    format: Annotated[
+        Format,
+        typer.Option(metavar="FORMAT", help="[cyan]tree[/cyan] (to read) or [cyan]json[/cyan]."),
+    ] = Format.tree,
+    semantics: SemanticsOption = Semantics.sql,
+    schema: SchemaOption = None,
+) -> None:
+    """Say why an event does or does not match.
+
+    Shows the selector's tree with the truth of each node and the values it saw,
+    and what would have had to hold. Give a selector, or --subscriptions and --id.
+    """
+    if (subscriptions is None) != (id is None) or (selector is None) == (id is None):
+        raise typer.BadParameter("give a selector, or --subscriptions FILE and --id ID")
+    from tamis.matcher import Matcher
+
+    matcher = Matcher(read_schema(schema), semantics.value)
+    if subscriptions is not None and id is not None:
+        row = _find(subscriptions, id)
+        named, text = row.id, row.selector
+    else:
+        named, text = "selector", selector or ""
+    matcher.add(named, text)
+    explanation = matcher.explain(named, _event(event))
+    if format is Format.json:
+        import msgspec
+
+        typer.echo(msgspec.json.encode(explanation.to_dict()))
+    else:
+        from rich.text import Text
+
+        drawn = Text(str(explanation))
+        for mark, style in (("✓", "green"), ("✗", "red"), (r"\?", "yellow")):
+            # The mark that opens a node, not one inside some text.
+            drawn.highlight_regex(rf"(?m)^[│├└─ ]*{mark} ", style)
+        console.show(console.stdout(), drawn)
+    if not explanation.matches:
+        raise typer.Exit(guard.NO)
+
+
+def _find(file: str, id: str) -> SubscriptionRow:
+    from tamis.language.lexer import nearest
+    from tamis.subscription_files import read_subscriptions
+
+    others: list[str] = []
+    # Bad lines elsewhere are no matter of this one.
+    for row in read_subscriptions(file, "skip"):
+        if str(row.id) == id:
+            return row
+        others.append(str(row.id))
+    error = UnknownSubscription(id)
+    hint = nearest(id, others)
+    raise InputError(f"{error}{'; ' + hint if hint else ''}", file)
+
+
+def _event(given: str) -> dict[str, object]:
+    import msgspec
+
+    from tamis.event_files import json_fault
+
+    source = "--event"
+    raw = given.encode(errors="surrogateescape")
+    if given == "-":
+        source, raw = "standard input", sys.stdin.buffer.read()
+    elif given.startswith("@"):
+        source = given[1:]
+        try:
+            raw = Path(source).read_bytes()
+        except OSError as error:
+            raise InputError(error.strerror or str(error), source) from None
+    try:
+        event: dict[str, object] = msgspec.json.decode(raw, type=dict)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        hint = "; an event is one JSON object" if raw.strip() else "; there is nothing"
+        raise InputError(json_fault(error) + hint, source) from None
+    return event

@@ -1,0 +1,51 @@
+"""How a command ends: exit codes, and errors without tracebacks."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from tamis.cli import console
+from tamis.errors import TamisError
+
+NO = 1
+BAD_INPUT = 2
+SOME_SKIPPED = 3
+INTERRUPTED = 130  # 128 + SIGINT, as shells have it
+PIPE_CLOSED = 141  # 128 + SIGPIPE
+
+EXIT_CODES = f"""\
+[bold]Exit codes[/bold]
+  0    done
+  {NO}    the answer is no ([cyan]explain[/cyan]: the event does not match)
+  {BAD_INPUT}    bad usage, or bad input
+  {SOME_SKIPPED}    done, but bad lines were skipped ([cyan]--bad skip[/cyan])
+  {INTERRUPTED}  interrupted by Ctrl-C
+  {PIPE_CLOSED}  whoever read our output stopped reading
+
+Examples: [cyan]tamis match --help[/cyan], and so on.
+"""
+
+
+class Guarded(TyperGroup):
+    """A group of verbs whose errors are told in a line or two."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a verb."""
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+            return result
+        except TamisError as error:
+            console.error(str(error))
+            raise typer.Exit(BAD_INPUT) from None
+        except KeyboardInterrupt:
+            raise typer.Exit(INTERRUPTED) from None
+        except BrokenPipeError:
+            # Python flushes once more on its way out, and would complain: let it do so to nobody.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(PIPE_CLOSED) from None

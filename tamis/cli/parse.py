@@ -1,0 +1,113 @@
+"""`tamis parse`: what a selector is taken to mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tamis.cli import console, guard
+from tamis.cli.options import SchemaOption, SubscriptionsHelp, read_schema
+from tamis.errors import TamisError
+
+if TYPE_CHECKING:
+    from tamis.language.expr import Selector
+    from tamis.matches import Id
+
+EXAMPLES = """\
+[bold]Examples[/bold]
+  tamis parse "a=1 and not(b>2 or c like 'x%')"
+  tamis parse --format tree "price * 1.2 < 120"
+  tamis parse --rewrite "NOT (a <> 1 OR b IS NULL)"
+  tamis parse --file rules.jsonl --schema schema.json --format json
+
+A selector that begins with a minus sign goes after [cyan]--[/cyan].
+"""
+
+
+class Format(StrEnum):
+    """How to print a selector."""
+
+    text = "text"
+    tree = "tree"
+    json = "json"
+
+
+def parse(
+    selectors: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="SELECTOR", help="What to parse.", show_default=False),
+    ] = None,
+    file: Annotated[
+        str | None, typer.Option("--file", "-f", metavar="FILE", help=SubscriptionsHelp)
+    ] = None,
+    format: Annotated[
+        Format,
+        typer.Option(
+            metavar="FORMAT",
+            help="[cyan]text[/cyan] (as Tamis writes it), [cyan]tree[/cyan] or [cyan]json[/cyan] "
+            "(a line each).",
+        ),
+    ] = Format.text,
+    rewrite: Annotated[
+        bool,
+        typer.Option("--rewrite", metavar="", help="Bring it to the form that engines match."),
+    ] = False,
+    schema: SchemaOption = None,
+) -> None:
+    """Parse selectors and print them; with a schema, check them against it.
+
+    Every bad one is reported, with the place of the fault; then the exit code is 2.
+    """
+    if bool(selectors) == bool(file):
+        raise typer.BadParameter("give selectors, or a file with --file FILE")
+    from tamis.engines.subscription import Subscription
+    from tamis.language.rewrite import rewrite as rewritten
+
+    declared = read_schema(schema)
+    faults = 0
+
+    def fault(message: object) -> None:
+        nonlocal faults
+        faults += 1
+        console.error(str(message))
+
+    # A file's selectors have a place to blame; one on the command line is its own place.
+    for id, text, place in _given(selectors, file, fault):
+        try:
+            selector = Subscription.of(id, text, schema=declared).selector
+        except TamisError as error:
+            fault(f"{place}{error}")
+            continue
+        typer.echo(_printed(rewritten(selector) if rewrite else selector, format, id, bool(file)))
+    if faults:
+        raise typer.Exit(guard.BAD_INPUT)
+
+
+def _given(
+    selectors: list[str] | None, file: str | None, fault: Callable[[object], None]
+) -> Iterator[tuple[Id, str, str]]:
+    if file is None:
+        for number, text in enumerate(selectors or (), 1):
+            yield number, text, ""
+        return
+    from tamis.subscription_files import read_subscriptions
+
+    for row in read_subscriptions(file, "skip", fault):
+        yield row.id, row.selector, f"{file}:{row.line}: "
+
+
+def _printed(selector: Selector, format: Format, id: Id, has_id: bool) -> str:
+    from tamis.cli import trees
+
+    if format is Format.text:
+        return str(selector)
+    if format is Format.tree:
+        return "\n".join(trees.drawn(selector))
+    import msgspec
+
+    about = {"id": id} if has_id else {}
+    described = {**about, "selector": str(selector), "tree": trees.as_dict(selector)}
+    return msgspec.json.encode(described).decode()
