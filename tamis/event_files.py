@@ -196,7 +196,7 @@ class Source:
             raise InputError(error.strerror or str(error), self.name) from error
         except (EOFError, zlib.error) as error:
             raise InputError(f"damaged or cut off: {error}", self.name) from error
-        except pa.ArrowException as error:
+        except (pa.ArrowException, UnicodeDecodeError) as error:
             raise InputError(f"not a Parquet file, or damaged: {error}", self.name) from error
 
 
@@ -338,7 +338,8 @@ def csv_header(rows: Iterator[Record], source: Source) -> list[str]:
 
 def count_fault(header: list[str], fields: list[str]) -> str:
     """What to say of a row that does not fit under the header."""
-    return f"{len(fields)} fields where the header has {len(header)}"
+    plural = "" if len(fields) == 1 else "s"
+    return f"{len(fields)} field{plural} where the header has {len(header)}"
 
 
 _Convert: TypeAlias = "Callable[[str], object] | None"
@@ -545,7 +546,10 @@ class _Reading:
                 return
             bad += [BadLine(self.source.name, places[i][1], why) for i, why in faults.items()]
             good = [i for i in range(len(rows)) if i not in faults]
-            rows = [rows[i] for i in good] if isinstance(rows, list) else rows.take(pa.array(good))
+            if isinstance(rows, list):
+                rows = [rows[i] for i in good]
+            else:
+                rows = rows.take(pa.array(good, pa.int64()))
             places = [places[i] for i in good]
         self._report(bad)
         if batch is None:
@@ -554,8 +558,13 @@ class _Reading:
             yield EventChunk([number for number, _ in places], batch, fraction)
 
     def _batch(self, rows: list[Row] | pa.RecordBatch) -> EventBatch:
-        take = EventBatch.from_dicts if isinstance(rows, list) else EventBatch.from_arrow
-        return take(rows, self.schema, self.semantics)
+        if isinstance(rows, list):
+            return EventBatch.from_dicts(rows, self.schema, self.semantics)
+        try:
+            rows.validate(full=True)  # Parquet does not ask whether text is UTF-8; readers do, later
+        except pa.ArrowInvalid as error:
+            raise EventError(f"damaged: {error}") from error
+        return EventBatch.from_arrow(rows, self.schema, self.semantics)
 
     def _faults(self, rows: list[Row] | pa.RecordBatch) -> Iterator[tuple[int, str]]:
         for start in range(0, len(rows), _SPAN):

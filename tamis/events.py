@@ -236,13 +236,13 @@ def _wanted(schema: Schema | None) -> Wanted:
 
 
 def _conformed(columns: Columns, length: int, schema: Schema | None, semantics: str) -> Columns:
-    if schema is None:
+    if schema is None or length == 0:
         return columns
     for path, kind in schema.types.items():
         if path in columns:
             columns[path] = (Column(kind, _as_declared(columns[path], kind, path)),)
         if semantics == "total":
-            _require(columns.get(path), length, path)
+            _require(columns.get(path), path)
     if semantics == "default":
         for path in schema.defaults:
             _fill(columns, length, schema, path)
@@ -250,11 +250,20 @@ def _conformed(columns: Columns, length: int, schema: Schema | None, semantics: 
 
 
 def _as_declared(columns: tuple[Column, ...], kind: Type, path: Path) -> pa.Array:
-    arrays = [_coerced(column, kind, path) for column in columns]
+    arrays: list[pa.Array] = []
+    faults: list[tuple[int, str]] = []
+    for column in columns:
+        try:
+            arrays.append(_coerced(column, kind))
+        except EventError as error:
+            faults.append((error.event or 0, error.reason))
+    if faults:
+        event, reason = min(faults)
+        raise EventError(reason, event, path_text(path))
     return arrays[0] if len(arrays) == 1 else pc.coalesce(*arrays)
 
 
-def _coerced(column: Column, kind: Type, path: Path) -> pa.Array:
+def _coerced(column: Column, kind: Type) -> pa.Array:
     """A column as `schema.coerce` would have each of its values."""
     if column.type is kind:
         return column.data
@@ -269,17 +278,17 @@ def _coerced(column: Column, kind: Type, path: Path) -> pa.Array:
     for row, value in enumerate(values):
         if column.type is Type.OPAQUE and value is not None:
             reason = f"an object, or something else without a type, is not of type {kind.value}"
-            raise EventError(reason, row, path_text(path))
+            raise EventError(reason, row)
         try:
             values[row] = coerce(value, kind)
         except ValueError as error:
-            raise EventError(str(error), row, path_text(path)) from None
+            raise EventError(str(error), row) from None
     return array_of(kind, values)
 
 
-def _require(columns: tuple[Column, ...] | None, length: int, path: Path) -> None:
+def _require(columns: tuple[Column, ...] | None, path: Path) -> None:
     row = 0 if columns is None else pc.index(columns[0].data.is_valid(), False).as_py()
-    if length and row >= 0:
+    if row >= 0:
         reason = "is missing; semantics 'total' needs every attribute of the schema"
         raise EventError(reason, row, path_text(path))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
@@ -84,7 +84,8 @@ def _appearing(path: Path) -> Iterator[Path]:
             raise
         raise InputError(error.strerror or str(error), str(path)) from error
     finally:
-        draft.unlink(missing_ok=True)
+        with suppress(OSError):  # it was moved, or never made
+            draft.unlink()
 
 
 class JsonAnswers:

@@ -6,25 +6,31 @@ Rich decides about colour: none where the stream is no terminal, or where NO_COL
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.text import Text
+from rich.console import Console as RichConsole
+from rich.text import Text
+
+
+class Console(RichConsole):
+    """Rich's console, without its opinions about what our text means, or how we end."""
+
+    def __init__(self, stderr: bool = False) -> None:
+        """Write to whatever stdout or stderr is now."""
+        super().__init__(stderr=stderr, highlight=False, markup=False, emoji=False)
+
+    def on_broken_pipe(self) -> None:
+        """Leave it to the guard; Rich would exit with the code that means "no" here."""
+        raise BrokenPipeError
 
 
 def stdout() -> Console:
-    """A console on whatever stdout is now."""
-    from rich.console import Console
-
-    return Console(highlight=False, markup=False, emoji=False)
+    """For answers."""
+    return Console()
 
 
 def stderr() -> Console:
-    """A console on whatever stderr is now."""
-    from rich.console import Console
-
-    return Console(stderr=True, highlight=False, markup=False, emoji=False)
+    """For all else."""
+    return Console(stderr=True)
 
 
 def show(console: Console, text: Text | str) -> None:
@@ -44,8 +50,6 @@ def skipped(message: str) -> None:
 
 def note(message: str) -> None:
     """Say something that is neither an answer nor an error."""
-    from rich.text import Text
-
     show(stderr(), Text(message, style="dim"))
 
 
@@ -55,6 +59,4 @@ def on_terminal() -> bool:
 
 
 def _labelled(label: str, style: str, message: str) -> None:
-    from rich.text import Text
-
     show(stderr(), Text.assemble((f"{label}: ", style), message))

@@ -46,6 +46,14 @@ class Guarded(TyperGroup):
         except KeyboardInterrupt:
             raise typer.Exit(INTERRUPTED) from None
         except BrokenPipeError:
-            # Python flushes once more on its way out, and would complain: let it do so to nobody.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _drop_stdout()
             raise typer.Exit(PIPE_CLOSED) from None
+        except OSError as error:  # what we read is blamed where it is read; this is our output
+            _drop_stdout()
+            console.error(f"cannot write: {error.strerror or error}")
+            raise typer.Exit(BAD_INPUT) from None
+
+
+def _drop_stdout() -> None:
+    # Python flushes once more on its way out, and would complain: let it do so to nobody.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

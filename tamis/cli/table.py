@@ -39,7 +39,7 @@ class TableAnswers:
         """Print the events of a batch."""
         if not self._headed:
             self._headed = True
-            self._line("event", "", "matches", "bold")
+            self._line("event", "attributes", "matches", "bold")
         for number, row, ids in zip(numbers, batch.rows(), matches.per_event(), strict=True):
             first, *more = _wrapped([_word(id) for id in ids], self._matches)
             self._line(str(number), rendered(row), first, "green" if ids else "dim")

@@ -51,6 +51,10 @@ class Subscription:
         required = attributes(selector) if semantics == "strict" else frozenset()
         return cls(id, text, priority, selector, required)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle as text: shorter than the tree, and a deep tree is too much for pickle."""
+        return _restored, (self.id, self.text, self.priority, self.required)
+
     @property
     def condition(self) -> Selector:
         """What engines match: the selector in its common form, and what `strict` adds to it.
@@ -63,3 +67,7 @@ class Subscription:
             return selector
         present = [Not(IsNull(Attribute(path))) for path in sorted(self.required)]
         return rewrite(And((selector, *present)))
+
+
+def _restored(id: Id, text: str, priority: int, required: frozenset[Path]) -> Subscription:
+    return Subscription(id, text, priority, parse(text), required)

@@ -141,7 +141,7 @@ def test_pickles(engine, exprs, batch) -> None:
 def test_a_deep_selector_pickles(engine) -> None:
     matcher = tamis.Matcher(engine=engine)
     deep = "a = 1"
-    for i in range(190):
+    for i in range(189):
         deep = f"({deep}) {'AND' if i % 2 else 'OR'} b = {i}"
     try:
         matcher.add("deep", deep)

@@ -1,0 +1,103 @@
+"""`tamis explain`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import run
+
+
+def test_a_match_is_0(tmp_path: Path) -> None:
+    done = run("explain", "a = 1 AND b", "--event", '{"a": 1, "b": true}')
+    assert done.exit_code == 0
+    assert done.stdout == (
+        "selector: matches\n"
+        "✓ AND\n"
+        "├─ ✓ a = 1  (a is 1)\n"
+        "└─ ✓ b  (b is True)\n"
+    )  # fmt: skip
+
+
+def test_no_match_is_1_with_what_was_missing() -> None:
+    done = run("explain", "a = 1 AND b LIKE '? %'", "--event", '{"a": 2}')
+    assert (done.exit_code, done.stderr) == (1, "")
+    lines = done.stdout.splitlines()
+    assert lines[:2] == ["selector: does not match", "✗ AND"]
+    assert "└─ ? b LIKE '? %'  (b is missing)" in lines
+    assert "it would match if:" in lines
+
+
+def test_a_subscription_by_its_id(tmp_path: Path) -> None:
+    file = tmp_path / "s.jsonl"
+    file.write_text('oops\n{"id": "x", "selector": "a = 1"}\n{"id": "y", "selector": "b = = 1"}\n')
+    event = '{"a": 1}'
+    done = run("explain", "--subscriptions", file, "--id", "x", "--event", event)
+    assert done.exit_code == 0 and done.stdout.startswith("x: matches\n")
+    refused = run("explain", "-s", file, "--id", "y", "--event", event)
+    assert refused.exit_code == 2 and "  b = = 1\n" in refused.stderr
+    unknown = run("explain", "-s", file, "--id", "z", "--event", event)
+    assert unknown.exit_code == 2 and "subscription 'z': is not here" in unknown.stderr
+
+
+def test_integer_ids(tmp_path: Path) -> None:
+    (tmp_path / "s.txt").write_text("\na = 1\n")
+    done = run("explain", "-s", tmp_path / "s.txt", "--id", 2, "--event", '{"a": 1}')
+    assert done.exit_code == 0 and done.stdout.startswith("2: matches\n")
+
+
+def test_the_event_from_a_file_or_standard_input(tmp_path: Path) -> None:
+    (tmp_path / "e.json").write_text('{\n  "a": 1\n}\n')
+    assert run("explain", "a = 1", "--event", f"@{tmp_path}/e.json").exit_code == 0
+    assert run("explain", "a = 1", "--event", "-", stdin='{"a": 2}\n').exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("event", "reason"),
+    [
+        ("{", "--event: not JSON: it ends early"),
+        ("[1]", "--event: not a JSON object but array"),
+        ('{"a": 1}\n{"a": 2}', "--event: not JSON: trailing characters"),
+        ("", "there is nothing"),
+        ("@/no/such/file", "/no/such/file: No such file"),
+        ('{"a": 99999999999999999999}', "does not fit into 64 bits"),
+    ],
+)
+def test_events_that_are_none(event: str, reason: str) -> None:
+    done = run("explain", "a = 1", "--event", event)
+    assert done.exit_code == 2
+    assert done.stderr.startswith("error: ") and reason in done.stderr
+
+
+def test_json() -> None:
+    done = run("explain", "a = 1 OR b", "--event", '{"a": 2}', "--format", "json")
+    told = json.loads(done.stdout)
+    assert done.exit_code == 1 and done.stdout.count("\n") == 1
+    assert told["matches"] is False and told["selector"] == "a = 1 OR b"
+    assert [part["truth"] for part in told["tree"]["parts"]] == [False, None]
+
+
+def test_schema_and_semantics(tmp_path: Path) -> None:
+    (tmp_path / "schema.json").write_text('{"t": "TIMESTAMP", "x": ["STR"]}')
+    bad = run("explain", "t", "--event", "{}", "--schema", tmp_path / "schema.json")
+    assert bad.exit_code == 2
+    (tmp_path / "schema.json").write_text('{"t": "TIMESTAMP", "x": "STR"}')
+    args = ["--event", '{"t": "2024-05-01"}', "--schema", tmp_path / "schema.json"]
+    selector = "t >= TIMESTAMP '2024-04-01' AND (x = 'a' OR x IS NULL)"
+    assert run("explain", selector, *args).exit_code == 0
+    strict = run("explain", selector, *args, "--semantics", "strict")
+    assert strict.exit_code == 1 and "x IS NOT NULL" in strict.stdout
+
+
+def test_usage() -> None:
+    for args in (
+        ["--event", "{}"],
+        ["a", "--id", "x", "--subscriptions", "f", "--event", "{}"],
+        ["a", "--id", "x", "--event", "{}"],
+        ["--subscriptions", "f", "--event", "{}"],
+    ):
+        done = run("explain", *args)
+        assert done.exit_code == 2 and "give a selector, or" in done.stderr, args
+    assert run("explain", "a").exit_code == 2

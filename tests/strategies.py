@@ -1,0 +1,185 @@
+"""Hypothesis strategies for events and selectors over one small vocabulary.
+
+Untyped on purpose: any attribute may hold anything, so that tests on the wrong type, NULL and
+mixed columns come up all the time. The trees are those that the parser makes: parse(str(e)) == e.
+"""
+
+import datetime as dt
+import math
+
+from hypothesis import strategies as st
+
+from tamis.language.expr import (
+    And,
+    Arithmetic,
+    ArrayContains,
+    AtLeast,
+    Attribute,
+    Between,
+    Call,
+    Comparison,
+    In,
+    IsNull,
+    Like,
+    Literal,
+    Negate,
+    Not,
+    Or,
+    RLike,
+    Sequence,
+    StringTest,
+    Xor,
+)
+from tamis.values import Timestamp
+
+PATHS = [("a",), ("b",), ("c",), ("d",), ("user", "city"), ("user", "age"), ("odd name",)]
+COMPARISONS = ["=", "<>", "<", "<=", ">", ">="]
+INTEGERS = [0, 1, 2, 3, -1, 7, 2**53, 2**53 + 1, 2**63 - 1, -(2**63)]
+FLOATS = [0.0, -0.0, 1.0, 1.5, 2.5, -1.0, 2.0**53, 9.3e18, 1e308, 5e-324]
+TEXTS = ["", "x", "xy", "yx", "x%", "_", "X", "é", "É", "😀", "it's", "a\\b", "Lyon", "line\nend"]
+INSTANTS = ["1970-01-01", "2024-05-01 10:00:00+02:00", "2024-05-01 08:00:00.000001", "0001-01-01"]
+REGEXES = ["x", "^x", "y$", "x.y", r"\d+", "", "(x|y)+", "[^x]"]
+
+
+def timestamps() -> st.SearchStrategy[Timestamp]:
+    return st.sampled_from(INSTANTS).map(Timestamp.parse)
+
+
+def scalars() -> st.SearchStrategy[object]:
+    """Values that can also be written as literals."""
+    return st.one_of(
+        st.booleans(),
+        st.sampled_from(INTEGERS),
+        st.integers(0, 3),
+        st.sampled_from(FLOATS),
+        st.sampled_from(TEXTS),
+        timestamps(),
+    )
+
+
+def values() -> st.SearchStrategy[object]:
+    """Whatever an event may hold."""
+    moments = st.sampled_from([dt.datetime(2024, 5, 1, 8), dt.date(2024, 5, 1)])
+    return st.one_of(
+        scalars(),
+        scalars(),
+        st.none(),
+        st.sampled_from([math.nan, math.inf, -math.inf]),
+        st.lists(st.one_of(st.integers(0, 3), st.none()), max_size=3),
+        st.lists(st.one_of(st.sampled_from(TEXTS), st.none()), max_size=3),
+        st.lists(scalars(), max_size=3),
+        moments,
+        st.sampled_from([b"bytes", [[1]], {}, {"city": "x"}]),
+    )
+
+
+def events() -> st.SearchStrategy[dict[str, object]]:
+    return st.deferred(_events)
+
+
+def _events() -> st.SearchStrategy[dict[str, object]]:
+    user = st.one_of(
+        values(),
+        st.fixed_dictionaries({}, optional={"city": values(), "age": values()}),
+    )
+    names = {"a": values(), "b": values(), "c": values(), "d": values(), "odd name": values()}
+    return st.fixed_dictionaries({}, optional={**names, "user": user, "other": values()})
+
+
+def attributes() -> st.SearchStrategy[Attribute]:
+    return st.sampled_from(PATHS).map(Attribute)
+
+
+def literals() -> st.SearchStrategy[Literal]:
+    return st.one_of(scalars(), scalars(), scalars(), st.none()).map(Literal.of)
+
+
+def value_exprs(depth: int = 2) -> st.SearchStrategy[object]:
+    if depth == 0:
+        return st.one_of(attributes(), attributes(), literals())
+    inner = value_exprs(depth - 1)
+    calls = st.builds(
+        Call,
+        st.sampled_from(["least", "greatest", "sum", "avg"]),
+        st.lists(inner, min_size=1, max_size=3).map(tuple),
+    )
+    return st.one_of(
+        attributes(),
+        literals(),
+        st.builds(Arithmetic, st.sampled_from("+-*/%"), inner, inner),
+        st.builds(Negate, inner),
+        st.builds(lambda operand: Call("abs", (operand,)), inner),
+        calls,
+    )
+
+
+@st.composite
+def likes(draw: st.DrawFn) -> Like:
+    escape = draw(st.sampled_from(["\\", "!", "%", "_"]))
+    parts = ["x", "y", "é", "X", *(c for c in "%_" if c != escape)]
+    parts += [escape + c for c in ("%", "_", escape)]
+    pattern = "".join(draw(st.lists(st.sampled_from(parts), max_size=5)))
+    return Like(draw(value_exprs(0)), pattern, escape, draw(st.booleans()))
+
+
+def predicates() -> st.SearchStrategy[object]:
+    operand = value_exprs(1)
+    simple = st.builds(Comparison, st.sampled_from(COMPARISONS), attributes(), literals())
+    return st.one_of(
+        simple,
+        simple,
+        st.builds(Comparison, st.sampled_from(COMPARISONS), value_exprs(2), value_exprs(1)),
+        st.builds(Between, operand, operand, operand),
+        st.builds(In, operand, st.lists(literals(), min_size=1, max_size=4).map(tuple)),
+        st.builds(In, attributes(), st.lists(literals(), min_size=1, max_size=4).map(tuple)),
+        likes(),
+        st.builds(RLike, value_exprs(0), st.sampled_from(REGEXES)),
+        st.builds(
+            StringTest,
+            st.sampled_from(["contains", "startswith", "endswith"]),
+            value_exprs(0),
+            value_exprs(0),
+        ),
+        st.builds(ArrayContains, value_exprs(0), value_exprs(0)),
+        st.builds(IsNull, operand),
+        attributes(),
+        st.sampled_from([True, False, None]).map(Literal.of),
+    )
+
+
+def bool_exprs(depth: int = 3) -> st.SearchStrategy[object]:
+    # deferred: its repr is short, and Hypothesis prints the strategies of a state machine.
+    return st.deferred(lambda: _bool_exprs(depth))
+
+
+def _bool_exprs(depth: int) -> st.SearchStrategy[object]:
+    if depth == 0:
+        return predicates()
+    inner = _bool_exprs(depth - 1)
+    operands = st.lists(inner, min_size=2, max_size=4).map(tuple)
+    return st.one_of(
+        predicates(),
+        st.builds(And, operands),
+        st.builds(Or, operands),
+        st.builds(Xor, operands),
+        st.builds(Not, inner),
+        at_leasts(inner),
+    )
+
+
+@st.composite
+def at_leasts(draw: st.DrawFn, inner: st.SearchStrategy[object]) -> AtLeast:
+    operands = draw(st.lists(inner, min_size=1, max_size=4))
+    return AtLeast(draw(st.integers(1, len(operands))), tuple(operands))
+
+
+def sequences() -> st.SearchStrategy[Sequence]:
+    within = st.one_of(st.none(), st.integers(1, 10**6).map(lambda n: n * 1_000))
+    per = st.one_of(st.none(), attributes())
+    return st.builds(
+        Sequence, st.lists(bool_exprs(1), min_size=2, max_size=3).map(tuple), within, per
+    )
+
+
+def selectors() -> st.SearchStrategy[object]:
+    return st.one_of(bool_exprs(), bool_exprs(), bool_exprs(), sequences())
