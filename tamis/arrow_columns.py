@@ -3,7 +3,8 @@
 Two ways in: Python objects (`columns_of_dicts`) and Arrow arrays of any type
 (`columns_of_arrow`). Both flatten objects to paths, and both give every value the type that
 `values.to_value` gives it; the Arrow side does so a column at a time, without copying what is
-canonical already.
+canonical already. They share a file because each needs the other's notion of a column: what
+Arrow has no kernel for, such as a union, goes through Python.
 """
 
 from __future__ import annotations
@@ -171,14 +172,11 @@ def _flatten_values(
             columns = _columns_of_values(rows, raws, length)
         if columns:
             found[path] = columns
-    if wanted is None or wanted:
-        objects = {kind for kind in set(map(type, raws)) if issubclass(kind, Mapping)}
-        if objects:
-            inner = [
-                (row, raw) for row, raw in zip(rows, raws, strict=True) if type(raw) in objects
-            ]
-            places, mappings = zip(*inner, strict=True)
-            _flatten_dicts(places, mappings, path, wanted, length, found)
+    objects = {kind for kind in set(map(type, raws)) if issubclass(kind, Mapping)}
+    if objects:
+        inner = [(row, raw) for row, raw in zip(rows, raws, strict=True) if type(raw) in objects]
+        places, mappings = zip(*inner, strict=True)
+        _flatten_dicts(places, mappings, path, wanted, length, found)
 
 
 def _columns_of_values(
@@ -282,7 +280,7 @@ def _flatten_array(array: pa.Array, path: Path, wanted: Wanted, found: Columns) 
                 found[path] = columns
     if plain is None:
         _flatten_values(rows, raws, path, wanted, len(array), found)
-    elif pa.types.is_struct(plain.type) and (wanted is None or wanted):
+    elif pa.types.is_struct(plain.type):
         # flatten() and not field(): a null object has no fields, whatever lies under it.
         names = [field.name for field in plain.type]
         _flatten_fields(names, plain.flatten(), path, wanted, found)
@@ -392,7 +390,7 @@ def _shown(array: pa.Array, row: int) -> str:
     return f"{array.type} {number[0].as_py()}, in microseconds,"
 
 
-# A step of each unit is this many microseconds, or this many of them go into so many.
+# To microseconds: divide by the first, rounding down, and multiply by the second.
 _MICROSECONDS = {
     pa.timestamp("s"): (1, 1_000_000),
     pa.timestamp("ms"): (1, 1_000),

@@ -327,11 +327,12 @@ class _Feed:
 
 def csv_header(rows: Iterator[Record], source: Source) -> list[str]:
     """Take the first row as names; none if the file is empty."""
-    line, names, fault = next(rows, (1, [], ""))
+    _, names, fault = next(rows, (1, [], ""))
     twice = [name for i, name in enumerate(names or ()) if name and name in names[:i]]
     if fault or twice:
         reason = fault or f"two columns are named {twice[0]!r}; rename one"
-        raise InputError(f"in the header: {reason}", source.name, line)
+        # Without a line: this is no bad line that could be skipped.
+        raise InputError(f"in the header: {reason}", source.name)
     header: list[str] = names
     return header
 
@@ -561,7 +562,7 @@ class _Reading:
         if isinstance(rows, list):
             return EventBatch.from_dicts(rows, self.schema, self.semantics)
         try:
-            rows.validate(full=True)  # Parquet does not ask whether text is UTF-8; readers do, later
+            rows.validate(full=True)  # Parquet takes any bytes as text; its readers fail later
         except pa.ArrowInvalid as error:
             raise EventError(f"damaged: {error}") from error
         return EventBatch.from_arrow(rows, self.schema, self.semantics)

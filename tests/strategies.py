@@ -6,6 +6,7 @@ mixed columns come up all the time. The trees are those that the parser makes: p
 
 import datetime as dt
 import math
+from functools import cache
 
 from hypothesis import strategies as st
 
@@ -41,10 +42,12 @@ INSTANTS = ["1970-01-01", "2024-05-01 10:00:00+02:00", "2024-05-01 08:00:00.0000
 REGEXES = ["x", "^x", "y$", "x.y", r"\d+", "", "(x|y)+", "[^x]"]
 
 
+@cache
 def timestamps() -> st.SearchStrategy[Timestamp]:
     return st.sampled_from(INSTANTS).map(Timestamp.parse)
 
 
+@cache
 def scalars() -> st.SearchStrategy[object]:
     """Values that can also be written as literals."""
     return st.one_of(
@@ -57,6 +60,7 @@ def scalars() -> st.SearchStrategy[object]:
     )
 
 
+@cache
 def values() -> st.SearchStrategy[object]:
     """Whatever an event may hold."""
     moments = st.sampled_from([dt.datetime(2024, 5, 1, 8), dt.date(2024, 5, 1)])
@@ -86,33 +90,46 @@ def _events() -> st.SearchStrategy[dict[str, object]]:
     return st.fixed_dictionaries({}, optional={**names, "user": user, "other": values()})
 
 
+@cache
 def attributes() -> st.SearchStrategy[Attribute]:
     return st.sampled_from(PATHS).map(Attribute)
 
 
+@cache
 def literals() -> st.SearchStrategy[Literal]:
     return st.one_of(scalars(), scalars(), scalars(), st.none()).map(Literal.of)
 
 
-def value_exprs(depth: int = 2) -> st.SearchStrategy[object]:
-    if depth == 0:
-        return st.one_of(attributes(), attributes(), literals())
+# Composites that draw the kind first: one_of would flatten the alternatives of all levels into one
+# list, in which plain leaves crowd everything else out. Cached, because making a strategy costs more
+# than drawing from it.
+
+
+@cache
+def _lists(inner: st.SearchStrategy[object], least: int, most: int) -> st.SearchStrategy[list]:
+    return st.lists(inner, min_size=least, max_size=most)
+
+
+@cache
+@st.composite
+def value_exprs(draw: st.DrawFn, depth: int = 2) -> object:
+    kind = draw(st.sampled_from("alAAANcC" if depth else "aal"))
+    if kind == "a":
+        return draw(attributes())
+    if kind == "l":
+        return draw(literals())
     inner = value_exprs(depth - 1)
-    calls = st.builds(
-        Call,
-        st.sampled_from(["least", "greatest", "sum", "avg"]),
-        st.lists(inner, min_size=1, max_size=3).map(tuple),
-    )
-    return st.one_of(
-        attributes(),
-        literals(),
-        st.builds(Arithmetic, st.sampled_from("+-*/%"), inner, inner),
-        st.builds(Negate, inner),
-        st.builds(lambda operand: Call("abs", (operand,)), inner),
-        calls,
-    )
+    if kind == "A":
+        return Arithmetic(draw(st.sampled_from("+-*/%")), draw(inner), draw(inner))
+    if kind == "N":
+        return Negate(draw(inner))
+    if kind == "c":
+        return Call("abs", (draw(inner),))
+    function = draw(st.sampled_from(["least", "greatest", "sum", "avg"]))
+    return Call(function, tuple(draw(_lists(inner, 1, 3))))
 
 
+@cache
 @st.composite
 def likes(draw: st.DrawFn) -> Like:
     escape = draw(st.sampled_from(["\\", "!", "%", "_"]))
@@ -122,6 +139,7 @@ def likes(draw: st.DrawFn) -> Like:
     return Like(draw(value_exprs(0)), pattern, escape, draw(st.booleans()))
 
 
+@cache
 def predicates() -> st.SearchStrategy[object]:
     operand = value_exprs(1)
     simple = st.builds(Comparison, st.sampled_from(COMPARISONS), attributes(), literals())
@@ -152,25 +170,19 @@ def bool_exprs(depth: int = 3) -> st.SearchStrategy[object]:
     return st.deferred(lambda: _bool_exprs(depth))
 
 
-def _bool_exprs(depth: int) -> st.SearchStrategy[object]:
-    if depth == 0:
-        return predicates()
-    inner = _bool_exprs(depth - 1)
-    operands = st.lists(inner, min_size=2, max_size=4).map(tuple)
-    return st.one_of(
-        predicates(),
-        st.builds(And, operands),
-        st.builds(Or, operands),
-        st.builds(Xor, operands),
-        st.builds(Not, inner),
-        at_leasts(inner),
-    )
-
-
+@cache
 @st.composite
-def at_leasts(draw: st.DrawFn, inner: st.SearchStrategy[object]) -> AtLeast:
-    operands = draw(st.lists(inner, min_size=1, max_size=4))
-    return AtLeast(draw(st.integers(1, len(operands))), tuple(operands))
+def _bool_exprs(draw: st.DrawFn, depth: int) -> object:
+    kind = draw(st.sampled_from("pp&|^!k" if depth else "p"))
+    if kind == "p":
+        return draw(predicates())
+    inner = _bool_exprs(depth - 1)
+    if kind == "!":
+        return Not(draw(inner))
+    operands = tuple(draw(_lists(inner, 1 if kind == "k" else 2, 4)))
+    if kind == "k":
+        return AtLeast(draw(st.integers(1, len(operands))), operands)
+    return {"&": And, "|": Or, "^": Xor}[kind](operands)
 
 
 def sequences() -> st.SearchStrategy[Sequence]:

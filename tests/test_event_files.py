@@ -312,10 +312,14 @@ def test_bad_rows_of_parquet_are_numbered_by_row(tmp_path: Path) -> None:
 def test_text_in_parquet_that_is_not_utf8(tmp_path: Path) -> None:
     file = tmp_path / "e.parquet"
     text = pa.array([b"a", b"\xff", b"c"]).view(pa.string())
-    pq.write_table(pa.table({"s": text, "d": text.dictionary_encode()}), file)
+    pq.write_table(pa.table({"s": text}), file)
     events, bad = read(file)
     assert {number: row["s"] for number, row in events.items()} == {0: "a", 2: "c"}
     assert [line for line, _ in bad] == [2] and "UTF8" in bad[0][1]
+    # A dictionary belongs to all rows.
+    pq.write_table(pa.table({"s": text.dictionary_encode()}), file)
+    with pytest.raises(InputError, match="UTF8"):
+        read(file)
 
 
 def test_a_parquet_file_of_bad_rows_only(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ class Guarded(TyperGroup):
             sys.stdout.flush()
             return result
         except TamisError as error:
-            console.error(str(error))
+            console.error("\n  ".join([str(error), *getattr(error, "__notes__", ())]))
             raise typer.Exit(BAD_INPUT) from None
         except KeyboardInterrupt:
             raise typer.Exit(INTERRUPTED) from None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -19,6 +20,7 @@ from tamis.cli.options import (
     read_schema,
 )
 from tamis.cli.progress import Progress
+from tamis.errors import InputError, SelectorError, UnsupportedExpression
 
 if TYPE_CHECKING:
     from tamis.event_files import BadLine
@@ -108,7 +110,11 @@ def match(
         skipped += 1
         console.skipped(str(line))
 
-    with open_answers(format, out, matcher) as answers, Progress(quiet, answers.on_terminal) as bar:
+    with (
+        _hinting(),
+        open_answers(format, out, matcher) as answers,
+        Progress(quiet, answers.on_terminal) as bar,
+    ):
         bar.start("subscriptions")
         _load(matcher, subscriptions, bad, on_bad)
         bar.start("events")
@@ -130,7 +136,6 @@ def match(
 
 
 def _load(matcher: Matcher, file: str, bad: Bad, on_bad: Callable[[BadLine], None]) -> None:
-    from tamis.errors import SelectorError, UnsupportedExpression
     from tamis.event_files import BadLine, Source
     from tamis.subscription_files import read_subscriptions
 
@@ -144,6 +149,16 @@ def _load(matcher: Matcher, file: str, bad: Bad, on_bad: Callable[[BadLine], Non
         if bad is Bad.fail:
             raise found.as_error()
         on_bad(found)
+
+
+@contextmanager
+def _hinting() -> Iterator[None]:
+    try:
+        yield
+    except InputError as error:
+        if error.line is not None:
+            error.add_note("--bad skip reports such lines and goes on")
+        raise
 
 
 def _count(number: int, noun: str) -> str:

@@ -347,7 +347,8 @@ class _Parser(LiteralReader):
             escape = self.string("ESCAPE takes one character in quotes")
             if len(escape) != 1:
                 raise self.error("ESCAPE takes exactly one character", self.at - 1)
-        fault = like_fault(pattern, escape)
+        # ILIKE lowers the pattern before it looks for the escape character.
+        fault = like_fault(pattern.lower() if ignore_case else pattern, escape)
         if fault:
             raise self.error(fault, at, hint=f"double it to mean itself: {escape}{escape}")
         return Like(

@@ -69,6 +69,9 @@ _Run = tuple[str | None, ...]
 
 @lru_cache(maxsize=4096)
 def _runs(pattern: str, escape: str, ignore_case: bool) -> list[_Run]:
+    if ignore_case:
+        # All at once, as Spark does: a letter's lower case may depend on the letters beside it.
+        pattern = pattern.lower()
     runs: list[list[str | None]] = [[]]
     at = 0
     while at < len(pattern):
@@ -80,8 +83,7 @@ def _runs(pattern: str, escape: str, ignore_case: bool) -> list[_Run]:
         elif character == "_" != escape:
             runs[-1].append(None)
         else:
-            # One character may be several when lowered: 'İ' is 'i' and a dot.
-            runs[-1].extend(pattern[at].lower() if ignore_case else pattern[at])
+            runs[-1].append(pattern[at])
         at += 1
     return [tuple(run) for run in runs]
 

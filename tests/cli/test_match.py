@@ -301,7 +301,10 @@ def test_bad_events_are_skipped_and_told(tmp_path: Path) -> None:
     ]
     failed = run("match", "-s", tmp_path / "s.txt", "-e", tmp_path / "e.jsonl")
     assert failed.exit_code == 2
-    assert failed.stderr == f"error: {tmp_path}/e.jsonl:2: not JSON: it ends early\n"
+    assert failed.stderr == (
+        f"error: {tmp_path}/e.jsonl:2: not JSON: it ends early\n"
+        "  --bad skip reports such lines and goes on\n"
+    )
 
 
 # -- the example ----------------------------------------------------------------------------------

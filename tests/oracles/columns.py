@@ -61,7 +61,7 @@ _LETTERS = (
     "é", "É", "e\u0301", "ß", "ẞ", "SS", "ss", "😀", "a😀b", "ÉLISE", "élise", "\uffff", "ﬁ", "日本",
 )  # fmt: skip
 # Letters whose lower case is longer, depends on what stands beside them, or is plain ASCII.
-_CASES = ("İ", "i\u0307", "ΑΣ", "ας", "ασ", "ΑΣΑ", "ασα", "Kelvin \u212a", "kelvin k", "ſ", "I", "ı")
+CASES = ("İ", "i\u0307", "ΑΣ", "ας", "ασ", "ΑΣΑ", "ασα", "Kelvin \u212a", "kelvin k", "ſ", "I", "ı")
 _LINES = ("a\r", "a\n", "\n", "\r\n", "a\u2028b", "a\u0085b", "\ta", "a\x0b")
 
 COLUMNS: dict[Path, Column] = {
@@ -70,7 +70,7 @@ COLUMNS: dict[Path, Column] = {
     ("i3",): Column(Type.INT, _SMALL_INTS),
     ("d1",): Column(Type.DBL, _TAME_FLOATS, _WILD_FLOATS),
     ("d2",): Column(Type.DBL, _TAME_FLOATS),
-    ("s1",): Column(Type.STR, _WORDS, _MARKS + _LETTERS + _CASES + _LINES + ("a\0b",)),
+    ("s1",): Column(Type.STR, _WORDS, _MARKS + _LETTERS + CASES + _LINES + ("a\0b",)),
     ("s2",): Column(Type.STR, _WORDS, _MARKS + _LETTERS),
     ("s3",): Column(Type.STR, _WORDS, _MARKS),
     ("b1",): Column(Type.BOOL, (True, False)),

@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+import pytest
+
 from tamis.language import evaluate, parse
 from tamis.language.evaluate import Truth
 from tamis.language.expr import BoolExpr
@@ -37,14 +39,20 @@ class Trial:
 
     @classmethod
     def make(
-        cls, printer: Printer, without: frozenset[str], seed: int, events: int, selectors: int
+        cls,
+        printer: Printer,
+        without: frozenset[str],
+        seed: int,
+        events: int,
+        selectors: int,
+        depth: int = 3,
     ) -> Trial:
         rng = random.Random(seed)
         return cls(
             printer,
             without,
             random_events(rng, events, without),
-            random_selectors(rng, selectors, without),
+            random_selectors(rng, selectors, without, depth),
         )
 
     def groups(self, size: int) -> Iterable[tuple[list[BoolExpr], list[str]]]:
@@ -96,17 +104,34 @@ class Trial:
         for truth in (True, False, None):
             assert self.truths[truth] > 0.1 * self.pairs, self.truths
         occurred = {name for selector in self.selectors for name in constructs(selector)}
-        assert not (EVERY_CONSTRUCT - absent) - occurred
+        missing = EVERY_CONSTRUCT - absent - occurred
+        assert not missing, missing
+
+
+class Fails:
+    """What a database answers that has no answer but an error."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A selector on which Tamis and a database differ by design, as docs/language.md lists."""
+    """Where Tamis and a database differ by design; docs/language.md lists them.
+
+    Attributes:
+        sql: What the selector would be in the database's own words, the event's values in it.
+    """
 
     selector: str
     event: Event
     tamis: Truth
-    theirs: Truth
+    sql: str
+    theirs: Truth | type[Fails]
 
-    def holds(self, printer: Printer, ask: Callable[[str, Event], Truth]) -> None:
-        ...
+    def check(self, ask: Callable[[str], object], error: type[Exception]) -> None:
+        """See that it is as described; `ask` evaluates an expression of SQL."""
+        assert evaluate(parse(self.selector), self.event) is self.tamis  # type: ignore[arg-type]
+        if self.theirs is Fails:
+            with pytest.raises(error):
+                ask(self.sql)
+        else:
+            answer = ask(self.sql)
+            assert (None if answer is None else bool(answer)) is self.theirs

@@ -6,6 +6,7 @@ IS NULL, AND, OR and NOT are its own.
 
 from __future__ import annotations
 
+from functools import reduce
 from itertools import combinations
 
 from tamis.language.expr import (
@@ -42,25 +43,31 @@ class Printer:
     # -- Booleans ---------------------------------------------------------------------------------
 
     def boolean(self, e: BoolExpr) -> str:
+        """A Boolean; the databases, too, bind a test tighter than NOT, AND and OR, in this order."""
         if isinstance(e, And):
-            return "(" + " AND ".join(map(self.boolean, e.operands)) + ")"
+            return " AND ".join(self.within(o, And, Or) for o in e.operands)
         if isinstance(e, Or):
-            return "(" + " OR ".join(map(self.boolean, e.operands)) + ")"
+            return " OR ".join(self.within(o, Or) for o in e.operands)
         if isinstance(e, Not):
-            return f"(NOT {self.boolean(e.operand)})"
+            return f"NOT {self.within(e.operand, And, Or, Not)}"
         if isinstance(e, Xor):
             # No dialect has XOR of Booleans; <> of Booleans is it.
-            text = self.boolean(e.operands[0])
-            for operand in e.operands[1:]:
-                text = f"({text} <> {self.boolean(operand)})"
-            return text
+            first, *others = (self.enclosed(o) for o in e.operands)
+            return reduce(lambda left, right: f"({left} <> {right})", others, first)
         if isinstance(e, AtLeast):
-            return self.at_least(e.k, [self.boolean(o) for o in e.operands])
+            return self.at_least(e.k, [self.enclosed(o) for o in e.operands])
         if isinstance(e, Attribute):
             return self.attribute(e)
         if isinstance(e, Literal):
             return self.literal(e)
-        return f"({self.predicate(e)})"
+        return self.predicate(e)
+
+    def within(self, e: BoolExpr, *loose: type) -> str:
+        return f"({self.boolean(e)})" if isinstance(e, loose) else self.boolean(e)
+
+    def enclosed(self, e: BoolExpr) -> str:
+        bare = isinstance(e, Attribute | Literal | Xor | AtLeast)
+        return self.boolean(e) if bare else f"({self.boolean(e)})"
 
     def predicate(self, e: BoolExpr) -> str:
         if isinstance(e, Comparison):

@@ -59,7 +59,7 @@ class SqlitePrinter(Printer):
         if function == "startswith":
             return f"substr({text}, 1, length({part})) = {part}"
         start = f"length({text}) - length({part}) + 1"
-        return f"{start} > 0 AND substr({text}, {start}) = {part}"
+        return f"({start} > 0 AND substr({text}, {start}) = {part})"
 
     def array_contains(self, array: str, item: str) -> str:
         # Lists are JSON. `NULL IN (nothing)` would be false.

@@ -4,10 +4,38 @@ import duckdb
 import pytest
 
 from tests.oracles.columns import to_arrow
-from tests.oracles.compare import Trial
+from tests.oracles.compare import Difference, Fails, Trial
 from tests.oracles.duckdb import WITHOUT, DuckdbPrinter
 
 PAIRS = 20_000
+
+_WIDE = 2**53 + 1
+_LEAST = -(2**63)
+DIFFERENCES = [
+    Difference(
+        "n = 9007199254740992.0", {"n": _WIDE}, False,
+        "9007199254740993::BIGINT = 9007199254740992.0::DOUBLE", True,
+    ),
+    Difference("n = '5'", {"n": 5}, None, "5 = '5'", True),
+    Difference(
+        "n + 1 > 0", {"n": 2**63 - 1}, None, "abs(9223372036854775807 + 1::BIGINT) > 0", Fails
+    ),
+    Difference("n % 0 > 0", {"n": 1}, None, "1 % 0 > 0", Fails),
+    Difference("x / 0 IS NULL", {"x": 1.0}, True, "(1.0::DOUBLE / 0) IS NULL", False),
+    Difference("x % 0 IS NULL", {"x": 1.0}, True, "(1.0::DOUBLE % 0::DOUBLE) IS NULL", False),
+    Difference(
+        "n % -1 = 0", {"n": _LEAST}, True, "(-9223372036854775808)::BIGINT % -1::BIGINT = 0", Fails
+    ),
+    Difference("-n > 0", {"n": _LEAST}, None, "-((-9223372036854775808)::BIGINT) > 0", True),
+    Difference("array_contains(l, 2)", {"l": [None]}, None, "list_contains([NULL], 2)", False),
+    Difference(r"a LIKE '\%'", {"a": "%"}, True, r"'%' LIKE '\%'", False),
+    Difference("a LIKE 'é%' ESCAPE 'é'", {"a": "%"}, True, "'%' LIKE 'é%' ESCAPE 'é'", Fails),
+    Difference("a ILIKE 'A%' ESCAPE 'A'", {"a": "ab"}, True, "'ab' ILIKE 'A%' ESCAPE 'A'", False),
+    Difference("a ILIKE 'ΑΣ'", {"a": "ας"}, True, "'ας' ILIKE 'ΑΣ'", False),
+    Difference("a ILIKE 'i'", {"a": "İ"}, False, "'İ' ILIKE 'i'", True),
+    Difference("0.1 + 0.2 = 0.3", {}, False, "0.1 + 0.2 = 0.3", True),
+    Difference("2147483647 + 1 > 0", {}, True, "abs(2147483647 + 1) > 0", Fails),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -25,3 +53,10 @@ def test_same_truth(seed: int) -> None:
             trial.check_where(selector, text, (id for (id,) in found))
     connection.close()
     trial.conclude(PAIRS)
+
+
+@pytest.mark.parametrize("difference", DIFFERENCES, ids=lambda d: d.selector)
+def test_differences(difference: Difference) -> None:
+    connection = duckdb.connect(config={"threads": 1})
+    difference.check(lambda sql: connection.execute(f"SELECT {sql}").fetchone()[0], duckdb.Error)
+    connection.close()

@@ -4,10 +4,24 @@ import sqlite3
 
 import pytest
 
-from tests.oracles.compare import Trial
+from tests.oracles.compare import Difference, Fails, Trial
 from tests.oracles.sqlite import WITHOUT, SqlitePrinter, load
 
 PAIRS = 20_000
+
+DIFFERENCES = [
+    Difference("x IS NULL", {"x": float("nan")}, False, "(9e999 - 9e999) IS NULL", True),
+    Difference("n + 1 IS NULL", {"n": 2**63 - 1}, True, "(9223372036854775807 + 1) IS NULL", False),
+    Difference("7 / 2 = 3.5", {}, True, "7 / 2 = 3.5", False),
+    Difference("7.5 % 2 = 1.5", {}, True, "7.5 % 2 = 1.5", False),
+    Difference("a LIKE 'A'", {"a": "a"}, False, "'a' LIKE 'A'", True),
+    Difference(r"a LIKE '\%'", {"a": "%"}, True, r"'%' LIKE '\%'", False),
+    Difference("a ILIKE 'É'", {"a": "é"}, True, "lower('é') LIKE lower('É')", False),
+    Difference("least(a, 1) = 1", {}, True, "min(NULL, 1) = 1", None),
+    Difference("b = 1", {"b": True}, None, "TRUE = 1", True),
+    Difference("n = '5'", {"n": 5}, None, "5 = '5'", False),
+    Difference("abs(n) > 0", {"n": -(2**63)}, None, "abs(-9223372036854775808) > 0", Fails),
+]
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -23,3 +37,12 @@ def test_same_truth(seed: int) -> None:
             trial.check_where(selector, text, (id for (id,) in found))
     connection.close()
     trial.conclude(PAIRS, absent=frozenset({"RLike", "NOT RLike"}))
+
+
+@pytest.mark.parametrize("difference", DIFFERENCES, ids=lambda d: d.selector)
+def test_differences(difference: Difference) -> None:
+    connection = sqlite3.connect(":memory:")
+    difference.check(
+        lambda sql: connection.execute(f"SELECT {sql}").fetchone()[0], sqlite3.OperationalError
+    )
+    connection.close()

