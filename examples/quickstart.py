@@ -4,8 +4,7 @@
 from pathlib import Path
 
 import tamis
-from tamis.event_files import read_events
-from tamis.subscription_files import read_subscriptions
+from tamis.files import read_events, read_subscriptions
 
 HERE = Path(__file__).parent
 

@@ -1,8 +1,7 @@
 """The command line: one thin module per verb.
 
 Only light modules are imported here, and by the modules of the verbs at their top: `tamis --help`
-does not wait for Arrow. To add a verb, write its module and one line below; for a group of verbs
-that line is `app.add_typer(bench.app, name="bench")`.
+does not wait for Arrow. To add a verb, write its module and one line below.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from tamis.cli import explain, match, parse
+from tamis.cli import bench, explain, match, parse
 from tamis.cli.guard import EXIT_CODES, Guarded
 
 __all__ = ["app", "main"]
@@ -30,6 +29,7 @@ app = typer.Typer(
 app.command("match", epilog=match.EXAMPLES)(match.match)
 app.command("explain", epilog=explain.EXAMPLES)(explain.explain)
 app.command("parse", epilog=parse.EXAMPLES)(parse.parse)
+app.add_typer(bench.app, name="bench")
 
 
 def main() -> None:

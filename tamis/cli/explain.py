@@ -20,7 +20,7 @@ from tamis.cli.options import (
 from tamis.errors import InputError, UnknownSubscription
 
 if TYPE_CHECKING:
-    from tamis.subscription_files import SubscriptionRow
+    from tamis.files.subscriptions import SubscriptionRow
 
 EXAMPLES = """\
 [bold]Examples[/bold]
@@ -98,7 +98,7 @@ def explain(
 
 def _find(file: str, id: str) -> SubscriptionRow:
     from tamis.language.lexer import nearest
-    from tamis.subscription_files import read_subscriptions
+    from tamis.files import read_subscriptions
 
     others: list[str] = []
     # Bad lines elsewhere are no matter of this one.
@@ -114,7 +114,7 @@ def _find(file: str, id: str) -> SubscriptionRow:
 def _event(given: str) -> dict[str, object]:
     import msgspec
 
-    from tamis.event_files import json_fault
+    from tamis.files.records import json_fault
 
     source = "--event"
     raw = given.encode(errors="surrogateescape")

@@ -23,7 +23,7 @@ from tamis.cli.progress import Progress
 from tamis.errors import InputError, SelectorError, UnsupportedExpression
 
 if TYPE_CHECKING:
-    from tamis.event_files import BadLine
+    from tamis.files import BadLine
     from tamis.matcher import Matcher
 
 EXAMPLES = """\
@@ -98,7 +98,7 @@ def match(
     if subscriptions == events == "-":
         raise typer.BadParameter("only one of --subscriptions and --events can be stdin")
     from tamis.engines import DEFAULT
-    from tamis.event_files import read_events
+    from tamis.files import read_events
     from tamis.matcher import Matcher
 
     began = time.perf_counter()
@@ -136,8 +136,8 @@ def match(
 
 
 def _load(matcher: Matcher, file: str, bad: Bad, on_bad: Callable[[BadLine], None]) -> None:
-    from tamis.event_files import BadLine, Source
-    from tamis.subscription_files import read_subscriptions
+    from tamis.files import BadLine, read_subscriptions
+    from tamis.files.records import Source
 
     rows = list(read_subscriptions(file, bad.value, on_bad))
     added = matcher.add_many([row[:3] for row in rows], bad="skip")

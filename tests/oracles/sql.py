@@ -43,7 +43,7 @@ class Printer:
     # -- Booleans ---------------------------------------------------------------------------------
 
     def boolean(self, e: BoolExpr) -> str:
-        """A Boolean; the databases, too, bind a test tighter than NOT, AND and OR, in this order."""
+        """A Boolean; the databases bind as Tamis does: tests, then NOT, AND, OR."""
         if isinstance(e, And):
             return " AND ".join(self.within(o, And, Or) for o in e.operands)
         if isinstance(e, Or):

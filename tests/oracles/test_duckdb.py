@@ -3,11 +3,13 @@
 import duckdb
 import pytest
 
+from tests.fuzz.soak import count, record
 from tests.oracles.columns import to_arrow
 from tests.oracles.compare import Difference, Fails, Trial
 from tests.oracles.duckdb import WITHOUT, DuckdbPrinter
 
 PAIRS = 20_000
+SELECTORS = count(600, 10_000)
 
 _WIDE = 2**53 + 1
 _LEAST = -(2**63)
@@ -40,7 +42,7 @@ DIFFERENCES = [
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_same_truth(seed: int) -> None:
-    trial = Trial.make(DuckdbPrinter(), WITHOUT, seed, events=60, selectors=600)
+    trial = Trial.make(DuckdbPrinter(), WITHOUT, seed, events=60, selectors=SELECTORS)
     connection = duckdb.connect(config={"threads": 1})
     connection.execute("SET TimeZone = 'UTC'")
     connection.register("arrow", to_arrow(trial.events))
@@ -53,6 +55,7 @@ def test_same_truth(seed: int) -> None:
             trial.check_where(selector, text, (id for (id,) in found))
     connection.close()
     trial.conclude(PAIRS)
+    record(f"oracle-duckdb-{seed}", pairs=trial.pairs)
 
 
 @pytest.mark.parametrize("difference", DIFFERENCES, ids=lambda d: d.selector)

@@ -18,6 +18,7 @@ from tamis.language.expr import (
     Xor,
     walk,
 )
+from tests.fuzz.soak import count, record
 from tests.oracles.columns import to_arrow
 from tests.oracles.compare import Difference, Fails, Trial
 from tests.oracles.spark import WITHOUT, SparkPrinter
@@ -25,9 +26,10 @@ from tests.oracles.spark import WITHOUT, SparkPrinter
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
 PAIRS = 20_000
+SELECTORS = count(300, 1_500)
 GROUP = 40
 
 _WIDE = 2**53 + 1
@@ -73,7 +75,7 @@ DIFFERENCES = [
 
 
 def _loaded(spark: SparkSession, trial: Trial, folder: Path | None) -> DataFrame:
-    """The events: Spark's optimizer interprets a projection in memory, and compiles one of files."""
+    """The events: what is in memory the optimizer interprets, what is in files is compiled."""
     frame = spark.createDataFrame(to_arrow(trial.events))
     if folder is None:
         return frame
@@ -84,7 +86,7 @@ def _loaded(spark: SparkSession, trial: Trial, folder: Path | None) -> DataFrame
 @pytest.mark.parametrize("compiled", [False, True], ids=["interpreted", "compiled"])
 def test_same_truth(spark: SparkSession, tmp_path: Path, compiled: bool) -> None:
     trial = Trial.make(
-        SparkPrinter(), WITHOUT, seed=1 + compiled, events=70, selectors=300, depth=2
+        SparkPrinter(), WITHOUT, seed=1 + compiled, events=70, selectors=SELECTORS, depth=2
     )
     frame = _loaded(spark, trial, tmp_path if compiled else None)
     for selectors, texts in trial.groups(GROUP):
@@ -93,6 +95,7 @@ def test_same_truth(spark: SparkSession, tmp_path: Path, compiled: bool) -> None
         plan = asked._jdf.queryExecution().executedPlan().toString()
         assert ("*(1) Project" in plan) is compiled
     trial.conclude(PAIRS)
+    record(f"oracle-spark-{'compiled' if compiled else 'interpreted'}", pairs=trial.pairs)
 
 
 def test_where(spark: SparkSession, tmp_path: Path) -> None:

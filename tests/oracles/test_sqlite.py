@@ -4,10 +4,12 @@ import sqlite3
 
 import pytest
 
+from tests.fuzz.soak import count, record
 from tests.oracles.compare import Difference, Fails, Trial
 from tests.oracles.sqlite import WITHOUT, SqlitePrinter, load
 
 PAIRS = 20_000
+SELECTORS = count(600, 10_000)
 
 DIFFERENCES = [
     Difference("x IS NULL", {"x": float("nan")}, False, "(9e999 - 9e999) IS NULL", True),
@@ -26,7 +28,7 @@ DIFFERENCES = [
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_same_truth(seed: int) -> None:
-    trial = Trial.make(SqlitePrinter(), WITHOUT, seed, events=60, selectors=600)
+    trial = Trial.make(SqlitePrinter(), WITHOUT, seed, events=60, selectors=SELECTORS)
     connection = sqlite3.connect(":memory:")
     load(connection, trial.events)
     for selectors, texts in trial.groups(50):
@@ -37,6 +39,7 @@ def test_same_truth(seed: int) -> None:
             trial.check_where(selector, text, (id for (id,) in found))
     connection.close()
     trial.conclude(PAIRS, absent=frozenset({"RLike", "NOT RLike"}))
+    record(f"oracle-sqlite-{seed}", pairs=trial.pairs)
 
 
 @pytest.mark.parametrize("difference", DIFFERENCES, ids=lambda d: d.selector)

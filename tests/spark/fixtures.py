@@ -22,8 +22,10 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         **{
             "spark.local.dir": str(scratch / "local"),
             "spark.sql.warehouse.dir": str(scratch / "warehouse"),
-            # Spark's parser keeps what it learns of each new expression, and the oracle has many.
             "spark.driver.memory": "2g",
+            # Its parser keeps what it learns from each new expression, and the oracle has many.
+            "spark.sql.parser.manageParserCaches": "true",
+            "spark.sql.parser.parserDfaCacheFlushThreshold": "50000",
         },
     )
     yield found

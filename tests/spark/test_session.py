@@ -18,7 +18,7 @@ from tamis.spark.session import OLDEST_JAVA, java_home, session
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
 # What Spark's own scripts call, so that a PATH of these has no java.
 _TOOLS = ("bash", "basename", "cat", "dirname", "env", "ls", "mkdir", "ps", "rm", "sh", "uname")

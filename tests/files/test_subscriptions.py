@@ -10,8 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tamis.errors import InputError
-from tamis.event_files import BadLine
-from tamis.subscription_files import read_subscriptions
+from tamis.files import BadLine, read_subscriptions
 
 Rows = list[tuple[object, ...]]
 

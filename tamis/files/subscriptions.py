@@ -1,6 +1,6 @@
 """Subscriptions from files: JSON lines, CSV, Parquet, or one selector a line.
 
-Lines are numbered as in `event_files`, and bad ones are treated alike. Whether a selector can be
+Lines are numbered as in `records`, and bad ones are treated alike. Whether a selector can be
 understood is not asked here: that is for the Matcher, which knows the schema.
 """
 
@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tamis.errors import InputError
-from tamis.event_files import (
+from tamis.files.csv_columns import is_int
+from tamis.files.records import (
     BadLine,
     OnBad,
     Record,
@@ -20,7 +21,6 @@ from tamis.event_files import (
     count_fault,
     csv_header,
     csv_rows,
-    is_int,
     json_records,
 )
 from tamis.matches import Id

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tamis.errors import InputError, SchemaError
-from tamis.event_files import BadLine, read_events
+from tamis.files import BadLine, read_events
 from tamis.schema import Schema
 from tamis.values import OPAQUE, Timestamp
 

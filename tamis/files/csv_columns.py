@@ -1,0 +1,128 @@
+"""CSV columns: the type of each, from the schema or from all of its fields."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from math import isfinite
+from typing import TypeAlias
+
+import msgspec
+
+from tamis.errors import InputError
+from tamis.files.records import Records, Source, count_fault, csv_header, csv_rows
+from tamis.schema import Schema
+from tamis.values import INT_MAX, INT_MIN, Timestamp, Type
+
+_Convert: TypeAlias = "Callable[[str], object] | None"
+
+
+def csv_events(source: Source, schema: Schema | None) -> Records:
+    """The rows of a CSV file as events."""
+    rows = csv_rows(source)
+    header = csv_header(rows, source)
+    converters = _converters(source, header, schema)
+    for line, fields, fault in rows:
+        event: dict[str, object] = {}
+        if not fault and len(fields) != len(header):
+            fault = count_fault(header, fields)
+        for name, convert, text in zip(header, converters, () if fault else fields, strict=False):
+            if text and convert:
+                try:
+                    event[name] = convert(text)
+                except (ValueError, OverflowError) as error:
+                    fault = f"attribute {name!r}: {error}"
+                    break
+        yield line, event, fault
+
+
+def _converters(source: Source, header: list[str], schema: Schema | None) -> list[_Convert]:
+    """How to read each column; None for those that nobody can ask about."""
+    declared = {} if schema is None else schema.types
+    ignored = schema is not None and not schema.open
+    unknown = [i for i, name in enumerate(header)
+               if name and (name,) not in declared and not ignored]  # fmt: skip
+    found = _column_types(source, header, unknown) if unknown else {}
+    return [
+        _DECLARED[declared[(name,)]] if (name,) in declared else _INFERRED.get(found.get(i))
+        for i, name in enumerate(header)
+    ]
+
+
+def _column_types(source: Source, header: list[str], columns: list[int]) -> dict[int, Type]:
+    if not source.path.is_file():
+        reason = "CSV is read twice, so it must be a file; write it to disk, or use JSON lines"
+        raise InputError(reason, source.name)
+    types: dict[int, Type] = {}
+    rows = csv_rows(Source(source.path))
+    next(rows, None)
+    for _, fields, fault in rows:
+        if fault or len(fields) != len(header):
+            continue
+        for i in columns:
+            if fields[i] and (so_far := types.get(i)) is not Type.STR:
+                types[i] = _joined(so_far, _type_of_text(fields[i]))
+    return types
+
+
+def _joined(so_far: Type | None, found: Type) -> Type:
+    if so_far is None or so_far is found:
+        return found
+    return Type.DBL if {so_far, found} == {Type.INT, Type.DBL} else Type.STR
+
+
+_INT = re.compile(r"-?(?:0|[1-9][0-9]*)")
+_DBL = re.compile(r"-?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_NOT_FINITE = ("NaN", "inf", "-inf", "Infinity", "-Infinity")  # as pandas and Spark write them
+
+
+def is_int(text: str) -> bool:
+    """Whether the text is an INT as it would be printed."""
+    return _INT.fullmatch(text) is not None and len(text) <= 20 and INT_MIN <= int(text) <= INT_MAX
+
+
+def _type_of_text(text: str) -> Type:
+    if _INT.fullmatch(text):
+        return Type.INT if is_int(text) else Type.STR
+    if (_DBL.fullmatch(text) and isfinite(float(text))) or text in _NOT_FINITE:
+        return Type.DBL
+    if text.lower() in ("true", "false"):
+        return Type.BOOL
+    try:
+        Timestamp.parse(text)
+    except (ValueError, OverflowError):
+        return Type.STR
+    return Type.TIMESTAMP
+
+
+def _bool(text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise ValueError(f"{text[:60]!r} is not of type BOOL; write true or false")
+    return text.lower() == "true"
+
+
+def _number(text: str) -> object:
+    if text in _NOT_FINITE:
+        return float(text)
+    if not _NUMBER.fullmatch(text):
+        raise ValueError(f"{text[:60]!r} is not a number")
+    return int(text) if text.lstrip("+-").isdigit() else float(text)
+
+
+def _list(text: str) -> object:
+    try:
+        return msgspec.json.decode(text, type=list)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        raise ValueError(f"{text[:60]!r} is not a list; write it as in JSON: [1, 2]") from None
+
+
+_INFERRED: dict[Type | None, Callable[[str], object]] = {
+    Type.INT: int, Type.DBL: float, Type.BOOL: _bool, Type.TIMESTAMP: Timestamp.parse,
+    Type.STR: str,
+}  # fmt: skip
+# What the schema makes of the value (an INT of 5.0, a TIMESTAMP of text) is EventBatch's affair.
+_DECLARED: dict[Type, Callable[[str], object]] = {
+    Type.INT: _number, Type.DBL: _number, Type.BOOL: _bool, Type.TIMESTAMP: str, Type.STR: str,
+    Type.INT_LIST: _list, Type.STR_LIST: _list,
+}  # fmt: skip

@@ -1,0 +1,268 @@
+"""Records of files: JSON lines, arrays, CSV rows, each with its line and what is wrong with it.
+
+Lines are numbered from 1 as an editor does, blank ones too.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import re
+import sys
+import zlib
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any, BinaryIO, TypeAlias
+
+import msgspec
+import pyarrow as pa
+
+from tamis.errors import InputError
+
+OnBad: TypeAlias = "Callable[[BadLine], None] | None"
+# The line, what stands there, and what is wrong with it ("" if nothing is).
+Record: TypeAlias = "tuple[int, Any, str]"
+# None is a pause: whoever writes to our standard input has no more to say for now.
+Records: TypeAlias = "Iterator[Record | None]"
+
+FORMATS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".csv": "csv",
+            ".parquet": "parquet"}  # fmt: skip
+_BOM = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class BadLine:
+    """A line of a file that was skipped, and why."""
+
+    source: str
+    line: int
+    reason: str
+
+    def __str__(self) -> str:
+        """As compilers do, so that editors can jump there."""
+        return f"{self.source}:{self.line}: {self.reason}"
+
+    def as_error(self) -> InputError:
+        """The same as an exception."""
+        return InputError(self.reason, self.source, self.line)
+
+
+def check_bad(bad: str) -> None:
+    """Refuse anything but "fail" and "skip"."""
+    if bad not in ("fail", "skip"):
+        raise InputError(f"bad is 'fail' or 'skip', not {bad!r}")
+
+
+class Source:
+    """A file to be read line by line, or standard input, compressed or not.
+
+    Attributes:
+        name: For messages.
+        stem: The path without `.gz`.
+        format: "jsonl", "json", "csv", "parquet", or "" for a suffix that says nothing.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        """Look at the name only."""
+        self.path = Path(path)
+        self.is_stdin = str(path) == "-"
+        self.name = "standard input" if self.is_stdin else str(path)
+        self._packed = self.path.suffix.lower() == ".gz"
+        self.stem = self.name[:-3] if self._packed else self.name
+        self.format = "jsonl" if self.is_stdin else FORMATS.get(Path(self.stem).suffix.lower(), "")
+        if self._packed and self.format == "parquet":
+            raise InputError("a Parquet file is compressed inside; gunzip it", self.name)
+        self._raw: BinaryIO | None = None
+        self._size = 0
+
+    def lines(self) -> Iterator[tuple[int, bytes] | None]:
+        """The lines with their numbers, from 1; None for a pause in standard input."""
+        with self._open() as file:
+            number = 0
+            for line in _stdin_lines(file) if self.is_stdin else file:
+                if line is None:
+                    yield None
+                    continue
+                number += 1
+                yield number, line.removeprefix(_BOM) if number == 1 else line
+
+    def fraction(self) -> float | None:
+        """How much has been read by now."""
+        if self._raw is None or not self._size:
+            return None
+        return 1.0 if self._raw.closed else min(self._raw.tell() / self._size, 1.0)
+
+    @contextmanager
+    def _open(self) -> Iterator[BinaryIO]:
+        with self.blamed():
+            if self.is_stdin:
+                yield sys.stdin.buffer
+                return
+            with self.path.open("rb") as raw:
+                self._raw = raw
+                # A pipe has no size, and cannot tell where it is.
+                self._size = self.path.stat().st_size if self.path.is_file() else 0
+                if not self._packed:
+                    yield raw
+                    return
+                with gzip.GzipFile(fileobj=raw) as unpacked:
+                    yield unpacked  # type: ignore[misc]
+
+    @contextmanager
+    def blamed(self) -> Iterator[None]:
+        """Whatever goes wrong with the file inside is an InputError about it."""
+        try:
+            yield
+        except OSError as error:
+            raise InputError(error.strerror or str(error), self.name) from error
+        except (EOFError, zlib.error) as error:
+            raise InputError(f"damaged or cut off: {error}", self.name) from error
+        except (pa.ArrowException, UnicodeDecodeError) as error:
+            raise InputError(f"not a Parquet file, or damaged: {error}", self.name) from error
+
+
+def _stdin_lines(file: BinaryIO) -> Iterator[bytes | None]:
+    parts: list[bytes] = []
+    # One read takes what is there, without waiting for more: a live pipe gets its answers at once.
+    while block := file.read1(1 << 20):  # type: ignore[attr-defined]
+        head, newline, tail = block.rpartition(b"\n")
+        if not newline:
+            parts.append(block)
+            continue
+        yield from b"".join([*parts, head]).split(b"\n")
+        yield None
+        parts = [tail]
+    if rest := b"".join(parts):
+        yield rest
+
+
+# -- JSON -----------------------------------------------------------------------------------------
+
+
+def json_records(source: Source) -> Records:
+    """The objects of a file of JSON lines; a `.json` file may hold one array instead."""
+    lines = source.lines()
+    if source.format == "json":
+        first = next((item for item in lines if item and item[1].strip()), None)
+        lines = chain([first], lines)
+        if first and first[1].lstrip().startswith(b"["):
+            text = b"".join(item[1] for item in lines if item)
+            yield from _array_records(text, source.name, first[0])
+            return
+    decode = msgspec.json.Decoder(dict).decode
+    for item in lines:
+        if item is None:
+            yield None
+        elif item[1].strip():
+            try:
+                yield item[0], decode(item[1]), ""
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+                yield item[0], None, json_fault(error)
+
+
+def json_fault(error: Exception) -> str:
+    """What msgspec found wrong, in our words."""
+    if isinstance(error, UnicodeDecodeError):
+        return "not valid UTF-8"
+    if isinstance(error, RecursionError):
+        return "objects nest too deep"
+    text = str(error)
+    if wrong := re.match("Expected `object`, got `(.*?)`", text):
+        return f"not a JSON object but {wrong[1]}"
+    if "truncated" in text:
+        return "not JSON: it ends early"
+    if "malformed" in text:
+        return f"not JSON: {text.removeprefix('JSON is malformed: ')}"
+    return text.partition(" - at ")[0].lower()
+
+
+def _array_records(text: bytes, name: str, line: int) -> Records:
+    try:
+        elements = msgspec.json.decode(text, type=list[msgspec.Raw])
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise InputError(f"the array is {json_fault(error)}", name) from None
+    decode = msgspec.json.Decoder(dict).decode
+    end = 0
+    for element in elements:
+        raw = bytes(element)
+        # Between two elements there is a comma and white space, so this is the element itself.
+        start = text.index(raw, end)
+        line += text.count(b"\n", end, start)
+        try:
+            yield line, decode(raw), ""
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            yield line, None, json_fault(error)
+        line += raw.count(b"\n")
+        end = start + len(raw)
+
+
+# -- CSV ------------------------------------------------------------------------------------------
+
+
+def csv_rows(source: Source) -> Iterator[Record]:
+    """The rows of a CSV file as lists of text, each with the line it begins on; blank ones not."""
+    feed = _Feed(source)
+    reader = csv.reader(feed, strict=True)
+    while True:
+        feed.row.clear()
+        try:
+            fields = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            # An open quote swallows what follows: only its line is bad, the others are read again.
+            line = feed.row[0][0]
+            feed.again.extendleft(reversed(feed.row[1:]))
+            reader = csv.reader(feed, strict=True)
+            yield line, None, f"not CSV: {error}; is a quote open?"
+            continue
+        line = feed.row[0][0]
+        if any(text is None for _, text in feed.row):
+            yield line, None, "not valid UTF-8"
+        elif any(field.strip() for field in fields) or len(fields) > 1:
+            yield line, fields, ""
+
+
+class _Feed:
+    """Lines for csv.reader: keeps those of the row at hand, and takes lines back."""
+
+    def __init__(self, source: Source) -> None:
+        self._lines = source.lines()
+        self.row: list[tuple[int, str | None]] = []
+        self.again: deque[tuple[int, str | None]] = deque()
+
+    def __iter__(self) -> _Feed:
+        return self
+
+    def __next__(self) -> str:
+        if self.again:
+            self.row.append(self.again.popleft())
+        else:
+            number, raw = next(self._lines)  # type: ignore[misc]
+            try:
+                self.row.append((number, raw.decode()))
+            except UnicodeDecodeError:
+                self.row.append((number, None))
+        return self.row[-1][1] or "?\n"
+
+
+def csv_header(rows: Iterator[Record], source: Source) -> list[str]:
+    """Take the first row as names; none if the file is empty."""
+    _, names, fault = next(rows, (1, [], ""))
+    twice = [name for i, name in enumerate(names or ()) if name and name in names[:i]]
+    if fault or twice:
+        reason = fault or f"two columns are named {twice[0]!r}; rename one"
+        # Without a line: this is no bad line that could be skipped.
+        raise InputError(f"in the header: {reason}", source.name)
+    header: list[str] = names
+    return header
+
+
+def count_fault(header: list[str], fields: list[str]) -> str:
+    """What to say of a row that does not fit under the header."""
+    plural = "" if len(fields) == 1 else "s"
+    return f"{len(fields)} field{plural} where the header has {len(header)}"
