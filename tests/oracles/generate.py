@@ -162,7 +162,7 @@ class _Generator:
                 kind if n == 0 else self.rng.choice((kind, Type.INT, Type.DBL))
                 for n in range(count)
             ]
-            numbers = [self.number(k, self.rng.choice((0, 0, 1, 2))) for k in kinds]
+            numbers = [self.number(k, self.rng.choice((0, 1, 1, 2))) for k in kinds]
             if self.may_meet(numbers):
                 return [n.expr for n in numbers]
 
