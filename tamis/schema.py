@@ -138,11 +138,22 @@ def _type_named(name: str, attribute: str) -> Type:
     return found
 
 
+_LISTS = (
+    pa.ListType,
+    pa.LargeListType,
+    pa.FixedSizeListType,
+    pa.ListViewType,
+    pa.LargeListViewType,
+)
+
+
 def type_of_arrow(arrow: pa.DataType) -> Type:
     """The type of a column's values; OPAQUE for what Tamis does not look into."""
     t = pa.types
-    if t.is_dictionary(arrow):
+    if t.is_dictionary(arrow) or t.is_run_end_encoded(arrow):
         return type_of_arrow(arrow.value_type)
+    if isinstance(arrow, pa.BaseExtensionType):
+        return type_of_arrow(arrow.storage_type)
     if t.is_boolean(arrow):
         return Type.BOOL
     if t.is_integer(arrow):
@@ -153,7 +164,7 @@ def type_of_arrow(arrow: pa.DataType) -> Type:
         return Type.STR
     if t.is_timestamp(arrow) or t.is_date(arrow):
         return Type.TIMESTAMP
-    if t.is_list(arrow) or t.is_large_list(arrow):
+    if isinstance(arrow, _LISTS):
         element = type_of_arrow(arrow.value_type)
         return {Type.INT: Type.INT_LIST, Type.STR: Type.STR_LIST}.get(element, Type.OPAQUE)
     return Type.OPAQUE

@@ -174,7 +174,8 @@ def to_value(raw: object) -> Value:
     if isinstance(raw, list | tuple):
         return _to_list(list(raw))
     if isinstance(raw, dt.datetime):
-        return Timestamp.from_datetime(raw)
+        # pandas' NaT passes for a datetime; like NaN it is not equal to itself.
+        return Timestamp.from_datetime(raw) if raw == raw else None
     if isinstance(raw, dt.date):
         return Timestamp.from_datetime(dt.datetime(raw.year, raw.month, raw.day))
     if isinstance(raw, Mapping):
@@ -183,11 +184,13 @@ def to_value(raw: object) -> Value:
         return _from_decimal(raw)
     if hasattr(raw, "dtype"):
         return _from_numpy(raw)
-    # Subclasses: an IntEnum is its integer, a str subclass its text.
-    for base in (bool, int, float, str):
+    # Subclasses: an IntEnum is its integer, a str subclass its text (str() of an Enum is its name).
+    if isinstance(raw, str):
+        return _checked_str(str.__str__(raw))
+    for base in (int, float):
         if isinstance(raw, base):
             return to_value(base(raw))
-    return OPAQUE
+    return None if kind.__name__ == "NAType" else OPAQUE  # pandas' NA
 
 
 def _checked_int(raw: int) -> int:
@@ -212,6 +215,9 @@ def _checked_str(raw: str) -> str:
 
 
 def _to_list(raw: list[object]) -> Value:
+    # What holds lists is opaque; looking inside would never end for one that holds itself.
+    if any(isinstance(element, list | tuple | Mapping) for element in raw):
+        return OPAQUE
     values = [to_value(element) for element in raw]
     kinds = {type(element) for element in values} - {type(None)}
     if kinds <= {int} or kinds <= {str}:
@@ -229,12 +235,16 @@ def _from_numpy(raw: object) -> Value:
     import numpy as np
 
     if isinstance(raw, np.ndarray):
-        return _to_list(raw.tolist()) if raw.ndim == 1 else OPAQUE
+        # tolist() would make integers of instants.
+        return _to_list(raw.tolist()) if raw.ndim == 1 and raw.dtype.kind not in "mM" else OPAQUE
     if isinstance(raw, np.datetime64):
         if np.isnat(raw):
             return None
+        # Beyond this NumPy would wrap around when it makes microseconds of it.
+        if abs(int(raw.astype("datetime64[Y]").astype(np.int64))) > 290_000:
+            raise ValueError("instant is out of range")
         return Timestamp(int(raw.astype("datetime64[us]").astype(np.int64)))
-    if isinstance(raw, np.generic):
+    if isinstance(raw, np.generic) and not isinstance(raw, np.timedelta64):
         inner = raw.item()
         return OPAQUE if isinstance(inner, np.generic) else to_value(inner)
     return OPAQUE

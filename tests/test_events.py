@@ -247,12 +247,6 @@ def cyclic_dict() -> dict[str, object]:
     return event
 
 
-def cyclic_list() -> list[object]:
-    cycle: list[object] = []
-    cycle.append(cycle)
-    return cycle
-
-
 @pytest.mark.parametrize(
     ("bad", "attribute", "reason"),
     [
@@ -274,7 +268,6 @@ def cyclic_list() -> list[object]:
         ({"a": Hostile()}, "a", "leave me alone"),
         ({"a": HostileMapping()}, "a", "no items today"),
         (HostileMapping(), "", "no items today"),
-        ({"a": cyclic_list()}, "a", "recursion"),
         (cyclic_dict(), "a", f"deeper than {MAX_DEPTH}"),
     ],
 )

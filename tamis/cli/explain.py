@@ -97,8 +97,8 @@ def explain(
 
 
 def _find(file: str, id: str) -> SubscriptionRow:
-    from tamis.language.lexer import nearest
     from tamis.files import read_subscriptions
+    from tamis.language.lexer import nearest
 
     others: list[str] = []
     # Bad lines elsewhere are no matter of this one.

@@ -108,7 +108,7 @@ class _Generator:
     def boolean(self, depth: int) -> BoolExpr:
         if depth == 0 or self.rng.random() < 0.1:
             return self.predicate()
-        kind = self.rng.choice(("and", "and", "or", "or", "or", "xor", "not", "at least"))
+        kind = self.rng.choice(("and", "and", "or", "or", "xor", "not", "not", "at least"))
         if kind == "not":
             return Not(self.boolean(depth - 1))
         operands = tuple(self.boolean(depth - 1) for _ in range(self.rng.choice((2, 2, 3))))
