@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 Path = tuple[str, ...]
 
@@ -35,6 +36,7 @@ def split_path(token: str) -> Path:
     )
 
 
+@lru_cache(maxsize=65_536)  # the same few names in every selector
 def path_text(path: Path) -> str:
     """Spell a path, with backticks where a name needs them."""
     return ".".join(_part_text(part, first=i == 0) for i, part in enumerate(path))

@@ -42,15 +42,17 @@ def to_text(expr: Expr) -> str:
 
 def literal_text(value: object) -> str:
     """Write a constant."""
-    if value is None:
-        return "NULL"
-    if isinstance(value, bool):
-        return "TRUE" if value else "FALSE"
-    if isinstance(value, str):
-        return _quoted(value, "'")
-    if isinstance(value, Timestamp):
-        return f"TIMESTAMP '{value}'"
-    return repr(value)
+    return _CONSTANTS[type(value)](value)
+
+
+_CONSTANTS: dict[type, Callable[..., str]] = {
+    int: repr,
+    float: repr,
+    str: lambda value: _quoted(value, "'"),
+    bool: lambda value: "TRUE" if value else "FALSE",
+    type(None): lambda _: "NULL",
+    Timestamp: lambda value: f"TIMESTAMP '{value}'",
+}
 
 
 def _quoted(text: str, quote: str) -> str:
