@@ -101,8 +101,8 @@ def literals() -> st.SearchStrategy[Literal]:
 
 
 # Composites that draw the kind first: one_of would flatten the alternatives of all levels into one
-# list, in which plain leaves crowd everything else out. Cached, because making a strategy costs more
-# than drawing from it.
+# list, in which plain leaves crowd everything else out. Cached, because making a strategy costs
+# more than drawing from it.
 
 
 @cache

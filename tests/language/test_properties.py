@@ -79,9 +79,7 @@ def test_the_common_form(expr) -> None:
 
 @given(bool_exprs(), bool_exprs(), events())
 def test_de_morgan(left, right, event) -> None:
-    assert evaluate(Not(And((left, right))), event) is evaluate(
-        Or((Not(left), Not(right))), event
-    )
+    assert evaluate(Not(And((left, right))), event) is evaluate(Or((Not(left), Not(right))), event)
 
 
 @given(selectors())
