@@ -66,7 +66,7 @@ cyclic.append(cyclic)
         (cyclic, OPAQUE),
         ({"a": 1}, OPAQUE),
         (b"x", OPAQUE),
-        (object(), OPAQUE),
+        (len, OPAQUE),
         (OPAQUE, OPAQUE),
         (EPOCH, EPOCH),
     ],
