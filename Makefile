@@ -23,7 +23,7 @@ demo: $(STAMP)  ## Match the example events against the example subscriptions
 	$(BIN)/tamis explain --subscriptions examples/subscriptions.jsonl --schema examples/schema.json --id good-deal --event '{"price": 700, "seller": {"rating": 4.9}}' || test $$? -eq 1  # 1 is "no"
 
 test: $(STAMP)  ## Run all tests
-	$(BIN)/python -m pytest -n 2 --dist loadgroup -q
+	$(BIN)/python -m pytest -n 2 --dist loadfile -q
 
 check: $(STAMP)  ## Lint, format, types, layers, examples in the docs
 	$(BIN)/ruff check .
@@ -37,7 +37,7 @@ format: $(STAMP)  ## Lay out the code
 	$(BIN)/ruff format .
 
 soak: $(STAMP)  ## The long counts: whole fuzz and oracle runs, results/soak.json
-	TAMIS_SOAK=1 $(BIN)/python -m pytest -q -n 2 --dist loadgroup tests/oracles tests/fuzz
+	TAMIS_SOAK=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile tests/oracles tests/fuzz
 
 bench: $(STAMP)  ## Measure
 	$(BIN)/tamis bench parse --out results/parse.json

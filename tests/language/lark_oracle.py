@@ -172,7 +172,8 @@ def _check(tokens: list[Token]) -> None:
                 escaped = after[1:3] == ["ESCAPE", "STRING"]
                 escape = _unquote(tokens[i + 3]) if escaped else "\\"
                 _require(len(escape) == 1, "ESCAPE takes one character")
-                _require(_is_like(text, escape), "a bad escape")
+                pattern = text.lower() if kind == "ILIKE" else text
+                _require(_is_like(pattern, escape), "a bad escape")
 
 
 def _require(condition: bool, reason: str) -> None:

@@ -13,7 +13,8 @@ from tamis.language import evaluate, parse
 from tamis.language.evaluate import Truth
 from tamis.language.expr import BoolExpr
 from tests.oracles.columns import Event, random_events
-from tests.oracles.generate import EVERY_CONSTRUCT, constructs, random_selectors
+from tests.oracles.constructs import EVERY_CONSTRUCT, constructs
+from tests.oracles.generate import random_selectors
 from tests.oracles.sql import Printer
 
 _SHOWN = 5

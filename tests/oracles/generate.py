@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from tamis.language.expr import (
@@ -38,7 +38,6 @@ from tamis.language.expr import (
     StringTest,
     ValueExpr,
     Xor,
-    walk,
 )
 from tamis.language.patterns import like_fault
 from tamis.values import Type
@@ -428,72 +427,3 @@ class _Generator:
         if NAN in self.without and not size < 1e300:
             return None
         return _Number(Call("avg", tuple(p.expr for p in parts)), Type.DBL, 0, size)
-
-
-def static_type(expr: ValueExpr) -> Type | None:
-    """The type SQL gives to a value expression; None for NULL alone."""
-    if isinstance(expr, Attribute):
-        return COLUMNS[expr.path].type if expr.path in COLUMNS else Type.OPAQUE
-    if isinstance(expr, Literal):
-        return expr.type
-    if isinstance(expr, Negate):
-        return static_type(expr.operand) or Type.INT
-    if isinstance(expr, Arithmetic):
-        parts = (expr.left, expr.right)
-        return Type.DBL if expr.op == "/" else common_type(parts) or Type.INT
-    if expr.function == "avg":
-        return Type.DBL
-    found = common_type(expr.arguments)
-    return found or Type.INT if expr.function in ("abs", "sum") else found
-
-
-def common_type(exprs: tuple[ValueExpr, ...]) -> Type | None:
-    """The type of several values side by side: DBL if one of the numbers is."""
-    kinds = {static_type(e) for e in exprs} - {None}
-    if Type.DBL in kinds:
-        return Type.DBL
-    return next(iter(kinds), None)
-
-
-# -- what occurred --------------------------------------------------------------------------------
-
-
-def constructs(selector: BoolExpr) -> Iterator[str]:
-    """The names of the constructs that a selector uses, the same ones over and over."""
-    for e in walk(selector):
-        yield type(e).__name__
-        if isinstance(e, Comparison | Arithmetic):
-            yield e.op
-        elif isinstance(e, Call | StringTest):
-            yield e.function
-        elif isinstance(e, Not) and not isinstance(e.operand, Not):
-            yield f"NOT {type(e.operand).__name__}"
-        elif isinstance(e, Like):
-            yield ("ILIKE" if e.ignore_case else "LIKE") + " ESCAPE" * (e.escape != "\\")
-        elif isinstance(e, Literal):
-            yield f"literal {e.type.value if e.type not in (None, Type.BOOL) else e.value}"
-        elif isinstance(e, In) and any(item.value is None for item in e.items):
-            yield "IN with NULL"
-        if isinstance(e, StringTest):
-            yield f"{e.function} of {type(e.text).__name__}, {type(e.part).__name__}"
-        if isinstance(e, Comparison):
-            kinds = static_type(e.left), static_type(e.right)
-            yield " against ".join(kind.value if kind else "NULL" for kind in kinds)
-            if None in kinds:
-                yield "compared with NULL"
-
-
-EVERY_CONSTRUCT = frozenset(
-    [
-        *COMPARISONS, *STRING_TESTS, "+", "-", "*", "/", "%", "abs", "least", "greatest", "sum",
-        "avg", "Negate", "Between", "NOT Between", "In", "NOT In", "IN with NULL", "LIKE", "ILIKE",
-        "LIKE ESCAPE", "ILIKE ESCAPE", "NOT Like", "RLike", "NOT RLike", "IsNull", "NOT IsNull",
-        "ArrayContains", "NOT ArrayContains", "And", "Or", "Xor", "Not", "AtLeast", "NOT And",
-        "NOT Or", "NOT Xor", "NOT AtLeast", "literal None", "literal True", "literal False",
-        "literal INT", "literal DBL", "literal STR", "literal TIMESTAMP", "NOT Attribute",
-        "contains of Attribute, Literal", "contains of Literal, Attribute",
-        "startswith of Literal, Attribute", "endswith of Literal, Attribute",
-        "INT against DBL", "DBL against INT", "INT against INT", "DBL against DBL",
-        "STR against STR", "BOOL against BOOL", "TIMESTAMP against TIMESTAMP", "compared with NULL",
-    ]
-)  # fmt: skip

@@ -32,7 +32,7 @@ from tamis.language.expr import (
     Xor,
 )
 from tamis.values import Timestamp, Type
-from tests.oracles.generate import common_type, static_type
+from tests.oracles.static_types import common_type, static_type
 
 
 class Printer:
