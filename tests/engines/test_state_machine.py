@@ -16,6 +16,7 @@ from hypothesis.stateful import (
 import tamis
 from tamis.errors import DuplicateSubscription, UnknownSubscription, UnsupportedExpression
 from tests.engines.oracle import matching
+from tests.soak import count
 from tests.strategies import bool_exprs, events
 
 
@@ -86,5 +87,6 @@ class MatcherMachine(RuleBasedStateMachine):
 def test_state_machine(engine: str) -> None:
     machine = type("Machine", (MatcherMachine,), {"engine": engine})
     run_state_machine_as_test(
-        machine, settings=settings(max_examples=60, stateful_step_count=25, deadline=None)
+        machine,
+        settings=settings(max_examples=count(60, 1_000), stateful_step_count=25, deadline=None),
     )

@@ -14,8 +14,8 @@ import pytest
 
 import tamis
 from tamis.errors import EventError, SelectorError, SelectorTooDeep, TamisError
-from tests.fuzz.soak import count, record
 from tests.language.corpus import mutated, valid
+from tests.soak import count, record
 
 SEEDS = range(5)
 SELECTORS = count(10_000, 200_000)  # of each seed

@@ -20,10 +20,11 @@ from tamis.language.expr import (
     walk,
 )
 from tamis.language.rewrite import RULES
+from tests.soak import count
 from tests.strategies import bool_exprs, events, selectors
 
 
-@settings(max_examples=600)
+@settings(max_examples=count(600, 20_000))
 @given(selectors())
 def test_what_is_printed_is_read_back(selector) -> None:
     assert parse(str(selector)) == selector
@@ -41,20 +42,20 @@ def test_spans_cover_their_text(selector) -> None:
                 assert again.count("(") == again.count(")") or "'" in again or "`" in again
 
 
-@settings(max_examples=600)
+@settings(max_examples=count(600, 20_000))
 @given(bool_exprs(), events())
 def test_rewriting_keeps_the_truth(expr, event) -> None:
     assert evaluate(rewrite(expr), event) is evaluate(expr, event)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
-@settings(max_examples=150)
+@settings(max_examples=count(150, 5_000))
 @given(expr=bool_exprs(), event=events())
 def test_each_rule_keeps_the_truth(rule, expr, event) -> None:
     assert evaluate(rule(expr), event) is evaluate(expr, event)
 
 
-@settings(max_examples=300)
+@settings(max_examples=count(300, 10_000))
 @given(selectors())
 def test_rewriting_ends_where_it_has_nothing_to_do(selector) -> None:
     once = rewrite(selector)

@@ -3,10 +3,10 @@
 import duckdb
 import pytest
 
-from tests.fuzz.soak import count, record
 from tests.oracles.columns import to_arrow
 from tests.oracles.compare import Difference, Fails, Trial
 from tests.oracles.duckdb import WITHOUT, DuckdbPrinter
+from tests.soak import count, record
 
 PAIRS = 20_000
 SELECTORS = count(600, 10_000)

@@ -19,10 +19,10 @@ from tamis.language.expr import (
     Xor,
     walk,
 )
-from tests.fuzz.soak import count, record
 from tests.oracles.columns import to_arrow
 from tests.oracles.compare import Difference, Fails, Trial
 from tests.oracles.spark import WITHOUT, SparkPrinter
+from tests.soak import count, record
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -4,9 +4,9 @@ import sqlite3
 
 import pytest
 
-from tests.fuzz.soak import count, record
 from tests.oracles.compare import Difference, Fails, Trial
 from tests.oracles.sqlite import WITHOUT, SqlitePrinter, load
+from tests.soak import count, record
 
 PAIRS = 20_000
 SELECTORS = count(600, 10_000)

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 SOAK = bool(os.environ.get("TAMIS_SOAK"))
-RESULTS = Path(__file__).parents[2] / "results"
+RESULTS = Path(__file__).parents[1] / "results"
 
 
 def count(usual: int, soak: int) -> int:
