@@ -36,7 +36,8 @@ format: $(STAMP)  ## Lay out the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-soak: $(STAMP)  ## The long counts: whole fuzz and oracle runs, figures go to results/
+soak: $(STAMP)  ## The long counts: whole fuzz and oracle runs, figures go to results/soak.jsonl
+	rm -f results/soak.jsonl
 	TAMIS_SOAK=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile tests/oracles tests/fuzz tests/language tests/engines
 
 bench: $(STAMP)  ## Measure

@@ -38,6 +38,11 @@ _SHOWN_BEFORE = 60
 _SHOWN_AFTER = 40
 
 
+def shortened(text: str, width: int = 60) -> str:
+    """Text as it goes into a message: what people send may be megabytes long."""
+    return text if len(text) <= width else text[:width] + "…"
+
+
 class TamisError(Exception):
     """The root: `except TamisError` catches whatever Tamis means to raise."""
 

@@ -18,6 +18,7 @@ from tamis.errors import (
     SubscriptionError,
     TamisError,
     UnknownSubscription,
+    shortened,
 )
 from tamis.events import EventBatch
 from tamis.explain import Explanation, explain
@@ -55,7 +56,8 @@ class Matcher:
     ['cheap-pcs', 'anything-ibm']
 
     Answers come highest priority first, and by id among equals. The ids of one matcher are all
-    strings or all integers.
+    strings or all integers. Several threads may match at once; while one of them changes
+    subscriptions, no other may use the matcher.
     """
 
     def __init__(
@@ -78,7 +80,7 @@ class Matcher:
         """
         if semantics not in SEMANTICS:
             raise InputError(f"unknown semantics {semantics!r}; one of {', '.join(SEMANTICS)}")
-        if engine not in ENGINES:
+        if not isinstance(engine, str) or engine not in ENGINES:
             raise InputError(f"unknown engine {engine!r}; one of {', '.join(sorted(ENGINES))}")
         if schema is None and semantics in ("default", "total"):
             raise SchemaError(f"the semantics {semantics!r} needs a schema")
@@ -130,20 +132,22 @@ class Matcher:
     def _add_rows(self, rows: Iterable[object], bad: str) -> Added:
         done = Added()
         added: list[Id] = []
-        for number, row in enumerate(rows):
-            try:
-                id, selector, priority = _parts(row)
-                self.add(id, selector, priority)
-            except TamisError as error:
-                if bad == "fail":
-                    for id in added:
-                        self.remove(id)
-                    error.add_note(f"row {number} of add_many; no row was added")
-                    raise
-                named = row[0] if isinstance(row, tuple | list) and row else None
-                done.rejected.append(Rejected(number, named, error))
-            else:
-                added.append(id)
+        try:
+            for number, row in enumerate(rows):
+                try:
+                    id, selector, priority = _parts(row)
+                    self.add(id, selector, priority)
+                    added.append(id)
+                except TamisError as error:
+                    if bad == "fail":
+                        error.add_note(f"row {number} of add_many; no row was added")
+                        raise
+                    named = row[0] if isinstance(row, tuple | list) and row else None
+                    done.rejected.append(Rejected(number, named, error))
+        except BaseException:  # a bad row, the caller's generator, Ctrl-C: all or nothing
+            for id in added:
+                self.remove(id)
+            raise
         done.count = len(added)
         return done
 
@@ -159,7 +163,7 @@ class Matcher:
         self._engine.remove(id)
         try:
             self._engine.add(new)
-        except TamisError:
+        except BaseException:
             self._engine.add(old)
             raise
         self._subscriptions[id] = new
@@ -302,18 +306,27 @@ def _rows(rows: Iterable[Row] | pa.Table | pa.RecordBatch) -> Iterable[object]:
             raise InputError(f"rows are tuples or an Arrow table, not {type(rows).__name__}")
         return rows
     names = rows.schema.names
-    missing = [name for name in ("id", "selector") if name not in names]
-    if missing:
-        raise InputError(f"the table has no column {missing[0]!r}; it has {', '.join(names)}")
-    columns = [rows.column(name).to_pylist() for name in ("id", "selector")]
+    for name in ("id", "selector"):
+        if name not in names:
+            raise InputError(f"the table has no column {name!r}; it has {', '.join(names)}")
+    columns = [_column(rows, name) for name in ("id", "selector")]
     if "priority" in names:
-        columns.append([0 if p is None else p for p in rows.column("priority").to_pylist()])
+        columns.append([0 if p is None else p for p in _column(rows, "priority")])
     return zip(*columns, strict=True)
+
+
+def _column(rows: pa.Table | pa.RecordBatch, name: str) -> list[object]:
+    if rows.schema.names.count(name) > 1:
+        raise InputError(f"the table has two columns {name!r}")
+    try:
+        values: list[object] = rows.column(name).to_pylist()
+    except UnicodeDecodeError:
+        raise InputError(f"the column {name!r} holds text that is not UTF-8") from None
+    return values
 
 
 def _parts(row: object) -> tuple[Id, str, int]:
     if not isinstance(row, tuple | list) or not 2 <= len(row) <= 3:
-        shown = repr(row)
-        shown = shown if len(shown) <= 60 else shown[:60] + "…"
+        shown = shortened(repr(row))
         raise InputError(f"a row is (id, selector) or (id, selector, priority), not {shown}")
     return row[0], row[1], row[2] if len(row) == 3 else 0

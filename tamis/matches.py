@@ -11,6 +11,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tamis.errors import InputError
+
 Id = str | int
 Ints = npt.NDArray[np.int64]
 
@@ -42,7 +44,7 @@ class Matches:
         self.events = events
         self._ids = ids
         self._priorities = priorities
-        order = np.lexsort((_ranks(ids, priorities)[code], event))
+        order = np.lexsort((_ranks(ids, priorities, code), event))
         self.event = event[order]
         self._code = code[order]
 
@@ -80,7 +82,13 @@ class Matches:
         return f"<Matches: {len(self)} pairs of {self.events} events>"
 
     def of_event(self, event: int) -> list[Id]:
-        """The ids that one event matched, highest priority first."""
+        """The ids that one event matched, highest priority first.
+
+        Raises:
+            InputError: There is no such event.
+        """
+        if not 0 <= event < self.events:
+            raise InputError(f"there is no event {event}; there are {self.events}, from 0 on")
         low, high = np.searchsorted(self.event, (event, event + 1))
         found: list[Id] = self._ids.take(pa.array(self._code[low:high])).to_pylist()
         return found
@@ -119,12 +127,21 @@ class Matches:
         )
 
 
-def _ranks(ids: pa.Array, priorities: Ints) -> Ints:
-    """The place of each subscription in the order of answers."""
-    table = pa.table({"id": ids, "priority": pa.array(priorities, pa.int64())})
+def _ranks(ids: pa.Array, priorities: Ints, code: Ints) -> Ints:
+    """Per pair, the place of its subscription in the order of answers.
+
+    Only those that matched are sorted: often a few of millions.
+    """
+    matched, places = np.unique(code, return_inverse=True)
+    table = pa.table(
+        {
+            "id": ids.take(pa.array(matched)),
+            "priority": pa.array(priorities[matched], pa.int64()),
+        }
+    )
     order = pc.sort_indices(
         table, sort_keys=[("priority", "descending"), ("id", "ascending")]
     ).to_numpy()
     ranks = np.empty(len(order), np.int64)
     ranks[order] = np.arange(len(order))
-    return ranks
+    return ranks[places]

@@ -36,10 +36,21 @@ def split_path(token: str) -> Path:
     )
 
 
-@lru_cache(maxsize=65_536)  # the same few names in every selector
 def path_text(path: Path) -> str:
     """Spell a path, with backticks where a name needs them."""
-    return ".".join(_part_text(part, first=i == 0) for i, part in enumerate(path))
+    if len(path) == 1:
+        return _first_text(path[0])
+    return ".".join([_first_text(path[0]), *(_part_text(part, first=False) for part in path[1:])])
+
+
+def _first_text(part: str) -> str:
+    # The same few names stand in every selector; enormous ones are not kept.
+    return _known_text(part) if len(part) <= 64 else _part_text(part, first=True)
+
+
+@lru_cache(maxsize=16_384)
+def _known_text(part: str) -> str:
+    return _part_text(part, first=True)
 
 
 def _part_text(part: str, first: bool) -> str:

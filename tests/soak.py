@@ -14,7 +14,8 @@ def count(usual: int, soak: int) -> int:
 
 
 def record(name: str, **figures: object) -> None:
-    """Keep a soak's figures, one file per test: tests run in several processes."""
+    """Keep a soak's figures: a line each, appended at once, for tests run in several processes."""
     if SOAK:
         RESULTS.mkdir(exist_ok=True)
-        (RESULTS / f"soak-{name}.json").write_text(json.dumps(figures, indent=2) + "\n")
+        with (RESULTS / "soak.jsonl").open("a", encoding="utf-8") as file:
+            file.write(json.dumps({"name": name, **figures}) + "\n")

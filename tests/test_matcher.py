@@ -128,6 +128,17 @@ def test_add_many_all_or_nothing(matcher) -> None:
     assert list(matcher) == ["cheap", "red"]
 
 
+def test_add_many_undoes_what_a_broken_generator_began(matcher) -> None:
+    def rows():
+        yield "d", "x = 1"
+        raise RuntimeError("the caller's own trouble")
+
+    for bad in ("fail", "skip"):
+        with pytest.raises(RuntimeError):
+            matcher.add_many(rows(), bad=bad)
+        assert list(matcher) == ["cheap", "red"]
+
+
 def test_add_many_skips(matcher) -> None:
     done = matcher.add_many(BAD, bad="skip")
     assert done.count == 2 and list(matcher) == ["cheap", "red", "d", "f"]
@@ -141,7 +152,17 @@ def test_add_many_skips(matcher) -> None:
 
 
 @pytest.mark.parametrize(
-    "rows", [5, "abc", {"a": 1}, None, pa.table({"id": ["a"]}), pa.table({"selector": ["a"]})]
+    "rows",
+    [
+        5,
+        "abc",
+        {"a": 1},
+        None,
+        pa.table({"id": ["a"]}),
+        pa.table({"selector": ["a"]}),
+        pa.table([["a"], ["b"], ["x"]], names=["id", "id", "selector"]),
+        pa.table({"id": ["a"], "selector": pa.array([b"\xff"]).view(pa.string())}),
+    ],
 )
 def test_add_many_wants_rows(matcher, rows) -> None:
     with pytest.raises(errors.InputError):
@@ -150,7 +171,7 @@ def test_add_many_wants_rows(matcher, rows) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [{"semantics": "fuzzy"}, {"engine": "warp"}, {"semantics": "default"}, {"semantics": "total"},
+    [{"semantics": "fuzzy"}, {"engine": "warp"}, {"engine": []}, {"semantics": "default"}, {"semantics": "total"},
      {"schema": {"a": "COMPLEX"}}, {"schema": 5}],
 )  # fmt: skip
 def test_refused_matchers(arguments) -> None:
@@ -186,6 +207,9 @@ def test_matches() -> None:
     )
     assert pickle.loads(pickle.dumps(found)) == found
     assert found != matcher.match_batch([{"a": 2}, {"a": 0}])
+    for event in (-1, 3):
+        with pytest.raises(errors.InputError):
+            found.of_event(event)
 
 
 def test_nothing_in_nothing_out() -> None:

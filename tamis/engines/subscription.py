@@ -62,11 +62,14 @@ class Subscription:
         With the required attributes as tests, every engine has the four semantics for nothing:
         `default` and `total` are settled when a batch of events is made.
         """
-        selector = rewrite(self.selector)
-        if not self.required or isinstance(selector, Sequence):
-            return selector
-        present = [Not(IsNull(Attribute(path))) for path in sorted(self.required)]
-        return rewrite(And((selector, *present)))
+        if not self.required or isinstance(self.selector, Sequence):
+            return rewrite(self.selector)
+        return rewrite(And((self.selector, *self.presence)))
+
+    @property
+    def presence(self) -> tuple[Not, ...]:
+        """The tests that `strict` adds: every attribute that the text names is there."""
+        return tuple(Not(IsNull(Attribute(path))) for path in sorted(self.required))
 
 
 def _restored(id: Id, text: str, priority: int, required: frozenset[Path]) -> Subscription:

@@ -122,7 +122,6 @@ def _first_fault(gaps: list[str], offsets: list[int]) -> int:
 
 
 _OPERATORS = {
-    "==": "equality is written '='",
     "&&": "write AND",
     "||": "write OR",
     "!": "write NOT, or '<>' for 'not equal'",

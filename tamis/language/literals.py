@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from tamis.errors import SelectorSyntaxError
+from tamis.errors import SelectorSyntaxError, shortened
 from tamis.language.expr import Literal
 from tamis.language.lexer import NAME, NUMBER, STRING
-from tamis.language.reader import TokenReader, shortened
+from tamis.language.reader import TokenReader
 from tamis.values import INT_MAX, INT_MIN, Timestamp, Type
 
 # Looking a member up in its Enum costs as much as making half a node.
@@ -86,7 +86,7 @@ class LiteralReader(TokenReader):
             return self.number(sign, first)
         if not _DECIMAL.fullmatch(token):
             raise SelectorSyntaxError(
-                f"malformed number {shortened(token)!r}",
+                f"malformed number {shortened(token, 40)!r}",
                 self.text,
                 start,
                 end,

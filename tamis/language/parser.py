@@ -2,7 +2,7 @@
 
 `expression(power)` reads one prefix and then whatever infix binds tighter than `power`. Two
 Python frames per level of nesting, against nine for a function per level of precedence: that is
-what lets selectors nest 200 deep within Python's default recursion limit.
+what lets selectors nest 100 deep within Python's default recursion limit, and leaves room.
 
 Chains of AND, OR and XOR become one flat node, so their length costs no depth.
 
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tamis.errors import SelectorSyntaxError
+from tamis.errors import SelectorSyntaxError, shortened
 from tamis.language.expr import (
     And,
     Arithmetic,
@@ -44,7 +44,7 @@ from tamis.language.expr import (
 from tamis.language.lexer import END, NAME, NUMBER, STRING, nearest
 from tamis.language.literals import BOOL, LITERALS, STR, LiteralReader, is_whole, whole
 from tamis.language.patterns import like_fault, regex_fault
-from tamis.language.reader import MAX_DEPTH, shortened
+from tamis.language.reader import MAX_DEPTH
 from tamis.paths import RESERVED, split_path
 from tamis.values import INT_MAX
 
@@ -117,11 +117,7 @@ def _check_unicode(text: str) -> None:
 class _Parser(LiteralReader):
     """One selector being read."""
 
-    __slots__ = ("operators",)
-
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
-        self.operators = 0
+    __slots__ = ()
 
     # -- the whole selector -----------------------------------------------------------------------
 
@@ -131,9 +127,10 @@ class _Parser(LiteralReader):
         selector: Selector = self.sequence() if self.opens_sequence() else self.boolean(0)
         if self.kinds[self.at] is not END:
             raise self.unexpected("a selector ends or goes on with AND, OR, XOR here")
-        if self.operators + self.depth > MAX_DEPTH // 2 and _height(selector) > MAX_DEPTH:
-            # Chains of + and * are binary, so a long one is a deep tree.
-            raise self.too_deep("a long sum is written SUM(a, b, …)")
+        # What nests to the left was not seen by enter(): `((a) AND b OR c) AND d OR e`, and long
+        # chains of +, which are binary. The tree is measured only where it could be too deep.
+        if self.inner + 3 > MAX_DEPTH and _height(selector) > MAX_DEPTH:
+            raise self.too_deep()
         return selector
 
     def opens_sequence(self) -> bool:
@@ -259,6 +256,7 @@ class _Parser(LiteralReader):
             self.check_boolean(left, first)
         kinds = self.kinds
         operands = [left]
+        self.enter()
         while kinds[self.at] == kind:
             self.at += 1
             at = self.at
@@ -266,6 +264,7 @@ class _Parser(LiteralReader):
             if type(operand) not in _BOOLEANS:
                 self.check_boolean(operand, at)
             operands.append(operand)
+        self.depth -= 1
         make = And if binding == _AND else Or if binding == _OR else Xor
         return make(
             tuple(operands),  # type: ignore[arg-type]
@@ -277,8 +276,9 @@ class _Parser(LiteralReader):
         if type(left) in _BOOLEANS:
             raise self.not_a_value(first, self.at - 1)
         self.at += 1
-        self.operators += 1
+        self.enter()
         right = self.value(binding)
+        self.depth -= 1
         return Arithmetic(
             kind,
             left,  # type: ignore[arg-type]
@@ -402,7 +402,7 @@ class _Parser(LiteralReader):
                 hint = f"{function.upper()} opens a construct: see docs/language.md"
             else:
                 hint = nearest(function, _FUNCTIONS) or f"there are {', '.join(_FUNCTIONS)}"
-            shown = shortened(self.texts[first])
+            shown = shortened(self.texts[first], 40)
             raise self.error(f"unknown function {shown!r}", first, hint=hint)
         self.at += 2
         self.enter()

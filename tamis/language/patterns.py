@@ -9,11 +9,14 @@ import re2
 _OPTIONS = re2.Options()
 _OPTIONS.log_errors = False
 
+# Longer patterns are not cached: a few thousand of them would fill the memory.
+_KEPT = 1_000
+
 
 def regex_fault(pattern: str) -> str:
     """What RE2 has against the pattern; empty if nothing."""
     try:
-        _compiled(pattern)
+        _compiled.__wrapped__(pattern)
     except re2.error as error:
         reason = error.args[0] if error.args else "refused by RE2"
         return reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
@@ -22,7 +25,8 @@ def regex_fault(pattern: str) -> str:
 
 def regex_matches(pattern: str, text: str) -> bool:
     """Whether some part of the text matches."""
-    return _compiled(pattern).search(text) is not None
+    compiled = _compiled if len(pattern) <= _KEPT else _compiled.__wrapped__
+    return compiled(pattern).search(text) is not None
 
 
 def like_fault(pattern: str, escape: str) -> str:
@@ -45,7 +49,8 @@ def like_matches(pattern: str, escape: str, ignore_case: bool, text: str) -> boo
     """Whether the whole text matches the LIKE pattern."""
     if ignore_case:
         text = text.lower()
-    runs = _runs(pattern, escape, ignore_case)
+    split = _runs if len(pattern) <= _KEPT else _runs.__wrapped__
+    runs = split(pattern, escape, ignore_case)
     head, *middle = runs
     if not middle:
         return len(text) == len(head) and _stands_at(head, text, 0)

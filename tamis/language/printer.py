@@ -113,8 +113,10 @@ def _arithmetic(e: Arithmetic) -> str:
 
 
 def _negate(e: Negate) -> str:
-    # `-5` is the literal, `-(5)` its negation.
+    # `-5` is the literal, `-(5)` its negation, and `--` opens a comment.
     inner = to_text(e.operand)
+    if isinstance(e.operand, Negate):
+        return f"- {inner}"
     return f"-{inner}" if isinstance(e.operand, Attribute | Call) else f"-({inner})"
 
 

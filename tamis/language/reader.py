@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from tamis.errors import SelectorSyntaxError, SelectorTooDeep
+from tamis.errors import SelectorSyntaxError, SelectorTooDeep, shortened
 from tamis.language import lexer
 from tamis.language.lexer import END, STRING
 from tamis.paths import RESERVED
 
-MAX_DEPTH = 200
+# How deep a selector may nest. Every walk over a tree may be a plain recursive function: at five
+# Python frames per level, this leaves the caller half of Python's default limit of 1,000.
+MAX_DEPTH = 100
 
 
 class TokenReader:
     """One selector being read; `at` is the index of the next token."""
 
-    __slots__ = ("at", "depth", "ends", "kinds", "starts", "text", "texts")
+    __slots__ = ("at", "depth", "ends", "inner", "kinds", "starts", "text", "texts")
 
     def __init__(self, text: str) -> None:
         """Stand before the first token."""
@@ -21,6 +23,7 @@ class TokenReader:
         self.kinds, self.texts, self.starts, self.ends = lexer.tokenize(text)
         self.at = 0
         self.depth = 0
+        self.inner = 0  # how many nodes have others below them, at most
 
     def string(self, wanted: str) -> str:
         """The text in quotes that must come next."""
@@ -44,6 +47,7 @@ class TokenReader:
 
     def enter(self) -> None:
         """Go one level deeper."""
+        self.inner += 1
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise self.too_deep()
@@ -55,9 +59,7 @@ class TokenReader:
         end = self.ends[first if last is None else last]
         return SelectorSyntaxError(reason, self.text, self.starts[first], end, hint)
 
-    def too_deep(
-        self, hint: str = "split the selector into several subscriptions"
-    ) -> SelectorTooDeep:
+    def too_deep(self) -> SelectorTooDeep:
         """The fault of nesting beyond MAX_DEPTH."""
         at = min(self.at, len(self.starts) - 1)
         return SelectorTooDeep(
@@ -65,14 +67,14 @@ class TokenReader:
             self.text,
             self.starts[at],
             self.ends[at],
-            hint,
+            "split it into several subscriptions; a long sum is written SUM(a, b, …)",
         )
 
     def unexpected(self, wanted: str, hint: str = "") -> SelectorSyntaxError:
         """The fault of a token that does not belong here."""
         at = self.at
         kind, token = self.kinds[at], self.texts[at]
-        shown = shortened(token)
+        shown = shortened(token, 40)
         if kind is END:
             return self.error(f"the selector ends too early: {wanted}", at, hint=hint)
         if not hint and kind in RESERVED and kind not in ("TRUE", "FALSE", "NULL"):
@@ -82,8 +84,3 @@ class TokenReader:
         if not hint and kind == ")":
             hint = "there is a ')' too many, or an operand is missing before it"
         return self.error(f"unexpected {shown!r}: {wanted}", at, hint=hint)
-
-
-def shortened(token: str) -> str:
-    """A token as it goes into a message: it may be megabytes long."""
-    return token if len(token) <= 40 else token[:40] + "…"

@@ -76,29 +76,37 @@ class _Checker:
             )
 
     def comparison(self, expr: Comparison) -> None:
+        for operand in (expr.left, expr.right):
+            if isinstance(operand, Literal) and operand.value is None:
+                raise self.error("a comparison with NULL is never true", operand, "write IS NULL")
         self.comparable(expr.left, expr.right)
 
     def between(self, expr: Between) -> None:
-        self.comparable(expr.operand, expr.low)
-        self.comparable(expr.operand, expr.high)
+        self.comparable(expr.operand, expr.low, expr.high)
 
     def membership(self, expr: In) -> None:
-        for item in expr.items:
-            self.comparable(expr.operand, item)
+        self.comparable(expr.operand, *expr.items)
 
-    def comparable(self, left: ValueExpr, right: ValueExpr) -> None:
-        left_type, right_type = self.value(left), self.value(right)
-        for operand, kind in ((left, left_type), (right, right_type)):
-            if kind in _LISTS:
+    def comparable(self, left: ValueExpr, *others: ValueExpr) -> list[Type | None]:
+        """The types of values, each looked at once, that must all compare with the first."""
+        types = [self.ordered(operand) for operand in (left, *others)]
+        first = types[0]
+        for other, kind in zip(others, types[1:], strict=True):
+            if first and kind and _family(first) is not _family(kind):
                 raise self.error(
-                    f"{operand} is a list", operand, "lists are tested with array_contains(list, x)"
+                    f"{_name(first)} and {_name(kind)} never compare",
+                    other,
+                    _mending(first, other, kind) or _mending(kind, left, first),
                 )
-        if left_type and right_type and _family(left_type) is not _family(right_type):
+        return types
+
+    def ordered(self, operand: ValueExpr) -> Type | None:
+        kind = self.value(operand)
+        if kind in _LISTS:
             raise self.error(
-                f"{_name(left_type)} and {_name(right_type)} never compare",
-                right,
-                _mending(left_type, right, right_type) or _mending(right_type, left, left_type),
+                f"{operand} is a list", operand, "lists are tested with array_contains(list, x)"
             )
+        return kind
 
     def text_test(self, expr: Like | RLike) -> None:
         self.wanted(expr.operand, (Type.STR,), "text")
@@ -132,9 +140,7 @@ class _Checker:
             right = self.wanted(expr.right, _NUMBERS, "a number")
             return Type.DBL if expr.op == "/" else _joined([left, right])
         if expr.function in ("least", "greatest"):
-            for argument in expr.arguments:
-                self.comparable(expr.arguments[0], argument)
-            return _joined([self.value(argument) for argument in expr.arguments])
+            return _joined(self.comparable(*expr.arguments))
         kinds = [self.wanted(argument, _NUMBERS, "a number") for argument in expr.arguments]
         return Type.DBL if expr.function == "avg" else _joined(kinds)
 
@@ -191,7 +197,7 @@ def _name(kind: Type | None) -> str:
 def _mending(wanted: Type, operand: ValueExpr, kind: Type) -> str:
     if not isinstance(operand, Literal):
         return ""
-    if wanted is Type.STR:
+    if wanted is Type.STR and kind is not Type.TIMESTAMP:
         return f"text goes in quotes: '{operand}'"
     if kind is Type.STR and wanted is Type.TIMESTAMP:
         return f"write TIMESTAMP {operand}"

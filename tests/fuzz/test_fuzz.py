@@ -5,7 +5,6 @@ import datetime as dt
 import decimal
 import fractions
 import random
-import sys
 import uuid
 
 import numpy as np
@@ -13,7 +12,7 @@ import pandas as pd
 import pytest
 
 import tamis
-from tamis.errors import EventError, SelectorError, SelectorTooDeep, TamisError
+from tamis.errors import EventError, SelectorError, TamisError
 from tests.language.corpus import mutated, valid
 from tests.soak import count, record
 
@@ -121,54 +120,6 @@ def test_odd_events(seed: int) -> None:
             assert error.event == 0 and error.reason
     assert EVENTS / 20 < refused < EVENTS * 0.9
     record(f"events-{seed}", events=EVENTS + EVENTS // 20, refused=refused)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "(" * 10_000 + "a" + ")" * 10_000,
-        "NOT " * 10_000 + "a",
-        "-" * 1 + "(-" * 10_000 + "a" + ")" * 10_000 + " > 1",
-        "- " * 10_000 + "a > 1",
-        "a" + " + a" * 10_000 + " > 1",
-        "abs(" * 10_000 + "a" + ")" * 10_000 + " > 1",
-        "AT LEAST 1 OF (" * 10_000 + "a" + ")" * 10_000,
-        "".join(f"(a{i} OR " for i in range(10_000)) + "b" + ")" * 10_000,
-        "FIRST a THEN " + "(" * 10_000,
-    ],
-    ids=lambda text: text[:15],
-)
-def test_deep_nesting_is_a_clear_error(text: str) -> None:
-    with pytest.raises(SelectorTooDeep, match="nests deeper than 200"):
-        tamis.parse(text)
-
-
-def test_depth_up_to_the_limit_works_everywhere() -> None:
-    matcher = tamis.Matcher()
-    matcher.add("not", "NOT " * 198 + "a")
-    matcher.add("parens", "(" * 200 + "a" + ")" * 200)
-    matcher.add("sum", "a0" + "".join(f" + a{i}" for i in range(1, 190)) + " = 190")
-    nested = "a"
-    for i in range(198):
-        nested = f"({nested}) {'AND' if i % 2 else 'OR'} a"
-    matcher.add("mixed", nested)
-    event = {"a": True, **{f"a{i}": 1 for i in range(190)}}
-    assert matcher.match(event) == ["mixed", "not", "parens", "sum"]
-    assert "matches" in str(matcher.explain("mixed", event))
-    for id in matcher:
-        assert str(matcher[id].condition)
-
-
-def test_a_caller_deep_in_its_own_stack() -> None:
-    def descend(levels: int) -> None:
-        if levels:
-            descend(levels - 1)
-        else:
-            with pytest.raises(SelectorTooDeep):
-                tamis.parse("(" * 150 + "a" + ")" * 150)
-
-    depth = len(__import__("inspect").stack())
-    descend(sys.getrecursionlimit() - depth - 120)
 
 
 MEGABYTES = 10_000_000

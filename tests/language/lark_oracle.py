@@ -11,7 +11,7 @@ Where the page is silent, these readings are taken:
 - A region is one of `zoneinfo.available_timezones()`; an offset is at most 18:00, as in Spark.
 - Text that is not Unicode (a lone surrogate) is refused.
 
-Out of scope: nesting deeper than 200, which the grammar accepts.
+Out of scope: nesting deeper than 100, which the grammar accepts.
 """
 
 import datetime

@@ -33,7 +33,7 @@ ONE = Literal.of(1)
 
 ODD = [
     (Comparison("=", Negate(ONE), Literal.of(-1)), "-(1) = -1"),
-    (Comparison("=", Negate(Negate(A)), Literal.of(INT_MIN)), "-(-a) = -9223372036854775808"),
+    (Comparison("=", Negate(Negate(A)), Literal.of(INT_MIN)), "- -a = -9223372036854775808"),
     (
         Comparison("<", Arithmetic("-", A, Arithmetic("-", B, Negate(C))), ONE),
         "a - (b - -c) < 1",

@@ -110,11 +110,12 @@ def _intersection(value: ValueExpr, tests: list[BoolExpr], where: And) -> list[B
     sets = [test for test in tests if isinstance(test, In)]
     intervals = [_interval(test) for test in tests if not isinstance(test, In)]
     if sets:
+        # Equal numbers are equal in Python, whether INT or DBL; one family, so nothing else is.
+        common = set.intersection(*({item.value for item in other.items} for other in sets))
         kept = [
             item
             for item in sets[0].items
-            if all(_holds(item, other) for other in sets[1:])
-            and all(_contains(interval, item) for interval in intervals)
+            if item.value in common and all(_contains(interval, item) for interval in intervals)
         ]
         if not kept:
             return tests
@@ -139,8 +140,7 @@ def _union(value: ValueExpr, tests: list[BoolExpr], where: Or) -> list[BoolExpr]
         if joined and _touch(joined[-1], interval):
             last = joined[-1]
             high, closed = _widest_high(last, interval)
-            low_closed = last.low_closed or (interval.low_closed and _same(last.low, interval.low))
-            joined[-1] = _Interval(last.low, low_closed, high, closed)
+            joined[-1] = _Interval(last.low, last.low_closed, high, closed)
         else:
             joined.append(interval)
     if any(i.low is None and i.high is None for i in joined):
@@ -215,10 +215,6 @@ def _contains(interval: _Interval, item: Literal) -> bool:
         if order > 0 or (order == 0 and not interval.high_closed):
             return False
     return True
-
-
-def _holds(item: Literal, test: In) -> bool:
-    return any(_same(item, other) for other in test.items)
 
 
 def _touch(left: _Interval, right: _Interval) -> bool:
