@@ -1,49 +1,31 @@
 """Why an event did or did not match: the selector's tree with what was seen at each node.
 
-For a non-match, `missing` is a smallest set of predicates that would have had to turn out
-otherwise, taking the predicates as independent of each other.
+For a non-match, also what would have had to hold (`tamis.missing`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import combinations
-from math import comb
 
 from tamis.engines.subscription import Subscription
-from tamis.language.evaluate import (
-    Event,
-    Truth,
-    all_of,
-    any_of,
-    at_least,
-    evaluate,
-    look_up,
-    negation,
-    one_of_two,
-)
+from tamis.language.evaluate import Event, Truth, evaluate, look_up
 from tamis.language.expr import (
     STRUCTURE,
     And,
     AtLeast,
     Attribute,
     BoolExpr,
-    IsNull,
+    Literal,
     Not,
-    Or,
-    Predicate,
-    Xor,
     children,
-    predicates,
+    map_structure,
     walk,
 )
 from tamis.matches import Id
+from tamis.missing import missing
 from tamis.paths import Path, path_text
 from tamis.values import OPAQUE, Timestamp, Value
-
-# How many sets of predicates to try before settling for a set that is merely good.
-_TRIES = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +70,13 @@ class Explanation:
         matches: Whether the event matches.
         tree: The selector's nodes with their truths.
         missing: For a non-match, a smallest set of predicates that would have had to turn out
-            otherwise; empty if the event matches, or if no outcome of the predicates would do.
+            otherwise (of a large selector that repeats predicates: the smallest that was found);
+            empty if the event matches, or if no set was found.
+        possible: False if no event can match. True if this one does, or one with the changes in
+            `missing` would; that a single predicate can never come true is known of simple cases
+            only (`a = NULL`, not `a > TRUE`). None if it is not decided: the changes look at an
+            attribute that other predicates look at too and may contradict them (`a = 1 AND
+            a = 2`), or no set of changes was found in good time.
     """
 
     id: Id
@@ -96,18 +84,24 @@ class Explanation:
     matches: bool
     tree: Explained
     missing: tuple[Change, ...]
+    possible: bool | None
 
     def __str__(self) -> str:
         """The verdict, the tree, and what was missing."""
         verdict = "matches" if self.matches else "does not match"
         lines = [f"{self.id}: {verdict}", *_drawn(self.tree)]
         if not self.matches:
-            if self.missing:
-                lines.append("it would match if:")
-                lines.extend(f"  {change}" for change in self.missing)
-            else:
-                lines.append("no event can match it")
+            lines.append(self._heading())
+            lines.extend(f"  {change}" for change in self.missing)
         return "\n".join(lines)
+
+    def _heading(self) -> str:
+        if self.missing:
+            caveat = "" if self.possible else " (each test taken by itself)"
+            return f"it would match if{caveat}:"
+        if self.possible is False:
+            return "no event can match it"
+        return "no small set of changes was found that would make it match"
 
     def to_dict(self) -> dict[str, object]:
         """The same, as plain data for JSON."""
@@ -125,136 +119,45 @@ class Explanation:
                 }
                 for change in self.missing
             ],
+            "possible": self.possible,
         }
 
 
 def explain(subscription: Subscription, event: Event) -> Explanation:
     """Explain an event's fate, by the oracle; the event is one of a batch's rows."""
     selector: BoolExpr = subscription.selector  # type: ignore[assignment]
-    if subscription.required:
-        # What `strict` demands, as tests that can be seen to fail.
-        present = [Not(IsNull(Attribute(path))) for path in sorted(subscription.required)]
-        selector = And((selector, *present))
+    if subscription.presence:
+        selector = And((selector, *subscription.presence))
     tree = _explained(selector, event)
-    missing = () if tree.truth is True else _missing(selector, event)
-    return Explanation(subscription.id, subscription.text, tree.truth is True, tree, missing)
+    if tree.truth is True:
+        return Explanation(subscription.id, subscription.text, True, tree, (), True)
+    outcomes, possible = missing(selector, event)
+    changes = tuple(
+        Change(str(outcome.test), outcome.wanted, outcome.found, _values(outcome.test, event))
+        for outcome in outcomes
+    )
+    return Explanation(subscription.id, subscription.text, False, tree, changes, possible)
 
 
 # -- the tree -------------------------------------------------------------------------------------
 
 
 def _explained(expr: BoolExpr, event: Event) -> Explained:
-    truth = evaluate(expr, event)
     if not isinstance(expr, STRUCTURE) or (
         isinstance(expr, Not) and not isinstance(expr.operand, STRUCTURE)
     ):
-        return Explained(str(expr), truth, _values(expr, event), ())
+        return Explained(str(expr), evaluate(expr, event), _values(expr, event), ())
     name = f"AT LEAST {expr.k} OF" if isinstance(expr, AtLeast) else type(expr).__name__.upper()
     parts = tuple(_explained(part, event) for part in children(expr))  # type: ignore[arg-type]
+    truths = iter([Literal.of(part.truth) for part in parts])
+    # The junction of what its parts came to: they are not evaluated again at every level.
+    truth = evaluate(map_structure(expr, lambda _: next(truths)), event)
     return Explained(name, truth, {}, parts)
 
 
 def _values(expr: BoolExpr, event: Event) -> dict[str, Value]:
     paths: dict[Path, None] = {e.path: None for e in walk(expr) if isinstance(e, Attribute)}
     return {path_text(path): look_up(path, event) for path in paths}
-
-
-# -- what would have had to hold ------------------------------------------------------------------
-
-# The outcome that each predicate (by content) would have to have.
-_Outcomes = dict[Predicate, bool]
-
-
-def _missing(selector: BoolExpr, event: Event) -> tuple[Change, ...]:
-    found = {p: evaluate(p, event) for p in dict.fromkeys(predicates(selector))}
-    good = _cheapest(selector, True, found)
-    if good is not None and not _suffices(selector, good, found):
-        good = None  # one predicate was wanted both ways in two places
-    best = _smallest(selector, found, len(good) if good is not None else len(found) + 1) or good
-    return tuple(
-        Change(str(predicate), wanted, found[predicate], _values(predicate, event))
-        for predicate, wanted in (best or {}).items()
-    )
-
-
-def _cheapest(expr: BoolExpr, wanted: bool, found: dict[Predicate, Truth]) -> _Outcomes | None:
-    """The fewest changes that give a node a truth, where no predicate stands in it twice."""
-    if isinstance(expr, Not):
-        return _cheapest(expr.operand, not wanted, found)
-    if isinstance(expr, And | Or | AtLeast):
-        count = len(expr.operands)
-        k = expr.k if isinstance(expr, AtLeast) else count if isinstance(expr, And) else 1
-        # k true ones make it true; to make it false takes n - k + 1 false ones.
-        needed = k if wanted else count - k + 1
-        options = [_cheapest(operand, wanted, found) for operand in expr.operands]
-        possible = sorted((o for o in options if o is not None), key=len)[:needed]
-        return _union(possible) if len(possible) == needed else None
-    if isinstance(expr, Xor):
-        return _cheapest_parity(expr, wanted, found)
-    if found[expr] is wanted:
-        return {}
-    changeable = any(isinstance(part, Attribute) for part in walk(expr))
-    return {expr: wanted} if changeable else None
-
-
-def _cheapest_parity(expr: Xor, wanted: bool, found: dict[Predicate, Truth]) -> _Outcomes | None:
-    best: dict[bool, _Outcomes | None] = {False: {}, True: None}  # by the parity so far
-    for operand in expr.operands:
-        options = {truth: _cheapest(operand, truth, found) for truth in (False, True)}
-        reached: dict[bool, _Outcomes | None] = {}
-        for parity in (False, True):
-            candidates = [
-                _union([so_far, option])
-                for truth, option in options.items()
-                if option is not None and (so_far := best[parity ^ truth]) is not None
-            ]
-            reached[parity] = min(candidates, key=len, default=None)
-        best = reached
-    return best[wanted]
-
-
-def _union(parts: list[_Outcomes]) -> _Outcomes:
-    merged: _Outcomes = {}
-    for part in parts:
-        merged.update(part)
-    return merged
-
-
-def _smallest(selector: BoolExpr, found: dict[Predicate, Truth], below: int) -> _Outcomes | None:
-    """A set of fewer than `below` changes that suffices, by trying all, smallest first."""
-    flips = [
-        (predicate, wanted)
-        for predicate, truth in found.items()
-        for wanted in (True, False)
-        if truth is not wanted and any(isinstance(part, Attribute) for part in walk(predicate))
-    ]
-    tries = 0
-    for size in range(1, below):
-        tries += comb(len(flips), size)
-        if tries > _TRIES:
-            return None
-        for chosen in combinations(flips, size):
-            changes = dict(chosen)
-            if len(changes) == size and _suffices(selector, changes, found):
-                return changes
-    return None
-
-
-def _suffices(selector: BoolExpr, changes: _Outcomes, found: dict[Predicate, Truth]) -> bool:
-    return _truth(selector, {**found, **changes}) is True
-
-
-def _truth(expr: BoolExpr, outcome: Mapping[Predicate, Truth]) -> Truth:
-    if isinstance(expr, Not):
-        return negation(_truth(expr.operand, outcome))
-    if not isinstance(expr, And | Or | Xor | AtLeast):
-        return outcome[expr]
-    truths = [_truth(operand, outcome) for operand in expr.operands]
-    if isinstance(expr, And):
-        return all_of(truths)
-    if isinstance(expr, Or):
-        return any_of(truths)
-    return one_of_two(truths) if isinstance(expr, Xor) else at_least(expr.k, truths)
 
 
 # -- words ----------------------------------------------------------------------------------------
@@ -275,7 +178,7 @@ def _shown(value: Value) -> str:
     if value is None:
         return "missing"
     if value is OPAQUE:
-        return "an object"
+        return "a value of another kind"
     text = str(value) if isinstance(value, Timestamp) else repr(value)
     return text if len(text) <= 60 else text[:60] + "…"
 
@@ -292,10 +195,13 @@ def _drawn(node: Explained) -> list[str]:
 
 
 def _plain(values: Mapping[str, Value]) -> dict[str, object]:
-    return {
-        name: str(value) if isinstance(value, Timestamp) or value is OPAQUE else value
-        for name, value in values.items()
-    }
+    return {name: _plain_value(value) for name, value in values.items()}
+
+
+def _plain_value(value: Value) -> object:
+    if value is OPAQUE:
+        return value.value
+    return str(value) if isinstance(value, Timestamp) else value
 
 
 def _node_dict(node: Explained) -> dict[str, object]:
