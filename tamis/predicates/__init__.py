@@ -1,0 +1,7 @@
+"""Phase 1 of matching, shared by the engines: which predicates does each event satisfy?"""
+
+from __future__ import annotations
+
+from tamis.predicates.index import PredicateIndex, Satisfied
+
+__all__ = ["PredicateIndex", "Satisfied"]

@@ -1,0 +1,99 @@
+"""What must stand in a text for a test of it to hold: the way to look up tests by the text.
+
+`LIKE 'ab%'` is the prefix `ab` and nothing else; `LIKE 'ab%c_d'` has it as a *guard*: where the
+prefix is missing the test fails, where it is there the test must still be tried.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import NamedTuple
+
+from tamis.language.expr import Like, Literal, RLike, StringTest
+
+
+class Place(Enum):
+    """Where a guard must stand."""
+
+    WHOLE = "whole"
+    START = "start"
+    END = "end"
+    ANYWHERE = "anywhere"
+
+
+class Guard(NamedTuple):
+    """A part that the text must have.
+
+    Attributes:
+        place: Where it must stand.
+        part: What must stand there.
+        folded: It is looked for in the text in lower case.
+        decides: There is nothing more to the test.
+    """
+
+    place: Place
+    part: str
+    folded: bool
+    decides: bool
+
+
+_PLACES = {"contains": Place.ANYWHERE, "startswith": Place.START, "endswith": Place.END}
+
+
+def guard_of(test: StringTest | Like | RLike) -> Guard | None:
+    """The guard of a test; None if it has none."""
+    if isinstance(test, RLike):
+        return None
+    if isinstance(test, StringTest):
+        if not isinstance(test.part, Literal):
+            return None  # the literal is the text: contains('a,b,c', code)
+        assert isinstance(test.part.value, str)
+        return Guard(_PLACES[test.function], test.part.value, False, True)
+    return _like_guard(test)
+
+
+def _like_guard(like: Like) -> Guard | None:
+    pieces, simple = _pieces(like)
+    fold = like.ignore_case
+    if len(pieces) == 1:  # no %
+        if simple:
+            return Guard(Place.WHOLE, pieces[0][0], fold, True)
+        head = pieces[0][0]
+    else:
+        head = pieces[0][0]
+        if simple and len(pieces) <= 3:
+            first, *middle, last = (piece[0] for piece in pieces)
+            if not middle and not (first and last):  # 'ab%', '%ab', '%'
+                place = Place.START if first or not last else Place.END
+                return Guard(place, first or last, fold, True)
+            if middle and not first and not last:  # '%ab%'
+                return Guard(Place.ANYWHERE, middle[0], fold, True)
+    if head:
+        return Guard(Place.START, head, fold, False)
+    tail = pieces[-1][-1]
+    if tail:
+        return Guard(Place.END, tail, fold, False)
+    longest = max((part for piece in pieces for part in piece), key=len)
+    return Guard(Place.ANYWHERE, longest, fold, False) if longest else None
+
+
+def _pieces(like: Like) -> tuple[list[list[str]], bool]:
+    """What stands between two %, each cut at every _; and whether there is no _ at all.
+
+    As `language/patterns.py` has it: with ILIKE the pattern is lower-cased before it is read.
+    """
+    pattern = like.pattern.lower() if like.ignore_case else like.pattern
+    pieces = [[""]]
+    simple = True
+    characters = iter(pattern)
+    for character in characters:
+        if character == like.escape:
+            pieces[-1][-1] += next(characters, "")
+        elif character == "%":
+            pieces.append([""])
+        elif character == "_":
+            pieces[-1].append("")
+            simple = False
+        else:
+            pieces[-1][-1] += character
+    return pieces, simple

@@ -1,0 +1,86 @@
+"""Predicates over several terms, such as `price > limit`: no constant to index them by.
+
+Each is decided for every event. Comparisons of numbers are done a column at a time; the rest, and
+the events in which both sides are no numbers, by the oracle, one event at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamis.kernels.predicates_emit import Table
+from tamis.language.evaluate import evaluate
+from tamis.language.expr import Between, Comparison, Not, Predicate, ValueExpr
+from tamis.predicates.cells import Sheet
+from tamis.predicates.numbers import Bools, order
+from tamis.predicates.parts import Coded
+
+
+def residual_part(predicates: Mapping[int, Predicate | Not], sheet: Sheet) -> Coded:
+    """The predicates that each event satisfies, of those given by id."""
+    events: list[NDArray[np.int64]] = []
+    ids: list[NDArray[np.int32]] = []
+    for id, predicate in predicates.items():
+        true = np.flatnonzero(_truths(predicate, sheet))
+        events.append(true)
+        ids.append(np.full(len(true), id, np.int32))
+    owners = np.concatenate(events)
+    by_event = np.argsort(owners, kind="stable")
+    offsets = np.zeros(len(sheet) + 1, np.int64)
+    np.cumsum(np.bincount(owners, minlength=len(sheet)), out=offsets[1:])
+    table = Table(offsets, np.concatenate(ids)[by_event])
+    return Coded(table, np.arange(len(sheet), dtype=np.int32))
+
+
+def _truths(predicate: Predicate | Not, sheet: Sheet) -> Bools:
+    """Where the predicate is certainly true."""
+    decided = _decided(predicate, sheet)
+    if decided is None:
+        return np.array([evaluate(predicate, row) is True for row in sheet.batch.rows()], np.bool_)
+    true, open_ = decided
+    if open_.any():
+        rows = sheet.batch.rows()
+        for event in np.flatnonzero(open_):
+            true[event] = evaluate(predicate, rows[event]) is True
+    return true
+
+
+def _decided(predicate: Predicate | Not, sheet: Sheet) -> tuple[Bools, Bools] | None:
+    """Where it is certainly true of numbers, and where that remains open; None if everywhere."""
+    if isinstance(predicate, Comparison):
+        return _compared(predicate.op, predicate.left, predicate.right, sheet)
+    negated = isinstance(predicate, Not)
+    between = predicate.operand if isinstance(predicate, Not) else predicate
+    if not isinstance(between, Between):
+        return None
+    low_op, high_op = ("<", ">") if negated else (">=", "<=")
+    low = _compared(low_op, between.operand, between.low, sheet)
+    high = _compared(high_op, between.operand, between.high, sheet)
+    if low is None or high is None:
+        return None
+    true = low[0] | high[0] if negated else low[0] & high[0]
+    return true, low[1] | high[1]
+
+
+def _compared(
+    op: str, left: ValueExpr, right: ValueExpr, sheet: Sheet
+) -> tuple[Bools, Bools] | None:
+    these, those = sheet.numbers(left), sheet.numbers(right)
+    if these is None or those is None:
+        return None
+    outcome = _OUTCOMES[op](order(these, those), 0)
+    # A number against something else is unknown; only two other things may still be equal.
+    return outcome & these.present() & those.present(), these.other & those.other
+
+
+_OUTCOMES = {
+    "=": np.equal,
+    "<>": np.not_equal,
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+}

@@ -1,0 +1,59 @@
+"""Which of many texts are equal to, begin, end, or stand in a given one: all at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import ahocorasick
+
+from tamis.predicates.patterns import Place
+
+# Fewer than this and looking for each by itself is as fast.
+_FEW = 5
+
+
+class Substrings:
+    """Slots (any integers) by the part that a text must have, and by where it must stand."""
+
+    def __init__(self, parts: Iterable[tuple[Place, str, int]]) -> None:
+        """Take (place, part, slot) triples."""
+        found: dict[Place, dict[str, list[int]]] = {place: {} for place in Place}
+        for place, part, slot in parts:
+            # The empty string is everywhere, and an automaton has no word for it.
+            place = Place.START if place is not Place.WHOLE and not part else place
+            found[place].setdefault(part, []).append(slot)
+        self._whole = found[Place.WHOLE]
+        self._starts, self._ends = found[Place.START], found[Place.END]
+        self._start_lengths = sorted({len(part) for part in self._starts})
+        self._end_lengths = sorted({len(part) for part in self._ends})
+        self._anywhere = found[Place.ANYWHERE]
+        self._automaton = _automaton(self._anywhere) if len(self._anywhere) >= _FEW else None
+
+    def slots(self, text: str) -> Iterator[int]:
+        """The slots of all parts that the text has, each once."""
+        yield from self._whole.get(text, ())
+        size = len(text)
+        for length in self._start_lengths:
+            if length > size:
+                break
+            yield from self._starts.get(text[:length], ())
+        for length in self._end_lengths:
+            if length > size:
+                break
+            yield from self._ends.get(text[size - length :], ())
+        for part in self._needles(text):
+            yield from self._anywhere[part]
+
+    def _needles(self, text: str) -> Iterable[str]:
+        if self._automaton is None:
+            return [part for part in self._anywhere if part in text]
+        return {part for _, part in self._automaton.iter(text)}
+
+
+def _automaton(needles: Iterable[str]) -> ahocorasick.Automaton:
+    """Aho and Corasick: Efficient String Matching, CACM 18(6), 1975."""
+    automaton = ahocorasick.Automaton()
+    for needle in needles:
+        automaton.add_word(needle, needle)
+    automaton.make_automaton()
+    return automaton
