@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 
 from tamis.errors import EventError
 from tamis.paths import Path, path_text
+from tamis.schema import is_arrow_list
 from tamis.values import OPAQUE, Timestamp, Type, Value, to_value, type_of
 
 MAX_DEPTH = 100
@@ -143,7 +144,7 @@ def _flatten_dicts(
                         continue
                     if not isinstance(name, str):
                         reason = f"attribute names are text, not {type(name).__name__}"
-                        raise EventError(reason, row, path_text(above))
+                        raise EventError(reason, row, _spelt(above))
                     cell = cells[str.__str__(name)] = ([], [])
                 if raw is not None:
                     cell[0].append(row)
@@ -151,7 +152,7 @@ def _flatten_dicts(
         except EventError:
             raise
         except Exception as error:  # somebody's Mapping, which can raise anything
-            raise EventError(f"cannot be read: {error!r}", row, path_text(above)) from error
+            raise EventError(f"cannot be read: {error!r}", row, _spelt(above)) from error
     for name, (places, raws) in cells.items():
         inside = None if wanted is None else wanted[name]
         _flatten_values(places, raws, (*above, name), inside, length, found)
@@ -271,6 +272,7 @@ def _flatten_fields(
 
 def _flatten_array(array: pa.Array, path: Path, wanted: Wanted, found: Columns) -> None:
     with _blaming(path):
+        _validate(array)
         plain = _plain(array)
         if plain is None:
             rows, raws = _python_values(array)
@@ -282,8 +284,49 @@ def _flatten_array(array: pa.Array, path: Path, wanted: Wanted, found: Columns) 
         _flatten_values(rows, raws, path, wanted, len(array), found)
     elif pa.types.is_struct(plain.type):
         # flatten() and not field(): a null object has no fields, whatever lies under it.
-        names = [field.name for field in plain.type]
+        with _blaming(path):
+            names = [field.name for field in plain.type]
         _flatten_fields(names, plain.flatten(), path, wanted, found)
+
+
+def _validate(array: pa.Array) -> None:
+    """Refuse an array that is not what its type says; Arrow believes whoever made it."""
+    kind = array.type
+    # What lies inside a struct has its turn later, and only if it is wanted. Numbers and instants
+    # need no look, and of a date64 Arrow would want whole days, wherever it is.
+    if pa.types.is_struct(kind) or pa.types.is_primitive(kind) or "date64" in str(kind):
+        array.validate()
+        return
+    try:
+        array.validate(full=True)
+    except pa.ArrowInvalid as error:
+        if "UTF8" not in str(error):
+            raise
+        # Text that no event has, such as what a slice leaves out of its lists, does no harm.
+        row = _first_undecodable(array)
+        if row is not None:
+            raise EventError("text is not valid UTF-8", row) from None
+
+
+def _first_undecodable(array: pa.Array) -> int | None:
+    start, end = 0, len(array)
+    if _decodable(array):
+        return None
+    while end - start > 1:  # the first bad row is among these
+        middle = (start + end) // 2
+        if _decodable(array.slice(start, middle - start)):
+            start = middle
+        else:
+            end = middle
+    return start
+
+
+def _decodable(array: pa.Array) -> bool:
+    try:
+        array.to_pylist()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _plain(array: pa.Array) -> pa.Array | None:
@@ -346,7 +389,7 @@ def _columns_of_plain(array: pa.Array) -> tuple[Column, ...]:
     arrow = array.type
     if t.is_decimal(arrow):
         return _decimal_columns(array)
-    if _is_list(arrow):
+    if is_arrow_list(arrow):
         return _list_columns(array)
     if t.is_integer(arrow):
         return (Column(Type.INT, _checked(lambda a: a.cast(pa.int64()), array)),)
@@ -358,14 +401,6 @@ def _columns_of_plain(array: pa.Array) -> tuple[Column, ...]:
         return (Column(Type.TIMESTAMP, _checked(_to_timestamp, array)),)
     there = array.is_valid()
     return _split([(Type.OPAQUE, there, there)])
-
-
-def _is_list(arrow: pa.DataType) -> bool:
-    t = pa.types
-    return bool(
-        t.is_list(arrow) or t.is_large_list(arrow) or t.is_fixed_size_list(arrow)
-        or t.is_list_view(arrow) or t.is_large_list_view(arrow)
-    )  # fmt: skip
 
 
 def _checked(convert: Callable[[pa.Array], pa.Array], array: pa.Array) -> pa.Array:
@@ -483,6 +518,10 @@ def _as_numpy(array: pa.Array) -> np.ndarray[Any, Any]:
 # -- errors ---------------------------------------------------------------------------------------
 
 _TOO_DEEP = f"objects nest deeper than {MAX_DEPTH}"
+
+
+def _spelt(path: Path) -> str:
+    return path_text(path) if path else ""
 
 
 @contextmanager

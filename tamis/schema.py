@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import difflib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path as FilePath
 from typing import TypeAlias
 
 import pyarrow as pa
 
-from tamis.errors import SchemaError
+from tamis.errors import SchemaError, shortened
 from tamis.paths import Path, parse_path, path_text
 from tamis.values import Timestamp, Type, Value, to_value, type_of
 
@@ -45,6 +46,8 @@ class Schema:
         Raises:
             SchemaError: A name, a type or a default that makes no sense.
         """
+        if not isinstance(attributes, Mapping):
+            raise SchemaError(f"{_IS_A_MAPPING}, not {type(attributes).__name__}")
         self.types: dict[Path, Type] = {}
         self.defaults: dict[Path, Value] = {}
         self.open = open
@@ -57,25 +60,32 @@ class Schema:
                     raise SchemaError(f"is a value, so {inner!r} cannot lie inside it", outer)
 
     def _declare(self, name: str, declaration: Declaration) -> None:
+        if not isinstance(name, str):
+            raise SchemaError(f"attribute names are text, not {type(name).__name__}")
         try:
             path = parse_path(name)
-        except (ValueError, TypeError) as error:
+        except ValueError as error:
             raise SchemaError(str(error)) from None
+        if path in self.types:
+            raise SchemaError("is declared twice", path_text(path))
         declared: object
         default: object = None
         if isinstance(declaration, tuple) and len(declaration) == 2:
             declared, default = declaration
         elif isinstance(declaration, Mapping):
-            declared, default = declaration.get("type", ""), declaration.get("default")
+            _check_keys(declaration, name)
+            declared, default = declaration["type"], declaration.get("default")
         else:
             declared = declaration
-        kind = declared if isinstance(declared, Type) else _type_named(str(declared), name)
+        kind = _type_named(declared, name)
         self.types[path] = kind
         if default is not None:
             try:
                 self.defaults[path] = coerce(to_value(default), kind)
             except ValueError as error:
                 raise SchemaError(f"bad default: {error}", name) from None
+            except Exception as error:  # any object at all may be here, with any __getattr__
+                raise SchemaError(f"bad default: cannot be read: {error!r}", name) from error
 
     @classmethod
     def of(cls, schema: SchemaLike) -> Schema:
@@ -90,20 +100,30 @@ class Schema:
             return cls(schema)
         if isinstance(schema, pa.Schema):
             return cls({path_text(path): kind for path, kind in _arrow_leaves(schema)})
-        raise SchemaError(f"a schema is a mapping of names to types, not {type(schema).__name__}")
+        raise SchemaError(f"{_IS_A_MAPPING}, not {type(schema).__name__}")
 
     @classmethod
     def read(cls, file: str | FilePath) -> Schema:
         """Read a JSON file: {"price": "DBL", "city": {"type": "STR", "default": ""}}.
 
+        An open schema is written {"open": true, "attributes": {"price": "DBL"}}. Nothing else may
+        stand beside these two; `open` may be left out.
+
         Raises:
             SchemaError: It cannot be read, or is not a schema.
         """
         try:
-            attributes = json.loads(FilePath(file).read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+            text = FilePath(file).read_text(encoding="utf-8-sig")
+            read = json.loads(text, object_pairs_hook=_object)
+        except (OSError, ValueError, TypeError) as error:
             raise SchemaError(f"cannot read {file}: {error}") from None
-        return cls.of(attributes)
+        except RecursionError:
+            raise SchemaError(f"cannot read {file}: it nests too deep") from None
+        if _is_wrapped(read):
+            return cls(read["attributes"], open=read.get("open", False))
+        if isinstance(read, dict) and isinstance(read.get("open"), bool):
+            raise SchemaError('an open schema is {"open": true, "attributes": {…}} and no more')
+        return cls.of(read)
 
     def __eq__(self, other: object) -> bool:
         """Equal when they say the same."""
@@ -126,25 +146,73 @@ class Schema:
         return f"Schema({declared!r}{', open=True' if self.open else ''})"
 
 
-def _type_named(name: str, attribute: str) -> Type:
-    spelt = name.upper().replace(" ", "")
-    try:
-        found = _SPELLINGS.get(spelt) or Type(spelt)
-    except ValueError:
-        found = Type.OPAQUE
-    if found is Type.OPAQUE:
-        known = ", ".join(kind.value for kind in Type if kind is not Type.OPAQUE)
-        raise SchemaError(f"unknown type {name!r}; there are {known}", attribute)
+_IS_A_MAPPING = 'a schema is a mapping of names to types, e.g. {"price": "DBL"}'
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for name, value in pairs:
+        if name in found:
+            raise SchemaError("stands twice in the same object", name)
+        found[name] = value
     return found
 
 
-_LISTS = (
-    pa.ListType,
-    pa.LargeListType,
-    pa.FixedSizeListType,
-    pa.ListViewType,
-    pa.LargeListViewType,
-)
+def _is_wrapped(read: object) -> bool:
+    """Whether the attributes of a file stand beside `open`, and are not attributes themselves."""
+    if not isinstance(read, dict) or not read.keys() <= {"open", "attributes"}:
+        return False
+    inside = read.get("attributes")
+    # {"attributes": {"type": "STR"}} is an attribute of that name; with a plain true or false for
+    # `open` there is nothing to confuse.
+    told = isinstance(read["open"], bool) if "open" in read else "type" not in (inside or ())
+    return isinstance(inside, dict) and told
+
+
+def _check_keys(declaration: Mapping[str, object], name: str) -> None:
+    """Refuse {"type": …, "defualt": …}, and {"city": "STR"} that was meant as an object."""
+    for key in declaration:
+        if key not in ("type", "default"):
+            close = difflib.get_close_matches(str(key).lower()[:64], ("type", "default"), n=1)
+            if close:
+                hint = f"did you mean {close[0]!r}?"
+            elif "type" in declaration:
+                hint = "there are 'type' and 'default'"
+            else:
+                inner = f"{name}.{path_text((str(key),))}"
+                hint = f"a field of an object is written with a dot: {inner!r}"
+            raise SchemaError(f"unknown key {shortened(str(key))!r}; {hint}", name)
+    if "type" not in declaration:
+        raise SchemaError("has no 'type'", name)
+
+
+def _type_named(declared: object, attribute: str) -> Type:
+    found: Type | None = None
+    if isinstance(declared, Type):
+        found = declared
+    elif isinstance(declared, str):
+        spelt = declared.upper().replace(" ", "")
+        found = _SPELLINGS.get(spelt) or next((k for k in Type if k.value == spelt), None)
+    if found is None or found is Type.OPAQUE:
+        known = ", ".join(kind.value for kind in Type if kind is not Type.OPAQUE)
+        shown = (
+            f"unknown type {shortened(declared)!r}"
+            if isinstance(declared, str)
+            else "OPAQUE is no type to declare"
+            if found
+            else f"a type is text or (text, default), not {type(declared).__name__}"
+        )
+        raise SchemaError(f"{shown}; there are {known}", attribute)
+    return found
+
+
+def is_arrow_list(arrow: pa.DataType) -> bool:
+    """Whether an Arrow type is one of the types of lists."""
+    t = pa.types
+    return bool(
+        t.is_list(arrow) or t.is_large_list(arrow) or t.is_fixed_size_list(arrow)
+        or t.is_list_view(arrow) or t.is_large_list_view(arrow)
+    )  # fmt: skip
 
 
 def type_of_arrow(arrow: pa.DataType) -> Type:
@@ -164,21 +232,28 @@ def type_of_arrow(arrow: pa.DataType) -> Type:
         return Type.STR
     if t.is_timestamp(arrow) or t.is_date(arrow):
         return Type.TIMESTAMP
-    if isinstance(arrow, _LISTS):
+    if is_arrow_list(arrow):
         element = type_of_arrow(arrow.value_type)
         return {Type.INT: Type.INT_LIST, Type.STR: Type.STR_LIST}.get(element, Type.OPAQUE)
     return Type.OPAQUE
 
 
-def _arrow_leaves(fields: pa.Schema | pa.StructType, above: Path = ()) -> list[tuple[Path, Type]]:
-    leaves: list[tuple[Path, Type]] = []
+def _arrow_leaves(
+    fields: pa.Schema | pa.StructType, above: Path = ()
+) -> Iterator[tuple[Path, Type]]:
+    seen: set[str] = set()
     for field in fields:
-        path = (*above, field.name)
+        try:
+            path = (*above, field.name)
+        except UnicodeDecodeError:
+            raise SchemaError("the name of a column is not valid UTF-8") from None
+        if field.name in seen:
+            raise SchemaError("two columns have this name", path_text(path))
+        seen.add(field.name)
         if pa.types.is_struct(field.type):
-            leaves.extend(_arrow_leaves(field.type, path))
+            yield from _arrow_leaves(field.type, path)
         elif (kind := type_of_arrow(field.type)) is not Type.OPAQUE:
-            leaves.append((path, kind))
-    return leaves
+            yield path, kind
 
 
 def coerce(value: Value, kind: Type) -> Value:
@@ -205,6 +280,4 @@ def coerce(value: Value, kind: Type) -> Value:
         and not any(element is not None for element in value)
     ):
         return value  # an empty list is a list of anything
-    shown = repr(value)
-    shown = shown if len(shown) <= 60 else shown[:60] + "…"
-    raise ValueError(f"{shown} is not of type {kind.value}")
+    raise ValueError(f"{shortened(repr(value))} is not of type {kind.value}")

@@ -178,6 +178,10 @@ def to_value(raw: object) -> Value:
         return Timestamp.from_datetime(raw) if raw == raw else None
     if isinstance(raw, dt.date):
         return Timestamp.from_datetime(dt.datetime(raw.year, raw.month, raw.day))
+    # A scalar of Arrow; asked of its type, because an object may answer to any name.
+    if callable(getattr(kind, "as_py", None)):
+        inner = raw.as_py()  # type: ignore[attr-defined]
+        return OPAQUE if hasattr(type(inner), "as_py") else to_value(inner)
     if isinstance(raw, Mapping):
         return OPAQUE
     if isinstance(raw, decimal.Decimal):

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -25,6 +26,7 @@ from tamis.arrow_columns import ARROW, MAX_DEPTH
 from tamis.errors import EventError, SchemaError
 from tamis.events import EventBatch
 from tamis.language.evaluate import look_up
+from tamis.matcher import Matcher
 from tamis.paths import parse_path
 from tamis.schema import Schema, coerce
 from tamis.values import INT_MAX, INT_MIN, OPAQUE, Timestamp, Type
@@ -213,10 +215,10 @@ def test_row_is_one_of_rows() -> None:
     assert batch.row(1) == {"a": 2} and batch.row(-2) == {"a": 1}
     assert batch.row(1) is not batch.rows()[1]  # it did not make all of them
     assert batch.rows() is batch.rows() and batch.row(1) is batch.rows()[1]
-    with pytest.raises(IndexError):
+    with pytest.raises(EventError):
         batch.row(2)
     for some in (batch, of({})):
-        with pytest.raises(IndexError):
+        with pytest.raises(EventError):
             some.slice(-1, 1)
     assert repr(batch) == "EventBatch(2 events, 1 attributes)"
 
@@ -300,7 +302,7 @@ def test_depth() -> None:
         (None, "not NoneType"),
         (7, "not int"),
         (pl.LazyFrame({"a": [1]}), "LazyFrame"),
-        (pa.chunked_array([[1]]), "ChunkedArray is no table"),
+        (pa.chunked_array([[1]]), "an Arrow array of events is one of structs, not of int64"),
         (pd.DataFrame({0: [1]}), "rename the column 0"),
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), "'a': two columns have this name"),
         (pa.table([[1], [2]], names=["a", "a"]), "'a': two columns have this name"),
@@ -951,3 +953,163 @@ def test_semantics_that_need_a_schema(semantics: str) -> None:
 def test_unknown_semantics() -> None:
     with pytest.raises(SchemaError, match="there are sql, strict, default, total"):
         EventBatch.of([], semantics="lenient")
+
+
+# -- batches of events ----------------------------------------------------------------------------
+
+SCHEMAS = [
+    None,
+    Schema({"a": ("INT", 5)}),
+    Schema({"a": ("DBL", 5.0)}),
+    Schema({"a": ("INT", 5)}, open=True),
+    Schema({"b.c": ("STR", "x"), "a": "INT"}),
+    Schema({"b.c": ("STR", "x")}, open=True),
+]
+EVENTS: list[dict[str, object]] = [
+    {}, {"a": 1}, {"a": 1, "b": {"c": "y", "d": 2}}, {"b": 1}, {"a": "x"}, {"b": {}}, {"a": 2.0},
+]  # fmt: skip
+
+
+def outcome(make: Callable[[], EventBatch]) -> object:
+    try:
+        batch = make()
+    except (EventError, SchemaError) as error:
+        return type(error), str(error)
+    types = {path: {c.type for c in batch.columns[path] if c.data.null_count < len(batch)}
+             for path in batch.columns}  # fmt: skip
+    return exact(batch.rows()), {path: kinds for path, kinds in types.items() if kinds}
+
+
+@pytest.mark.parametrize("semantics", ["sql", "strict", "default", "total"])
+@pytest.mark.parametrize("schema", SCHEMAS)
+def test_a_batch_is_brought_to_the_schema(schema: Schema | None, semantics: str) -> None:
+    for event in EVENTS:
+        events = [event, {"a": 7, "b": {"c": "z"}}]
+        plain = EventBatch.of(events)
+        again = pickle.loads(pickle.dumps(plain)).slice(0)
+        expected = outcome(lambda e=events: EventBatch.of(e, schema, semantics))
+        assert outcome(lambda b=plain: EventBatch.of(b, schema, semantics)) == expected
+        assert outcome(lambda b=again: EventBatch.of(b, schema, semantics)) == expected
+
+
+def test_a_batch_of_one_schema_under_another() -> None:
+    batch = EventBatch.of([{"a": 1, "b": 2}, {}], {"a": ("INT", 5)}, "default")
+    for same in (batch, batch.slice(1), pickle.loads(pickle.dumps(batch))):
+        assert same.schema == Schema({"a": ("INT", 5)}) and same.semantics == "default"
+        assert EventBatch.of(same, {"a": ("INT", 5)}, "default") is same
+        assert EventBatch.of(same, same.schema, "sql") is same
+    # What its schema left out, or filled in, stays so.
+    assert EventBatch.of(batch).rows() == [{"a": 1}, {"a": 5}]
+    assert EventBatch.of(batch, {"b": ("INT", 9)}, "default").rows() == [{"b": 9}, {"b": 9}]
+    with pytest.raises(EventError, match="is missing") as caught:
+        EventBatch.of(EventBatch.of([{"a": 1}, {}]), {"a": "INT"}, "total")
+    assert (caught.value.event, caught.value.attribute) == (1, "a")
+    objects = EventBatch.of([{"u": {"c": "x"}}], {"u.c": "STR"})
+    with pytest.raises(EventError, match="is not of type INT"):
+        EventBatch.of(objects, {"u": "INT"})
+    with pytest.raises(SchemaError):
+        EventBatch.of(batch, None, "total")
+    with pytest.raises(SchemaError):
+        EventBatch.of(batch, {"a": "NONE"})
+
+
+def test_matchers_take_batches_as_they_take_events() -> None:
+    filling = Matcher({"a": ("INT", 5)}, "default")
+    filling.add("d", "a = 5")
+    assert filling.match_batch(EventBatch.of([{}])).per_event() == [["d"]]
+    total = Matcher({"a": "INT"}, "total")
+    total.add("d", "a = 5")
+    assert total.match_batch(EventBatch.of([{"a": 5.0}])).per_event() == [["d"]]
+    with pytest.raises(EventError):
+        total.match_batch(EventBatch.of([{}]))
+
+
+# -- more of Arrow --------------------------------------------------------------------------------
+
+
+def test_arrays_of_structs_are_tables() -> None:
+    array = pa.array([{"a": 1, "b": {"c": "x"}}, {"a": None, "b": None}])
+    expected = [{"a": 1, "b": {"c": "x"}}, {}]
+    assert EventBatch.of(array).rows() == expected
+    assert EventBatch.of(array.slice(1)).rows() == expected[1:]
+    assert EventBatch.of(pa.chunked_array([array, array])).rows() == expected * 2
+    assert EventBatch.of(pa.chunked_array([], array.type)).rows() == []
+    assert EventBatch.of(list(array)).rows() == expected
+    assert len(EventBatch.of(pa.array([{}, {}], pa.struct([])))) == 2
+    with pytest.raises(EventError) as caught:
+        EventBatch.of(pa.array([{"a": 1}, None]))
+    assert caught.value.event == 1
+    for other in (pa.array([1]), pa.array(["x"]), pa.array([], pa.null())):
+        with pytest.raises(EventError, match="an Arrow array of events is one of structs"):
+            EventBatch.of(other)
+
+
+def test_scalars_of_arrow() -> None:
+    events = [{"a": pa.scalar(1), "b": {"c": pa.scalar("x")}}, {"a": pa.scalar(None, pa.int64())}]
+    assert EventBatch.of(events).rows() == [{"a": 1, "b": {"c": "x"}}, {}]
+    nothing = pa.scalar(None, pa.struct([("b", pa.int64())]))
+    assert EventBatch.of([{"a": nothing}, {"a": pa.scalar({"b": 1})}]).rows() == [
+        {}, {"a": {"b": 1}},
+    ]  # fmt: skip
+
+
+TEXT = pa.array([b"x", b"\xff", b"y"]).view(pa.string())
+OFFSETS = pa.array([0, 1, 2, 3], pa.int32())
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        TEXT,
+        TEXT.cast(pa.large_string()),
+        pa.array([b"x", b"\xff", b"y"], pa.binary_view()).view(pa.string_view()),
+        pa.chunked_array([TEXT.slice(0, 1), TEXT.slice(1)]),
+        pa.DictionaryArray.from_arrays(pa.array([0, 1, 2]), TEXT),
+        pc.run_end_encode(TEXT),
+        pa.ListArray.from_arrays(OFFSETS, TEXT),
+        pa.LargeListArray.from_arrays(OFFSETS.cast(pa.int64()), TEXT),
+        pa.StructArray.from_arrays([TEXT], ["inside"]),
+        pa.StructArray.from_arrays([pa.ListArray.from_arrays(OFFSETS, TEXT)], ["inside"]),
+        pa.UnionArray.from_sparse(pa.array([0, 0, 0], pa.int8()), [TEXT]),
+    ],
+    ids=lambda array: str(array.type),
+)
+def test_text_that_is_not_utf8(array: pa.Array) -> None:
+    with pytest.raises(EventError, match=r"not valid UTF-8") as caught:
+        EventBatch.of(pa.table({"a": array}))
+    assert caught.value.attribute in ("a", "a.inside")
+    assert caught.value.event == 1
+    assert EventBatch.of(pa.table({"a": array}).slice(2)).rows()
+    assert EventBatch.of(pa.table({"a": array}), Schema({"b": "INT"})).rows() == [{}] * 3
+
+
+def test_arrays_that_lie() -> None:
+    offsets = pa.array([0, 1_000_000, 3], pa.int32()).buffers()[1]
+    text = pa.Array.from_buffers(pa.string(), 2, [None, offsets, pa.py_buffer(b"abc")])
+    with pytest.raises(EventError):
+        EventBatch.of(pa.table({"a": text}))
+    far = pa.DictionaryArray.from_arrays(pa.array([0, 9]), pa.array(["x"]), safe=False)
+    with pytest.raises(EventError):
+        EventBatch.of(pa.table({"a": far}))
+    with pytest.raises(EventError):
+        EventBatch.of(pa.table([[1]], schema=pa.schema([pa.field(b"\xff", pa.int64())])))
+
+
+def test_frames_of_anything() -> None:
+    cells = [
+        np.datetime64("2024-05-01", "s"),
+        np.int8(5),
+        np.datetime64(2**40, "s"),
+        np.float32("nan"),
+    ]
+    cells += [decimal.Decimal("NaN"), float("nan"), pd.NaT, pd.NA, "x"]
+    rows = EventBatch.of(pd.DataFrame({"a": pd.Series(cells, dtype=object), "n": 1})).rows()
+    assert [row.get("a") for row in rows] == [
+        Timestamp.parse("2024-05-01"), 5, Timestamp(2**40 * 1_000_000), *[None] * 5, "x",
+    ]  # fmt: skip
+    assert {row["n"] for row in rows} == {1}
+    with pytest.raises(EventError):
+        EventBatch.of(
+            pd.DataFrame({"a": pd.Series([decimal.Decimal("sNaN"), np.int8(1)], dtype=object)})
+        )
+    assert len(EventBatch.of(pd.DataFrame(index=range(3)))) == 3

@@ -171,8 +171,8 @@ def test_add_many_wants_rows(matcher, rows) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [{"semantics": "fuzzy"}, {"engine": "warp"}, {"engine": []}, {"semantics": "default"}, {"semantics": "total"},
-     {"schema": {"a": "COMPLEX"}}, {"schema": 5}],
+    [{"semantics": "fuzzy"}, {"engine": "warp"}, {"engine": []}, {"semantics": "default"},
+     {"semantics": "total"}, {"schema": {"a": "COMPLEX"}}, {"schema": 5}],
 )  # fmt: skip
 def test_refused_matchers(arguments) -> None:
     with pytest.raises(errors.TamisError):

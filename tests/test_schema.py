@@ -36,7 +36,6 @@ SCHEMA = tamis.Schema(
         "array_contains(tags, name)",
         "tags IS NULL",
         "price IN (1, 2.5, NULL)",
-        "name = NULL",
         "price * qty + 1 > SUM(price, qty) / 2",
         "greatest(name, user.city) = 'x'",
         "least(at, at) < DATE '2024-01-01'",
@@ -60,6 +59,10 @@ def test_accepted(selector: str) -> None:
         ("name IN ('x', 5)", "5", "STR and INT never compare", "text goes in quotes: '5'"),
         ("qty BETWEEN 1 AND 'x'", "'x'", "INT and STR never compare",
          "a number goes without quotes"),
+        ("qty BETWEEN 'x' AND 1", "'x'", "INT and STR never compare",
+         "a number goes without quotes"),
+        ("name = NULL", "NULL", "a comparison with NULL is never true", "write IS NULL"),
+        ("name = DATE '2024-01-01'", "DATE '2024-01-01'", "STR and TIMESTAMP never compare", ""),
         ("tags = 'x'", "tags", "tags is a list", "lists are tested with array_contains(list, x)"),
         ("price", "price", "price is DBL, not BOOL", "compare it with something"),
         ("qty LIKE 'x'", "qty", "qty is INT, where text is needed", ""),
@@ -110,6 +113,16 @@ def test_ways_to_write_it(tmp_path) -> None:
     assert dated.defaults == {("t",): Timestamp.parse("2024-05-01")}
 
 
+class Hostile:
+    """An object that fails whatever is done to it."""
+
+    def __getattr__(self, name: str) -> object:
+        raise RuntimeError(name)
+
+    def __str__(self) -> str:
+        raise RuntimeError
+
+
 @pytest.mark.parametrize(
     "attributes",
     [
@@ -124,11 +137,53 @@ def test_ways_to_write_it(tmp_path) -> None:
         {"a": None},
         {"a": ("INT", 2**70)},
         {"t": ("TIMESTAMP", "soon")},
+        {"a": Type.OPAQUE},
+        {"a": ("INT", 1, 2)},
+        {"a": ["INT"]},
+        {"a": {}},
+        {"a": ("STR", Hostile())},
+        {"a": Hostile()},
+        {b"a": "INT"},
+        None,
+        [("a", "INT")],
+        "a INT",
     ],
 )
 def test_nonsense(attributes) -> None:
-    with pytest.raises(SchemaError):
+    with pytest.raises(SchemaError) as caught:
         tamis.Schema(attributes)
+    assert caught.value.reason
+
+
+@pytest.mark.parametrize(
+    ("attributes", "attribute", "reason"),
+    [
+        ({"a": {"type": "STR", "defualt": ""}}, "a", "'defualt'; did you mean 'default'?"),
+        ({"a": {"typ": "STR"}}, "a", "unknown key 'typ'; did you mean 'type'?"),
+        ({"a": {"type": "STR", "x": 1}}, "a", "unknown key 'x'; there are 'type' and 'default'"),
+        ({"user": {"city": "STR"}}, "user", "written with a dot: 'user.city'"),
+        ({"user": {"a b": "STR"}}, "user", "written with a dot: 'user.`a b`'"),
+        ({"a": "INT", "`a`": "STR"}, "a", "is declared twice"),
+    ],
+)
+def test_mistakes_are_not_swallowed(attributes, attribute: str, reason: str) -> None:
+    with pytest.raises(SchemaError) as caught:
+        tamis.Schema(attributes)
+    assert caught.value.attribute == attribute and caught.value.reason.endswith(reason)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        [("a", pa.int64()), ("a", pa.string())],
+        [("a", pa.binary()), ("a", pa.string())],
+        [("s", pa.struct([("a", pa.int64()), ("a", pa.int64())]))],
+        [pa.field(b"\xff", pa.int64())],
+    ],
+)
+def test_arrow_schemas_that_make_no_sense(fields) -> None:
+    with pytest.raises(SchemaError):
+        tamis.Schema.of(pa.schema(fields))
 
 
 def test_unreadable_files(tmp_path) -> None:
@@ -137,3 +192,47 @@ def test_unreadable_files(tmp_path) -> None:
     (tmp_path / "bad.json").write_text("[1]")
     with pytest.raises(SchemaError):
         tamis.Schema.read(tmp_path / "bad.json")
+    for file in (None, "a\0b", 5, tmp_path):
+        with pytest.raises(SchemaError):
+            tamis.Schema.read(file)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 200_000,
+        '{"a":' * 200_000,
+        '{"a": "INT", "a": "STR"}',
+        '{"a": {"type": "INT", "type": "STR"}}',
+        '{"a": "\\ud800"}',
+        '{"open": true}',
+        '{"open": 1, "attributes": {"a": "INT"}}',
+        '{"open": true, "attributes": {"a": "INT"}, "b": "INT"}',
+        '{"open": true, "attributes": ["a"]}',
+        "1" * 5000,
+    ],
+    ids=lambda text: text[:30],
+)
+def test_files_that_make_no_sense(tmp_path, text: str) -> None:
+    (tmp_path / "s.json").write_text(text)
+    with pytest.raises(SchemaError):
+        tamis.Schema.read(tmp_path / "s.json")
+
+
+@pytest.mark.parametrize(
+    ("text", "schema"),
+    [
+        ('\ufeff{"a": "INT"}', tamis.Schema({"a": "INT"})),
+        ('{"open": true, "attributes": {"a": "INT"}}', tamis.Schema({"a": "INT"}, open=True)),
+        ('{"open": false, "attributes": {"type": "INT"}}', tamis.Schema({"type": "INT"})),
+        ('{"attributes": {"a": "INT"}}', tamis.Schema({"a": "INT"})),
+        # Attributes of these names.
+        ('{"open": "BOOL", "attributes": "STR"}',
+         tamis.Schema({"open": "BOOL", "attributes": "STR"})),
+        ('{"attributes": {"type": "STR"}}', tamis.Schema({"attributes": "STR"})),
+        ('{"open": {"type": "BOOL"}}', tamis.Schema({"open": "BOOL"})),
+    ],
+)  # fmt: skip
+def test_schema_files(tmp_path, text: str, schema: tamis.Schema) -> None:
+    (tmp_path / "s.json").write_text(text, encoding="utf-8")
+    assert tamis.Schema.read(tmp_path / "s.json") == schema

@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from tamis.values import OPAQUE, Timestamp, Type, to_value, type_of
@@ -124,3 +125,23 @@ def test_timestamps(text: str, printed: str) -> None:
 def test_not_timestamps(text: str) -> None:
     with pytest.raises(ValueError):
         Timestamp.parse(text)
+
+
+def test_arrow_scalars() -> None:
+    assert to_value(pa.scalar(5, pa.int8())) == 5 and to_value(pa.scalar(None, pa.int8())) is None
+    assert to_value(pa.scalar(["x", None])) == ["x", None]
+    assert to_value([pa.scalar(1), 2]) == [1, 2]
+    moment = dt.datetime(2024, 5, 1, tzinfo=dt.UTC)
+    assert to_value(pa.scalar(moment)) == Timestamp.from_datetime(moment)
+    for opaque in (pa.scalar({"a": 1}), pa.scalar(b"x"), pa.Scalar, pa.scalar([[1]])):
+        assert to_value(opaque) is OPAQUE
+    with pytest.raises(ValueError):
+        to_value(pa.scalar(2**64 - 1, pa.uint64()))
+
+
+def test_what_calls_itself_a_scalar() -> None:
+    class Endless:
+        def as_py(self) -> object:
+            return self
+
+    assert to_value(Endless()) is OPAQUE

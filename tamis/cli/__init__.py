@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from tamis.cli import bench, explain, match, parse
-from tamis.cli.guard import EXIT_CODES, Guarded
+from tamis.cli.guard import EXIT_CODES, Guarded, Verb
 
 __all__ = ["app", "main"]
 
@@ -26,9 +26,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=EXIT_CODES,
 )
-app.command("match", epilog=match.EXAMPLES)(match.match)
-app.command("explain", epilog=explain.EXAMPLES)(explain.explain)
-app.command("parse", epilog=parse.EXAMPLES)(parse.parse)
+app.command("match", cls=Verb, epilog=match.EXAMPLES)(match.match)
+app.command("explain", cls=Verb, epilog=explain.EXAMPLES)(explain.explain)
+app.command("parse", cls=Verb, epilog=parse.EXAMPLES)(parse.parse)
 app.add_typer(bench.app, name="bench")
 
 

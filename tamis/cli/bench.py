@@ -8,23 +8,28 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tamis.cli import console
+from tamis.cli.guard import Verb, Verbs
 
 if TYPE_CHECKING:
     from tamis.bench.measure import Rate
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", help="Measure.")
+app = typer.Typer(cls=Verbs, no_args_is_help=True, rich_markup_mode="rich", help="Measure.")
 
 PARSE_EXAMPLES = """\
 [bold]Examples[/bold]
   tamis bench parse
   tamis bench parse --count 50000 --predicates 20 --out results/parse.json
+
+Five runs each; the slowest and the fastest are shown beside the median.
 """
 
 
-@app.command("parse", epilog=PARSE_EXAMPLES)
+@app.command("parse", cls=Verb, epilog=PARSE_EXAMPLES)
 def parse(
-    count: Annotated[int, typer.Option(min=1, help="How many selectors.")] = 10_000,
-    predicates: Annotated[int, typer.Option(min=1, help="Predicates in each of them.")] = 8,
+    count: Annotated[int, typer.Option(min=1, metavar="N", help="How many selectors.")] = 10_000,
+    predicates: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Predicates in each of them.")
+    ] = 8,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Keep the figures there, as JSON.")
     ] = None,

@@ -20,6 +20,7 @@ from tamis.cli.options import (
 from tamis.errors import InputError, UnknownSubscription
 
 if TYPE_CHECKING:
+    from tamis.files import BadLine
     from tamis.files.subscriptions import SubscriptionRow
 
 EXAMPLES = """\
@@ -101,14 +102,33 @@ def _find(file: str, id: str) -> SubscriptionRow:
     from tamis.language.lexer import nearest
 
     others: list[str] = []
-    # Bad lines elsewhere are no matter of this one.
-    for row in read_subscriptions(file, "skip"):
+    bad: list[BadLine] = []
+    # Bad lines elsewhere are no matter of this one, if it is found.
+    for row in read_subscriptions(file, "skip", bad.append):
         if str(row.id) == id:
             return row
         others.append(str(row.id))
-    error = UnknownSubscription(id)
-    hint = nearest(id, others)
-    raise InputError(f"{error}{'; ' + hint if hint else ''}", file)
+    raise _not_found(file, id, nearest(id, others), bad)
+
+
+_SHOWN = 5
+
+
+def _not_found(file: str, id: str, hint: str, bad: list[BadLine]) -> InputError:
+    for line in bad:
+        # In a file of selectors the line is the id; of others the fault may name it.
+        if str(line.line) == id or line.reason.startswith(
+            (f"subscription {id!r}", f"subscription {id} ", f"subscription {id}:")
+        ):
+            return line.as_error()
+    missing = InputError(f"{UnknownSubscription(id)}{'; ' + hint if hint else ''}", file)
+    if bad:
+        missing.add_note("unless it is one of the lines that cannot be read:")
+        for line in bad[:_SHOWN]:
+            missing.add_note(str(line))
+        if len(bad) > _SHOWN:
+            missing.add_note(f"and {len(bad) - _SHOWN:,} more")
+    return missing
 
 
 def _event(given: str) -> dict[str, object]:
@@ -124,11 +144,12 @@ def _event(given: str) -> dict[str, object]:
         source = given[1:]
         try:
             raw = Path(source).read_bytes()
-        except OSError as error:
-            raise InputError(error.strerror or str(error), source) from None
+        except (OSError, ValueError) as error:  # a NUL in the name is a ValueError
+            reason = getattr(error, "strerror", None) or str(error)
+            raise InputError(reason, source) from None
     try:
         event: dict[str, object] = msgspec.json.decode(raw, type=dict)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         hint = "; an event is one JSON object" if raw.strip() else "; there is nothing"
-        raise InputError(json_fault(error) + hint, source) from None
+        raise InputError(json_fault(error, raw) + hint, source) from None
     return event

@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from tamis.cli import console
 from tamis.errors import TamisError
@@ -27,11 +27,32 @@ EXIT_CODES = f"""\
   {INTERRUPTED}  interrupted by Ctrl-C
   {PIPE_CLOSED}  whoever read our output stopped reading
 
-Examples: [cyan]tamis match --help[/cyan], and so on.
+[bold]Examples[/bold]
+  tamis match --subscriptions rules.jsonl --events events.jsonl
+  tamis explain "price <= 1000" --event '{{"price": 1200}}'
+  tamis parse --format tree "a = 1 AND NOT b > 2"
+
+More of them: [cyan]tamis match --help[/cyan], and so on.
 """
 
 
-class Guarded(TyperGroup):
+class Verb(TyperCommand):
+    """A verb whose `--help` does not say that it is a Boolean."""
+
+    def get_help_option(self, ctx: Any) -> Any:
+        """The option, without the name of its type."""
+        return _untyped(super().get_help_option(ctx))
+
+
+class Verbs(TyperGroup):
+    """The same for a group of verbs."""
+
+    def get_help_option(self, ctx: Any) -> Any:
+        """The option, without the name of its type."""
+        return _untyped(super().get_help_option(ctx))
+
+
+class Guarded(Verbs):
     """A group of verbs whose errors are told in a line or two."""
 
     def invoke(self, ctx: Any) -> Any:
@@ -52,6 +73,12 @@ class Guarded(TyperGroup):
             _drop_stdout()
             console.error(f"cannot write: {error.strerror or error}")
             raise typer.Exit(BAD_INPUT) from None
+
+
+def _untyped(option: Any) -> Any:
+    if option is not None:
+        option.metavar = ""
+    return option
 
 
 def _drop_stdout() -> None:

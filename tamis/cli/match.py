@@ -34,6 +34,7 @@ EXAMPLES = """\
   tail -f app.log.jsonl | tamis match -s rules.txt -e - --format jsonl
 
 Events are numbered from 0 as they stand in the file, bad ones too.
+A CSV column is one attribute, dots and all, unless the schema declares the path that it spells.
 The exit code is 3 if bad lines were skipped.
 """
 

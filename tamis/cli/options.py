@@ -41,7 +41,8 @@ SchemaOption = Annotated[
     typer.Option(
         metavar="FILE",
         help='The attributes, as JSON: [cyan]{"price": "DBL", "city": {"type": "STR", '
-        '"default": ""}}[/cyan].',
+        '"default": ""}}[/cyan]. Selectors may then name no other attribute, unless it is open: '
+        '[cyan]{"open": true, "attributes": {"price": "DBL"}}[/cyan].',
     ),
 ]
 SubscriptionsHelp = (

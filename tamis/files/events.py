@@ -18,11 +18,11 @@ from typing import NamedTuple, TypeAlias
 
 import pyarrow as pa
 
-from tamis.errors import EventError, InputError
+from tamis.errors import EventError, InputError, shortened
 from tamis.events import EventBatch
 from tamis.files.csv_columns import csv_events
 from tamis.files.records import FORMATS, BadLine, OnBad, Records, Source, check_bad, json_records
-from tamis.schema import Schema
+from tamis.schema import Schema, SchemaLike
 
 Row: TypeAlias = "dict[str, object]"
 
@@ -43,7 +43,7 @@ class EventChunk(NamedTuple):
 
 def read_events(
     path: str | Path,
-    schema: Schema | None = None,
+    schema: SchemaLike | None = None,
     semantics: str = "sql",
     bad: str = "fail",
     on_bad: OnBad = None,
@@ -56,11 +56,13 @@ def read_events(
     `.gz`. `-` and names without a suffix are JSON lines. From standard input a batch is whatever
     has arrived, up to `batch_size`.
 
-    A CSV file has a header; a name in it is one attribute, dots and all. Each column is typed as a
-    whole, which takes a first reading of the file: INT, DBL, BOOL (true or false), TIMESTAMP, else
-    STR. Numbers with a leading zero or plus, or beyond 64 bits, are text: they are codes. A
-    type that the schema declares rules instead (a list is then written as in JSON). An empty field
-    is NULL, quoted or not.
+    A CSV file has a header; a name in it is one attribute, dots and all, unless the schema declares
+    no such attribute but the path that it spells: with the schema {"user.city": "STR"} the column
+    `user.city` is the field `city` of the object `user`. Each column is typed as a whole, which
+    takes a first reading of the file: INT, DBL, BOOL (true or false), TIMESTAMP, else STR. Numbers
+    with a leading zero or plus, or beyond 64 bits, are text: they are codes. A type that the schema
+    declares rules instead (a list is then written as in JSON). An empty field is NULL, quoted or
+    not.
 
     Args:
         path: The file, or `-` for standard input.
@@ -72,10 +74,13 @@ def read_events(
 
     Raises:
         InputError: A file that cannot be read, or a bad line with `bad="fail"`.
-        SchemaError: The semantics need a schema.
+        SchemaError: The semantics need a schema, or it makes no sense.
     """
     check_bad(bad)
+    if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
+        raise InputError(f"batch_size is a number from 1 on, not {shortened(repr(batch_size))}")
     source = Source(path)
+    schema = None if schema is None else Schema.of(schema)
     if source.format == "" and Path(source.stem).suffix:
         known = ", ".join(FORMATS)
         raise InputError(f"unknown kind of file; events are {known}, or - for JSON lines",
@@ -191,10 +196,6 @@ class _Reading:
     def _batch(self, rows: list[Row] | pa.RecordBatch) -> EventBatch:
         if isinstance(rows, list):
             return EventBatch.from_dicts(rows, self.schema, self.semantics)
-        try:
-            rows.validate(full=True)  # Parquet takes any bytes as text; its readers fail later
-        except pa.ArrowInvalid as error:
-            raise EventError(f"damaged: {error}") from error
         return EventBatch.from_arrow(rows, self.schema, self.semantics)
 
     def _faults(self, rows: list[Row] | pa.RecordBatch) -> Iterator[tuple[int, str]]:

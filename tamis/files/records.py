@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import json
 import re
 import sys
 import zlib
@@ -67,7 +68,15 @@ class Source:
     """
 
     def __init__(self, path: str | Path) -> None:
-        """Look at the name only."""
+        """Look at the name only.
+
+        Raises:
+            InputError: It is no name of a file.
+        """
+        if not isinstance(path, str | Path):
+            raise InputError(f"a file is named by text or a Path, not {type(path).__name__}")
+        if "\0" in str(path):
+            raise InputError("the name of a file cannot hold a NUL character", str(path))
         self.path = Path(path)
         self.is_stdin = str(path) == "-"
         self.name = "standard input" if self.is_stdin else str(path)
@@ -161,15 +170,20 @@ def json_records(source: Source) -> Records:
             try:
                 yield item[0], decode(item[1]), ""
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-                yield item[0], None, json_fault(error)
+                fault = json_fault(error, item[1])
+                if source.format == "json" and fault.startswith("not JSON"):
+                    fault += "; a .json file holds one object a line, or one array"
+                yield item[0], None, fault
 
 
-def json_fault(error: Exception) -> str:
+def json_fault(error: Exception, raw: bytes) -> str:
     """What msgspec found wrong, in our words."""
     if isinstance(error, UnicodeDecodeError):
         return "not valid UTF-8"
     if isinstance(error, RecursionError):
         return "objects nest too deep"
+    if _has_lone_surrogate(raw):
+        return "text holds a lone surrogate, which is not valid Unicode"
     text = str(error)
     if wrong := re.match("Expected `object`, got `(.*?)`", text):
         return f"not a JSON object but {wrong[1]}"
@@ -180,11 +194,24 @@ def json_fault(error: Exception) -> str:
     return text.partition(" - at ")[0].lower()
 
 
+def _has_lone_surrogate(raw: bytes) -> bool:
+    # msgspec calls such text cut off, or malformed; Python's reader takes it.
+    if b"\\u" not in raw:
+        return False
+    try:
+        json.dumps(json.loads(raw), ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return True
+    except (ValueError, RecursionError):
+        pass
+    return False
+
+
 def _array_records(text: bytes, name: str, line: int) -> Records:
     try:
         elements = msgspec.json.decode(text, type=list[msgspec.Raw])
     except (msgspec.DecodeError, RecursionError) as error:
-        raise InputError(f"the array is {json_fault(error)}", name) from None
+        raise InputError(f"in the array: {json_fault(error, text)}", name) from None
     decode = msgspec.json.Decoder(dict).decode
     end = 0
     for element in elements:
@@ -195,7 +222,7 @@ def _array_records(text: bytes, name: str, line: int) -> Records:
         try:
             yield line, decode(raw), ""
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            yield line, None, json_fault(error)
+            yield line, None, json_fault(error, raw)
         line += raw.count(b"\n")
         end = start + len(raw)
 
@@ -203,8 +230,15 @@ def _array_records(text: bytes, name: str, line: int) -> Records:
 # -- CSV ------------------------------------------------------------------------------------------
 
 
+# Python takes 131,072 characters for a field; but without any limit an open quote would swallow the
+# rest of the file, however large, before anybody knows.
+_FIELD_SIZE = 1 << 26
+
+
 def csv_rows(source: Source) -> Iterator[Record]:
     """The rows of a CSV file as lists of text, each with the line it begins on; blank ones not."""
+    if csv.field_size_limit() < _FIELD_SIZE:  # of the process; there is no other
+        csv.field_size_limit(_FIELD_SIZE)
     feed = _Feed(source)
     reader = csv.reader(feed, strict=True)
     while True:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tamis.errors import InputError
+from tamis.errors import InputError, shortened
 from tamis.files.csv_columns import is_int
 from tamis.files.records import (
     BadLine,
@@ -80,19 +80,14 @@ def _fault(row: dict[str, Any]) -> str:
     if id is None or id == "":
         return "has no id; give it one, a string or an integer"
     if isinstance(id, bool) or not isinstance(id, str | int):
-        return f"an id is a string or an integer, not {_shown(id)}"
+        return f"an id is a string or an integer, not {shortened(repr(id))}"
     if selector is None or selector == "":
         return f"subscription {id!r} has no selector"
     if not isinstance(selector, str):
-        return f"subscription {id!r}: a selector is text, not {_shown(selector)}"
+        return f"subscription {id!r}: a selector is text, not {shortened(repr(selector))}"
     if priority is not None and (isinstance(priority, bool) or not isinstance(priority, int)):
-        return f"subscription {id!r}: a priority is an integer, not {_shown(priority)}"
+        return f"subscription {id!r}: a priority is an integer, not {shortened(repr(priority))}"
     return ""
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:60] + "…"
 
 
 # -- formats --------------------------------------------------------------------------------------

@@ -101,3 +101,21 @@ def test_usage() -> None:
         done = run("explain", *args)
         assert done.exit_code == 2 and "give a selector, or" in done.stderr, args
     assert run("explain", "a").exit_code == 2
+
+
+def test_an_id_on_a_bad_line(tmp_path: Path) -> None:
+    text, table = tmp_path / "s.txt", tmp_path / "s.csv"
+    text.write_bytes(b"a = 1\nb = 1\nc = '\xff'\n")
+    table.write_text("id,selector\n1,a = 1\n2,b = 1,oops\n7,\n")
+    asked = ["--event", '{"a": 1}']
+    for file, id, message in (
+        (text, 3, f"{text}:3: not valid UTF-8"),
+        (table, 3, f"{table}:3: 3 fields where the header has 2"),
+        (table, 7, f"{table}:4: subscription 7 has no selector"),
+    ):
+        done = run("explain", "-s", file, "--id", id, *asked)
+        assert done.exit_code == 2 and done.stderr == f"error: {message}\n"
+    done = run("explain", "-s", table, "--id", 2, *asked)
+    assert done.exit_code == 2 and "subscription '2': is not here" in done.stderr
+    assert "one of the lines that cannot be read" in done.stderr and f"{table}:3: " in done.stderr
+    assert run("explain", "-s", table, "--id", 1, *asked).exit_code == 0

@@ -104,7 +104,7 @@ def test_a_json_array_is_read_with_its_lines(tmp_path: Path) -> None:
 
 
 def test_a_broken_array_is_a_broken_file(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="the array is not JSON"):
+    with pytest.raises(InputError, match="in the array: not JSON"):
         read(put(tmp_path / "e.json", '[{"a": 1}, {"a" 2}]'))
     assert read(put(tmp_path / "e.json", "[]")) == ({}, [])
     assert read(put(tmp_path / "e.json", " \n")) == ({}, [])
@@ -315,11 +315,18 @@ def test_text_in_parquet_that_is_not_utf8(tmp_path: Path) -> None:
     pq.write_table(pa.table({"s": text}), file)
     events, bad = read(file)
     assert {number: row["s"] for number, row in events.items()} == {0: "a", 2: "c"}
-    assert [line for line, _ in bad] == [2] and "UTF8" in bad[0][1]
-    # A dictionary belongs to all rows.
+    assert [line for line, _ in bad] == [2] and bad[0][
+        1
+    ] == "attribute 's': text is not valid UTF-8"
+    # A dictionary belongs to all rows, and a slice of lists has the elements of all at hand.
     pq.write_table(pa.table({"s": text.dictionary_encode()}), file)
-    with pytest.raises(InputError, match="UTF8"):
-        read(file)
+    assert read(file) == (events, bad)
+    lists = pa.ListArray.from_arrays(pa.array([0, 1, 2, 3], pa.int32()), text)
+    pq.write_table(pa.table({"s": lists, "other": text}), file)
+    events, bad = read(file, Schema({"s": "LIST<STR>"}))
+    assert events == {0: {"s": ["a"]}, 2: {"s": ["c"]}} and [line for line, _ in bad] == [2]
+    # What a closed schema ignores may be anything.
+    assert read(file, Schema({"t": "INT"})) == ({0: {}, 1: {}, 2: {}}, [])
 
 
 def test_a_parquet_file_of_bad_rows_only(tmp_path: Path) -> None:
@@ -365,3 +372,78 @@ def test_progress_is_told(tmp_path: Path) -> None:
     file = put(tmp_path / "e.jsonl", '{"a": 1}\n' * 1000)
     fractions = [chunk.fraction for chunk in read_events(file, batch_size=100)]
     assert fractions[-1] == 1.0 and fractions == sorted(fractions)  # type: ignore[type-var]
+
+
+@pytest.mark.parametrize("path", ["a\0.jsonl", None, 5, b"e.jsonl"])
+def test_no_name_of_a_file(path) -> None:
+    with pytest.raises(InputError):
+        read_events(path)
+
+
+@pytest.mark.parametrize("size", [0, -1, 1.5, None, True])
+def test_no_batch_size(size) -> None:
+    with pytest.raises(InputError, match="batch_size is a number from 1 on"):
+        read_events("e.jsonl", batch_size=size)
+
+
+def test_a_schema_in_any_form(tmp_path: Path) -> None:
+    chunks = list(read_events(put(tmp_path / "e.jsonl", '{"a": 1}'), {"a": "DBL"}))
+    assert chunks[0].batch.schema == Schema({"a": "DBL"})
+    with pytest.raises(SchemaError):
+        read_events(tmp_path / "e.jsonl", {"a": "DOUBEL"})
+
+
+# -- names in a CSV header ------------------------------------------------------------------------
+
+
+def test_a_header_that_spells_a_declared_path(tmp_path: Path) -> None:
+    file = put(tmp_path / "e.csv", "user.city,user.`a b`,n\nLyon,1,2\n,,3\n")
+    one = {0: {"user.city": "Lyon", "user.`a b`": 1, "n": 2}, 1: {"n": 3}}
+    assert read(file) == (one, [])
+    nested = Schema({"user.city": "STR", "user.`a b`": "INT"}, open=True)
+    events = {0: {"user": {"city": "Lyon", "a b": 1}, "n": 2}, 1: {"n": 3}}
+    assert read(file, nested) == (events, [])
+    both = Schema({"user.city": "STR", "`user.city`": "STR"})
+    assert read(file, both) == ({0: {"user.city": "Lyon"}, 1: {}}, [])
+    bad = put(tmp_path / "bad.csv", "user.age\nold\n")
+    assert read(bad, Schema({"user.age": "INT"})) == (
+        {}, [(2, "attribute 'user.age': 'old' is not a number")],
+    )  # fmt: skip
+
+
+def test_headers_in_the_way_of_each_other(tmp_path: Path) -> None:
+    file = put(tmp_path / "e.csv", "user,user.city\nx,Lyon\n")
+    closed, open_ = (Schema({"user.city": "STR"}, open=is_open) for is_open in (False, True))
+    assert read(file, closed) == ({0: {"user": {"city": "Lyon"}}}, [])
+    with pytest.raises(InputError, match=r"'user' and 'user.city' cannot both be columns"):
+        read(file, open_)
+    with pytest.raises(InputError, match="cannot both be columns"):
+        read(put(tmp_path / "e.csv", "`user`.city,user.city\nx,y\n"), closed)
+
+
+def test_a_long_field(tmp_path: Path) -> None:
+    events, bad = read(put(tmp_path / "e.csv", f"a,b\n{'x' * 300_000},1\n"))
+    assert events == {0: {"a": "x" * 300_000, "b": 1}} and not bad
+
+
+def test_json_over_several_lines(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"ends early; a \.json file holds one object a line, or"):
+        list(read_events(put(tmp_path / "e.json", '{\n  "a": 1\n}\n')))
+    _, bad = read(put(tmp_path / "e.jsonl", "{\n"))
+    assert bad == [(1, "not JSON: it ends early")]
+
+
+LONE = "text holds a lone surrogate, which is not valid Unicode"
+
+
+@pytest.mark.parametrize("text", [r'"\ud800"', r'"\udc00 x"', r'"\ud800A"', r'["\uD800x"]'])
+def test_a_lone_surrogate(tmp_path: Path, text: str) -> None:
+    assert read(put(tmp_path / "e.jsonl", f'{{"a": {text}}}\n')) == ({}, [(1, LONE)])
+    with pytest.raises(InputError, match=f"in the array: {LONE}"):
+        read(put(tmp_path / "e.json", f'[{{"a": {text}}}]'))
+
+
+def test_a_backslash_before_a_u(tmp_path: Path) -> None:
+    file = put(tmp_path / "e.jsonl", r'{"a": "\\ud800", "b": "\ud83d\ude00"}' + "\n{\\ud800\n")
+    events, bad = read(file)
+    assert events == {0: {"a": r"\ud800", "b": "😀"}} and bad[0][1].startswith("not JSON")

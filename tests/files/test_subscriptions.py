@@ -148,3 +148,9 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         read(put(tmp_path / "s.parquet", "nothing"))
     with pytest.raises(InputError, match="bad is"):
         read_subscriptions(tmp_path / "s.txt", bad="maybe")
+
+
+@pytest.mark.parametrize("path", ["a\0b", None])
+def test_no_name_of_a_file(path) -> None:
+    with pytest.raises(InputError):
+        read_subscriptions(path)
