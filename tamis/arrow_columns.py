@@ -144,7 +144,7 @@ def _flatten_dicts(
                         continue
                     if not isinstance(name, str):
                         reason = f"attribute names are text, not {type(name).__name__}"
-                        raise EventError(reason, row, _spelt(above))
+                        raise EventError(reason, row, path_text(above))
                     cell = cells[str.__str__(name)] = ([], [])
                 if raw is not None:
                     cell[0].append(row)
@@ -152,7 +152,7 @@ def _flatten_dicts(
         except EventError:
             raise
         except Exception as error:  # somebody's Mapping, which can raise anything
-            raise EventError(f"cannot be read: {error!r}", row, _spelt(above)) from error
+            raise EventError(f"cannot be read: {error!r}", row, path_text(above)) from error
     for name, (places, raws) in cells.items():
         inside = None if wanted is None else wanted[name]
         _flatten_values(places, raws, (*above, name), inside, length, found)
@@ -518,10 +518,6 @@ def _as_numpy(array: pa.Array) -> np.ndarray[Any, Any]:
 # -- errors ---------------------------------------------------------------------------------------
 
 _TOO_DEEP = f"objects nest deeper than {MAX_DEPTH}"
-
-
-def _spelt(path: Path) -> str:
-    return path_text(path) if path else ""
 
 
 @contextmanager

@@ -40,7 +40,9 @@ def path_text(path: Path) -> str:
     """Spell a path, with backticks where a name needs them."""
     if len(path) == 1:
         return _first_text(path[0])
-    return ".".join([_first_text(path[0]), *(_part_text(part, first=False) for part in path[1:])])
+    # path[:1] and not path[0]: the event itself, as errors name it, is the empty path.
+    parts = [*map(_first_text, path[:1]), *(_part_text(part, first=False) for part in path[1:])]
+    return ".".join(parts)
 
 
 def _first_text(part: str) -> str:
