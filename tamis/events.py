@@ -9,18 +9,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tamis.arrow_columns import (
-    Column,
-    Columns,
-    Wanted,
-    array_of,
-    columns_of_arrow,
-    columns_of_dicts,
-    values_of,
-)
-from tamis.errors import EventError, SchemaError
+from tamis.columns.arrow import columns_of_arrow
+from tamis.columns.column import Column, Columns, values_of
+from tamis.columns.conform import checked_schema, conformed, wanted
+from tamis.columns.objects import columns_of_dicts
+from tamis.errors import EventError
 from tamis.paths import Path, path_text
-from tamis.schema import SEMANTICS, Schema, SchemaLike, coerce
+from tamis.schema import Schema, SchemaLike
 from tamis.values import Type
 
 __all__ = ["Column", "EventBatch"]
@@ -75,7 +70,7 @@ class EventBatch:
             SchemaError: The semantics need a schema, or there are none of this name.
         """
         if isinstance(events, EventBatch):
-            return events._under(_checked(schema, semantics), semantics)
+            return events._under(checked_schema(schema, semantics), semantics)
         if _is_pandas(events):
             events = _from_pandas(events)
         elif isinstance(events, pa.Array | pa.ChunkedArray):
@@ -110,14 +105,14 @@ class EventBatch:
             EventError: Some event cannot be held, or breaks the schema.
             SchemaError: The semantics need a schema, or there are none of this name.
         """
-        schema = _checked(schema, semantics)
+        schema = checked_schema(schema, semantics)
         events = events if isinstance(events, list) else list(events)
         if not all(issubclass(kind, Mapping) for kind in set(map(type, events))):
             for row, event in enumerate(events):
                 if not issubclass(type(event), Mapping):
                     raise EventError(f"an event is a mapping, not {type(event).__name__}", row)
-        columns = columns_of_dicts(events, _wanted(schema))
-        columns = _conformed(columns, len(events), schema, semantics)
+        columns = columns_of_dicts(events, wanted(schema))
+        columns = conformed(columns, len(events), schema, semantics)
         return cls(columns, len(events), schema, semantics)
 
     @classmethod
@@ -133,14 +128,14 @@ class EventBatch:
             EventError: Some event cannot be held, or breaks the schema.
             SchemaError: The semantics need a schema, or there are none of this name.
         """
-        schema = _checked(schema, semantics)
+        schema = checked_schema(schema, semantics)
         length = events.num_rows
         try:
             names = events.schema.names
         except UnicodeDecodeError:
             raise EventError("the name of a column is not valid UTF-8") from None
-        columns = columns_of_arrow(names, events.columns, _wanted(schema))
-        return cls(_conformed(columns, length, schema, semantics), length, schema, semantics)
+        columns = columns_of_arrow(names, events.columns, wanted(schema))
+        return cls(conformed(columns, length, schema, semantics), length, schema, semantics)
 
     def _under(self, schema: Schema | None, semantics: str) -> EventBatch:
         """The same events under a schema and semantics, which need not be those they have."""
@@ -152,7 +147,7 @@ class EventBatch:
             kept = self.columns
             if schema is not None and not schema.open:
                 kept = {path: kept[path] for path in schema.types if path in kept}
-            columns = _conformed(dict(kept), self._length, schema, semantics)
+            columns = conformed(dict(kept), self._length, schema, semantics)
             return EventBatch(columns, self._length, schema, semantics)
         return EventBatch.from_dicts(self.rows(), schema, semantics)
 
@@ -297,105 +292,3 @@ def _from_structs(events: pa.Array | pa.ChunkedArray) -> pa.Table:
     chunks = events.chunks if isinstance(events, pa.ChunkedArray) else [events]
     batches = [pa.RecordBatch.from_struct_array(chunk) for chunk in chunks]
     return pa.Table.from_batches(batches, pa.schema(list(kind)))
-
-
-# -- schema and semantics -------------------------------------------------------------------------
-
-
-def _checked(schema: SchemaLike | None, semantics: str) -> Schema | None:
-    if semantics not in SEMANTICS:
-        raise SchemaError(f"unknown semantics {semantics!r}; there are {', '.join(SEMANTICS)}")
-    if schema is None and semantics in ("default", "total"):
-        raise SchemaError(f"semantics {semantics!r} needs a schema")
-    return None if schema is None else Schema.of(schema)
-
-
-def _wanted(schema: Schema | None) -> Wanted:
-    if schema is None or schema.open:
-        return None
-    tree: dict[str, Wanted] = {}
-    for path in schema.types:
-        inside = tree
-        for name in path:
-            inside = inside.setdefault(name, {})  # type: ignore[assignment]
-    return tree
-
-
-def _conformed(columns: Columns, length: int, schema: Schema | None, semantics: str) -> Columns:
-    if schema is None or length == 0:
-        return columns
-    for path, kind in schema.types.items():
-        if path in columns:
-            columns[path] = (Column(kind, _as_declared(columns[path], kind, path)),)
-        if semantics == "total":
-            _require(columns.get(path), path)
-    if semantics == "default":
-        for path in schema.defaults:
-            _fill(columns, length, schema, path)
-    return columns
-
-
-def _as_declared(columns: tuple[Column, ...], kind: Type, path: Path) -> pa.Array:
-    arrays: list[pa.Array] = []
-    faults: list[tuple[int, str]] = []
-    for column in columns:
-        try:
-            arrays.append(_coerced(column, kind))
-        except EventError as error:
-            faults.append((error.event or 0, error.reason))
-    if faults:
-        event, reason = min(faults)
-        raise EventError(reason, event, path_text(path))
-    return arrays[0] if len(arrays) == 1 else pc.coalesce(*arrays)
-
-
-def _coerced(column: Column, kind: Type) -> pa.Array:
-    """A column as `schema.coerce` would have each of its values."""
-    if column.type is kind:
-        return column.data
-    if (column.type, kind) == (Type.INT, Type.DBL):
-        return column.data.cast(pa.float64(), safe=False)  # rounds to nearest, as float() does
-    if (column.type, kind) == (Type.DBL, Type.INT):
-        try:
-            return column.data.cast(pa.int64())
-        except pa.ArrowInvalid:
-            pass  # one is not integral, or too large: find it below
-    values = values_of(column)
-    for row, value in enumerate(values):
-        if column.type is Type.OPAQUE and value is not None:
-            reason = f"an object, or something else without a type, is not of type {kind.value}"
-            raise EventError(reason, row)
-        try:
-            values[row] = coerce(value, kind)
-        except ValueError as error:
-            raise EventError(str(error), row) from None
-    return array_of(kind, values)
-
-
-def _require(columns: tuple[Column, ...] | None, path: Path) -> None:
-    row = 0 if columns is None else pc.index(columns[0].data.is_valid(), False).as_py()
-    if row >= 0:
-        reason = "is missing; semantics 'total' needs every attribute of the schema"
-        raise EventError(reason, row, path_text(path))
-
-
-def _fill(columns: Columns, length: int, schema: Schema, path: Path) -> None:
-    """Put the default where the attribute is missing."""
-    kind = schema.types[path]
-    default = array_of(kind, [schema.defaults[path]])[0]
-    if path not in columns:
-        columns[path] = (Column(kind, pa.repeat(default, length)),)
-    else:
-        columns[path] = (Column(kind, pc.fill_null(columns[path][0].data, default)),)
-    if schema.open:
-        # Now every event has the objects around the attribute too, for IS NULL to see.
-        for depth in range(1, len(path)):
-            _fill_object(columns, length, path[:depth], path)
-
-
-def _fill_object(columns: Columns, length: int, path: Path, inner: Path) -> None:
-    for kind, data in columns.get(path, ()):
-        if kind is not Type.OPAQUE and data.null_count < len(data):
-            reason = f"is no object, but the schema has {path_text(inner)!r} in it"
-            raise EventError(reason, pc.index(data.is_valid(), True).as_py(), path_text(path))
-    columns[path] = (Column(Type.OPAQUE, pa.repeat(pa.scalar(True), length)),)

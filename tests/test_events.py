@@ -22,7 +22,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tamis.arrow_columns import ARROW, MAX_DEPTH
+from tamis.columns.column import ARROW, MAX_DEPTH
 from tamis.errors import EventError, SchemaError
 from tamis.events import EventBatch
 from tamis.language.evaluate import look_up

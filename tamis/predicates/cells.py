@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tamis.arrow_columns import array_of
+from tamis.columns import array_of
 from tamis.events import Column, EventBatch
 from tamis.language.evaluate import value_of
 from tamis.language.expr import Arithmetic, Attribute, Call, Literal, Negate, ValueExpr

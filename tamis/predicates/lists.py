@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from tamis.arrow_columns import Column, values_of
+from tamis.columns import Column, values_of
 from tamis.predicates.cells import Cells
 from tamis.predicates.shapes import Family, Member, family_of
 from tamis.values import Opaque, Scalar, Type

@@ -1,74 +1,33 @@
-"""The values of one attribute over a batch of events, as Arrow arrays of a few canonical types.
+"""Arrow arrays of any type to columns, without copying what is canonical already.
 
-Two ways in: Python objects (`columns_of_dicts`) and Arrow arrays of any type
-(`columns_of_arrow`). Both flatten objects to paths, and both give every value the type that
-`values.to_value` gives it; the Arrow side does so a column at a time, without copying what is
-canonical already. They share a file because each needs the other's notion of a column: what
-Arrow has no kernel for, such as a union, goes through Python.
+Every value gets the type that `values.to_value` gives it. What Arrow has no kernel for, such as a
+union, goes through Python.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from itertools import chain
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tamis.columns.column import (
+    ARROW,
+    MAX_DEPTH,
+    TOO_DEEP,
+    Column,
+    Columns,
+    Wanted,
+    blaming,
+    one_piece,
+)
+from tamis.columns.objects import columns_of_values, flatten_values
 from tamis.errors import EventError
 from tamis.paths import Path, path_text
 from tamis.schema import is_arrow_list
-from tamis.values import OPAQUE, Timestamp, Type, Value, to_value, type_of
-
-MAX_DEPTH = 100
-
-ARROW: dict[Type, pa.DataType] = {
-    Type.BOOL: pa.bool_(),
-    Type.INT: pa.int64(),
-    Type.DBL: pa.float64(),
-    Type.STR: pa.string(),
-    Type.TIMESTAMP: pa.timestamp("us", "UTC"),
-    Type.INT_LIST: pa.list_(pa.int64()),
-    Type.STR_LIST: pa.list_(pa.string()),
-    Type.OPAQUE: pa.bool_(),
-}
-
-
-class Column(NamedTuple):
-    """The values of one type that one attribute has in a batch.
-
-    Attributes:
-        type: Their type.
-        data: One slot per event, of the Arrow type `ARROW[type]`; null where the event has no
-            value of this type here. OPAQUE is true where something opaque is. The array may be
-            a slice of a larger one (`offset`), and what lies under a null means nothing.
-
-    An empty list, or a list of NULLs alone, is of either list type: it may stand in either column.
-    """
-
-    type: Type
-    data: pa.Array
-
-
-Columns: TypeAlias = dict[Path, tuple[Column, ...]]
-
-# Which attributes to read, as a tree of names: None is everything, {} an attribute itself and
-# nothing inside it, {"city": …} some things inside it and not itself.
-Wanted: TypeAlias = "dict[str, Wanted] | None"
-
-
-def columns_of_dicts(events: Sequence[Mapping[str, object]], wanted: Wanted = None) -> Columns:
-    """The columns of events given as mappings.
-
-    Raises:
-        EventError: A value that Tamis cannot hold, a name that is not text, too deep a nesting.
-    """
-    found: Columns = {}
-    _flatten_dicts(range(len(events)), events, (), wanted, len(events), found)
-    return found
+from tamis.values import Type
 
 
 def columns_of_arrow(
@@ -84,181 +43,11 @@ def columns_of_arrow(
     return found
 
 
-def array_of(kind: Type, values: Sequence[Value]) -> pa.Array:
-    """The canonical array of values that are all of one type, or None.
-
-    Raises:
-        Exception: Whatever Arrow raises where a value does not fit.
-    """
-    if kind is Type.OPAQUE:
-        array = pa.array([None if value is None else True for value in values], pa.bool_())
-    elif kind is Type.TIMESTAMP:
-        micros = [value.micros if isinstance(value, Timestamp) else None for value in values]
-        array = pa.array(micros, pa.int64()).view(ARROW[kind])
-    else:
-        array = pa.array(values, ARROW[kind])
-    return _one_piece(array)
-
-
-def values_of(column: Column) -> list[Value]:
-    """The other way round: a column as Python values, None where it is null."""
-    if column.type is Type.TIMESTAMP:
-        # As numbers: Python's datetime ends with the year 9999, a column does not.
-        micros = column.data.view(pa.int64()).to_pylist()
-        return [None if instant is None else Timestamp(instant) for instant in micros]
-    if column.type is Type.OPAQUE:
-        return [None if there is None else OPAQUE for there in column.data.to_pylist()]
-    values: list[Value] = column.data.to_pylist()
-    return values
-
-
-# -- Python objects -------------------------------------------------------------------------------
-
-# Exact types whose values need no look by to_value: Arrow refuses what does not fit.
-_EXACT: dict[type, Type] = {
-    bool: Type.BOOL,
-    int: Type.INT,
-    float: Type.DBL,
-    str: Type.STR,
-    dict: Type.OPAQUE,
-}
-
-
-def _flatten_dicts(
-    rows: Sequence[int],
-    mappings: Sequence[Mapping[str, object]],
-    above: Path,
-    wanted: Wanted,
-    length: int,
-    found: Columns,
-) -> None:
-    if len(above) >= MAX_DEPTH:
-        raise EventError(_TOO_DEEP, rows[0], path_text(above[:1]))
-    cells: dict[str, tuple[list[int], list[object]]] = {name: ([], []) for name in wanted or ()}
-    for row, mapping in zip(rows, mappings, strict=True):
-        try:
-            for name, raw in mapping.items():  # white-hot: once per value
-                cell = cells.get(name)
-                if cell is None:
-                    if wanted is not None:
-                        continue
-                    if not isinstance(name, str):
-                        reason = f"attribute names are text, not {type(name).__name__}"
-                        raise EventError(reason, row, path_text(above))
-                    cell = cells[str.__str__(name)] = ([], [])
-                if raw is not None:
-                    cell[0].append(row)
-                    cell[1].append(raw)
-        except EventError:
-            raise
-        except Exception as error:  # somebody's Mapping, which can raise anything
-            raise EventError(f"cannot be read: {error!r}", row, path_text(above)) from error
-    for name, (places, raws) in cells.items():
-        inside = None if wanted is None else wanted[name]
-        _flatten_values(places, raws, (*above, name), inside, length, found)
-
-
-def _flatten_values(
-    rows: Sequence[int],
-    raws: Sequence[object],
-    path: Path,
-    wanted: Wanted,
-    length: int,
-    found: Columns,
-) -> None:
-    if not raws:
-        return
-    if not wanted:
-        with _blaming(path):
-            columns = _columns_of_values(rows, raws, length)
-        if columns:
-            found[path] = columns
-    objects = {kind for kind in set(map(type, raws)) if issubclass(kind, Mapping)}
-    if objects:
-        inner = [(row, raw) for row, raw in zip(rows, raws, strict=True) if type(raw) in objects]
-        places, mappings = zip(*inner, strict=True)
-        _flatten_dicts(places, mappings, path, wanted, length, found)
-
-
-def _columns_of_values(
-    rows: Sequence[int], raws: Sequence[object], length: int
-) -> tuple[Column, ...]:
-    """Columns of values, none of them None, that stand at the given rows; objects are opaque."""
-    only = _only_type(raws)
-    groups = {only: (rows, raws)} if only else _by_type(rows, raws)
-    return tuple(
-        Column(kind, _spread(_built(kind, places, values), places, length))
-        for kind, (places, values) in groups.items()
-    )
-
-
-def _only_type(raws: Sequence[Any]) -> Type | None:
-    """The type of all of them, if that can be told without a look at each in Python."""
-    kinds = set(map(type, raws))
-    if kinds == {list}:
-        elements = set(map(type, chain.from_iterable(raws))) - {type(None)}
-        if elements <= {int}:
-            return Type.INT_LIST
-        return Type.STR_LIST if elements == {str} else None
-    return _EXACT.get(kinds.pop()) if len(kinds) == 1 else None
-
-
-def _by_type(
-    rows: Sequence[int], raws: Sequence[object]
-) -> dict[Type, tuple[Sequence[int], Sequence[object]]]:
-    groups: dict[Type, tuple[list[int], list[object]]] = {}
-    for row, raw in zip(rows, raws, strict=True):
-        kind = _EXACT.get(type(raw))
-        if kind is None:
-            try:
-                raw = to_value(raw)
-                kind = type_of(raw)
-            except Exception as error:  # any object at all may be here, with any __getattr__
-                raise EventError(_reason(error), row) from error
-            if kind is None:
-                continue
-        places, values = groups.setdefault(kind, ([], []))
-        places.append(row)
-        values.append(raw)
-    return dict(groups)
-
-
-def _built(kind: Type, rows: Sequence[int], raws: Sequence[object]) -> pa.Array:
-    try:
-        return array_of(kind, raws)  # type: ignore[arg-type]
-    except Exception as error:
-        # One bad value spoils the array: only now look for it.
-        for row, raw in zip(rows, raws, strict=True):
-            try:
-                array_of(kind, [to_value(raw)])
-            except Exception as fault:
-                raise EventError(_reason(fault), row) from fault
-        raise EventError(_reason(error)) from error
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, EventError):
-        return error.reason
-    return str(error) if isinstance(error, ValueError) else f"cannot be read: {error!r}"
-
-
-def _spread(array: pa.Array, rows: Sequence[int], length: int) -> pa.Array:
-    """Values at increasing rows as an array with a slot for every row."""
-    if len(array) == length:
-        return array
-    places = np.full(length, -1, np.int64)
-    places[np.asarray(rows)] = np.arange(len(array))
-    return array.take(pa.array(places, mask=places < 0))
-
-
-# -- Arrow arrays ---------------------------------------------------------------------------------
-
-
 def _flatten_fields(
     names: Sequence[str], arrays: Iterable[pa.Array], above: Path, wanted: Wanted, found: Columns
 ) -> None:
     if len(above) >= MAX_DEPTH:
-        raise EventError(_TOO_DEEP, attribute=path_text(above[:1]))
+        raise EventError(TOO_DEEP, attribute=path_text(above[:1]))
     seen: set[str] = set()
     for name, array in zip(names, arrays, strict=True):
         if wanted is not None and name not in wanted:
@@ -271,7 +60,7 @@ def _flatten_fields(
 
 
 def _flatten_array(array: pa.Array, path: Path, wanted: Wanted, found: Columns) -> None:
-    with _blaming(path):
+    with blaming(path):
         _validate(array)
         plain = _plain(array)
         if plain is None:
@@ -281,10 +70,10 @@ def _flatten_array(array: pa.Array, path: Path, wanted: Wanted, found: Columns) 
             if columns:
                 found[path] = columns
     if plain is None:
-        _flatten_values(rows, raws, path, wanted, len(array), found)
+        flatten_values(rows, raws, path, wanted, len(array), found)
     elif pa.types.is_struct(plain.type):
         # flatten() and not field(): a null object has no fields, whatever lies under it.
-        with _blaming(path):
+        with blaming(path):
             names = [field.name for field in plain.type]
         _flatten_fields(names, plain.flatten(), path, wanted, found)
 
@@ -336,7 +125,7 @@ def _plain(array: pa.Array) -> pa.Array | None:
     """
     try:
         if isinstance(array, pa.ChunkedArray):
-            array = _one_piece(array)
+            array = one_piece(array)
         while True:
             kind = array.type
             if isinstance(kind, pa.BaseExtensionType):
@@ -356,16 +145,6 @@ def _plain(array: pa.Array) -> pa.Array | None:
         return None
 
 
-def _one_piece(array: pa.Array) -> pa.Array:
-    if not isinstance(array, pa.ChunkedArray):
-        return array
-    # combine_chunks() copies even where there is a single chunk.
-    whole = array.chunk(0) if array.num_chunks == 1 else array.combine_chunks()
-    if isinstance(whole, pa.ChunkedArray):
-        raise EventError("more than 2 GiB of text in one batch; cut it into smaller ones")
-    return whole
-
-
 def _python_values(array: pa.Array) -> tuple[list[int], list[object]]:
     values = [(row, raw) for row, raw in enumerate(array.to_pylist()) if raw is not None]
     return [row for row, _ in values], [raw for _, raw in values]
@@ -375,7 +154,7 @@ def _columns_of_array(array: pa.Array) -> tuple[Column, ...]:
     """Columns of an array of any type; objects are opaque."""
     plain = _plain(array)
     if plain is None:
-        return _columns_of_values(*_python_values(array), len(array))
+        return columns_of_values(*_python_values(array), len(array))
     return _columns_of_plain(plain)
 
 
@@ -454,7 +233,7 @@ def _to_timestamp(array: pa.Array) -> pa.Array:
 def _decimal_columns(array: pa.Array) -> tuple[Column, ...]:
     scale = array.type.scale
     if not 0 <= scale <= 57:  # an int64 times 10^57 is the most that 76 digits hold
-        return _columns_of_values(*_python_values(array), len(array))
+        return columns_of_values(*_python_values(array), len(array))
     wide = array.cast(pa.decimal256(76, scale))
     integers = wide.cast(pa.int64(), safe=False)
     # What is not whole, or is beyond 64 bits, does not come back the same.
@@ -513,19 +292,3 @@ def _split(parts: Iterable[tuple[Type, pa.Array, pa.Array]]) -> tuple[Column, ..
 def _as_numpy(array: pa.Array) -> np.ndarray[Any, Any]:
     numbers: np.ndarray[Any, Any] = array.to_numpy(zero_copy_only=False)
     return numbers
-
-
-# -- errors ---------------------------------------------------------------------------------------
-
-_TOO_DEEP = f"objects nest deeper than {MAX_DEPTH}"
-
-
-@contextmanager
-def _blaming(path: Path) -> Iterator[None]:
-    """Whatever goes wrong inside is an EventError about this attribute."""
-    try:
-        yield
-    except EventError as error:
-        raise EventError(error.reason, error.event, path_text(path)) from error
-    except (pa.ArrowException, ValueError, TypeError, OverflowError, RecursionError) as error:
-        raise EventError(f"cannot be read: {error}", attribute=path_text(path)) from error

@@ -1,0 +1,102 @@
+"""A column: the values of one attribute over a batch of events, as an Arrow array."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple, TypeAlias
+
+import pyarrow as pa
+
+from tamis.errors import EventError
+from tamis.paths import Path, path_text
+from tamis.values import OPAQUE, Timestamp, Type, Value
+
+MAX_DEPTH = 100
+
+ARROW: dict[Type, pa.DataType] = {
+    Type.BOOL: pa.bool_(),
+    Type.INT: pa.int64(),
+    Type.DBL: pa.float64(),
+    Type.STR: pa.string(),
+    Type.TIMESTAMP: pa.timestamp("us", "UTC"),
+    Type.INT_LIST: pa.list_(pa.int64()),
+    Type.STR_LIST: pa.list_(pa.string()),
+    Type.OPAQUE: pa.bool_(),
+}
+
+
+class Column(NamedTuple):
+    """The values of one type that one attribute has in a batch.
+
+    Attributes:
+        type: Their type.
+        data: One slot per event, of the Arrow type `ARROW[type]`; null where the event has no
+            value of this type here. OPAQUE is true where something opaque is. The array may be
+            a slice of a larger one (`offset`), and what lies under a null means nothing.
+
+    An empty list, or a list of NULLs alone, is of either list type: it may stand in either column.
+    """
+
+    type: Type
+    data: pa.Array
+
+
+Columns: TypeAlias = dict[Path, tuple[Column, ...]]
+
+# Which attributes to read, as a tree of names: None is everything, {} an attribute itself and
+# nothing inside it, {"city": …} some things inside it and not itself.
+Wanted: TypeAlias = "dict[str, Wanted] | None"
+
+
+def array_of(kind: Type, values: Sequence[Value]) -> pa.Array:
+    """The canonical array of values that are all of one type, or None.
+
+    Raises:
+        Exception: Whatever Arrow raises where a value does not fit.
+    """
+    if kind is Type.OPAQUE:
+        array = pa.array([None if value is None else True for value in values], pa.bool_())
+    elif kind is Type.TIMESTAMP:
+        micros = [value.micros if isinstance(value, Timestamp) else None for value in values]
+        array = pa.array(micros, pa.int64()).view(ARROW[kind])
+    else:
+        array = pa.array(values, ARROW[kind])
+    return one_piece(array)
+
+
+def values_of(column: Column) -> list[Value]:
+    """The other way round: a column as Python values, None where it is null."""
+    if column.type is Type.TIMESTAMP:
+        # As numbers: Python's datetime ends with the year 9999, a column does not.
+        micros = column.data.view(pa.int64()).to_pylist()
+        return [None if instant is None else Timestamp(instant) for instant in micros]
+    if column.type is Type.OPAQUE:
+        return [None if there is None else OPAQUE for there in column.data.to_pylist()]
+    values: list[Value] = column.data.to_pylist()
+    return values
+
+
+def one_piece(array: pa.Array) -> pa.Array:
+    """The chunks of an array as one."""
+    if not isinstance(array, pa.ChunkedArray):
+        return array
+    # combine_chunks() copies even where there is a single chunk.
+    whole = array.chunk(0) if array.num_chunks == 1 else array.combine_chunks()
+    if isinstance(whole, pa.ChunkedArray):
+        raise EventError("more than 2 GiB of text in one batch; cut it into smaller ones")
+    return whole
+
+
+TOO_DEEP = f"objects nest deeper than {MAX_DEPTH}"
+
+
+@contextmanager
+def blaming(path: Path) -> Iterator[None]:
+    """Whatever goes wrong inside is an EventError about this attribute."""
+    try:
+        yield
+    except EventError as error:
+        raise EventError(error.reason, error.event, path_text(path)) from error
+    except (pa.ArrowException, ValueError, TypeError, OverflowError, RecursionError) as error:
+        raise EventError(f"cannot be read: {error}", attribute=path_text(path)) from error
