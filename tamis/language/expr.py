@@ -2,7 +2,7 @@
 
 Two kinds of node, as docs/language.md has it: values (`Attribute`, `Literal`, `Arithmetic`, …)
 and Booleans (`Comparison`, `And`, …); `Attribute` and `Literal` are both. Nodes are immutable by
-agreement and by mypy, not at run time: a frozen dataclass costs three times as much to make, and
+agreement and by mypy, not at run time: a frozen dataclass costs twice as much to make, and
 parsing a million selectors makes tens of millions of nodes.
 
 `start` and `end` say where a node stands in the text it came from; they take no part in equality.

@@ -1,8 +1,9 @@
 """Text to tokens: one regular expression, one pass.
 
 The text is *split* at its tokens, which leaves tokens and the gaps between them by turns; gaps must
-be blank. Tokens travel as parallel lists. Both are for speed: the loops run inside `re` and
-`itertools`, and no object is made per token (10 µs for 31 tokens, against 24 µs with `finditer`).
+be blank, which is asked once for all of them. Tokens travel as parallel lists, so that no object
+is made per token. (Splitting is no faster than a loop over `finditer`: 17 µs against 18 for 32
+tokens.)
 
 A token's kind is a small string: the operator or reserved word itself (`"<="`, `"AND"`), or one of
 the names below.

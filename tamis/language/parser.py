@@ -228,7 +228,7 @@ class _Parser(LiteralReader):
     def simple_comparison(self, first: int) -> Comparison | None:
         """`attribute op literal` and nothing more: most tests, so worth a way of its own.
 
-        The same tree comes out without it, at half the speed.
+        The same tree comes out without it: 33 µs for eight such tests, against 28.
         """
         kinds, texts, starts, ends = self.kinds, self.texts, self.starts, self.ends
         at = first + 2

@@ -192,8 +192,8 @@ class PredicateIndex:
 def _key(predicate: Leaf) -> object:
     """What stands for a predicate in a dictionary.
 
-    Most are `attribute op literal`; hashing their parts takes a quarter of the time of hashing the
-    nodes. The class is there because Python holds that True == 1 == 1.0.
+    Most are `attribute op literal`; hashing their parts takes half the time of hashing the nodes.
+    The class is there because Python holds that True == 1 == 1.0.
     """
     if type(predicate) is Comparison:
         left, right = predicate.left, predicate.right
