@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from tamis.columns.conform import checked_schema
 from tamis.engines import DEFAULT, ENGINES, Engine
 from tamis.engines.subscription import Subscription
 from tamis.errors import (
     DuplicateSubscription,
     InputError,
-    SchemaError,
     SubscriptionError,
     TamisError,
     UnknownSubscription,
@@ -22,8 +22,9 @@ from tamis.errors import (
 )
 from tamis.events import EventBatch
 from tamis.explain import Explanation, explain
+from tamis.files.records import check_bad
 from tamis.matches import Id, Matches
-from tamis.schema import SEMANTICS, Schema, SchemaLike
+from tamis.schema import SchemaLike
 from tamis.values import INT_MAX, INT_MIN
 
 Row = tuple[Id, str] | tuple[Id, str, int]
@@ -75,16 +76,13 @@ class Matcher:
             engine: One of `tamis.ENGINES`.
 
         Raises:
-            SchemaError: A schema that makes no sense, or none where one is needed.
-            InputError: An unknown semantics or engine.
+            SchemaError: A schema that makes no sense, none where one is needed, or an unknown
+                semantics.
+            InputError: An unknown engine.
         """
-        if semantics not in SEMANTICS:
-            raise InputError(f"unknown semantics {semantics!r}; one of {', '.join(SEMANTICS)}")
         if not isinstance(engine, str) or engine not in ENGINES:
             raise InputError(f"unknown engine {engine!r}; one of {', '.join(sorted(ENGINES))}")
-        if schema is None and semantics in ("default", "total"):
-            raise SchemaError(f"the semantics {semantics!r} needs a schema")
-        self.schema = None if schema is None else Schema.of(schema)
+        self.schema = checked_schema(schema, semantics)
         self.semantics = semantics
         self._engine: Engine = ENGINES[engine]()
         self._subscriptions: dict[Id, Subscription] = {}
@@ -124,8 +122,7 @@ class Matcher:
             TamisError: As `add` does, with `bad="fail"`.
             InputError: Rows of the wrong shape.
         """
-        if bad not in ("fail", "skip"):
-            raise InputError(f"bad is 'fail' or 'skip', not {bad!r}")
+        check_bad(bad)
         with _collector_paused():
             return self._add_rows(_rows(rows), bad)
 
