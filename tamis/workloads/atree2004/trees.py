@@ -1,0 +1,74 @@
+"""Binary trees of every shape, each shape by its rank: a random rank is a random shape.
+
+The thesis (§5.2.3) selects a tree "over all possible forms" and then fills in the operators. There
+are Catalan(n - 1) shapes of n leaves; they are ranked by the number of leaves on the left, then by
+the rank of the left part, then by that of the right.
+
+Operators are given in preorder: the root's, those of the left part, those of the right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import comb
+
+from tamis.language.expr import And, BoolExpr, Or, Xor
+
+JUNCTIONS = (And, Or, Xor)
+_XOR = JUNCTIONS.index(Xor)
+
+
+def shapes(leaves: int) -> int:
+    """The number of shapes of so many leaves.
+
+    >>> [shapes(leaves) for leaves in range(1, 7)]
+    [1, 1, 2, 5, 14, 42]
+    """
+    return comb(2 * leaves - 2, leaves - 1) // leaves
+
+
+def grown(leaves: Sequence[BoolExpr], shape: int, operators: Sequence[int]) -> BoolExpr:
+    """The tree of a shape, with these leaves from left to right.
+
+    >>> from tamis.language.expr import Attribute
+    >>> leaves = [Attribute((name,)) for name in "abc"]
+    >>> [str(grown(leaves, shape, [0, 1])) for shape in range(shapes(3))]
+    ['a AND (b OR c)', '(a OR b) AND c']
+    """
+    if len(leaves) == 1:
+        return leaves[0]
+    left, left_shape, right_shape = _split(len(leaves), shape)
+    return JUNCTIONS[operators[0]](
+        (
+            grown(leaves[:left], left_shape, operators[1:left]),
+            grown(leaves[left:], right_shape, operators[left:]),
+        )
+    )
+
+
+def satisfying(leaves: int, shape: int, operators: Sequence[int]) -> list[bool]:
+    """For each leaf, whether to make it true, such that the tree is true.
+
+    False leaves make any tree false, for there is no NOT: so one side of an XOR is left false.
+
+    >>> satisfying(3, 1, [2, 0])
+    [True, True, False]
+    """
+    if leaves == 1:
+        return [True]
+    left, left_shape, right_shape = _split(leaves, shape)
+    found = satisfying(left, left_shape, operators[1:left])
+    if operators[0] == _XOR:
+        return found + [False] * (leaves - left)
+    return found + satisfying(leaves - left, right_shape, operators[left:])
+
+
+def _split(leaves: int, shape: int) -> tuple[int, int, int]:
+    """The number of leaves on the left, and the shapes of both parts."""
+    for left in range(1, leaves):
+        right_shapes = shapes(leaves - left)
+        here = shapes(left) * right_shapes
+        if shape < here:
+            return left, *divmod(shape, right_shapes)
+        shape -= here
+    raise IndexError(f"there is no shape {shape} more of {leaves} leaves")

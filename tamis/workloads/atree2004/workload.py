@@ -1,0 +1,227 @@
+"""The workload generator of the A-Tree thesis, §5.2: what it is made by, and what comes out.
+
+A subscription is two expressions and an operator between them. The left one is over the first
+attributes, the right one over the others, so no two predicates conflict; conjunctions come out in
+the order of the attributes, as §5.4 wants them. Either is taken from pool A, to be met again, or
+from pool B, never to be met again:
+
+    unique                          B and B
+    not unique, the first way       A and A
+    not unique, the second way      A and B
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, islice
+
+import numpy as np
+
+from tamis.errors import InputError
+from tamis.events import EventBatch
+from tamis.language.expr import And, BoolExpr
+from tamis.workloads.atree2004.events import EventMaker, Targets, batch_of
+from tamis.workloads.atree2004.parts import Parts, Side
+from tamis.workloads.atree2004.predicates import Numbers, PredicateTable
+from tamis.workloads.atree2004.subscriptions import Block, Form, Mixture
+from tamis.workloads.atree2004.trees import JUNCTIONS, grown
+
+# Table 5.2: how often AND, OR and XOR occur.
+FREQUENCIES = {
+    "conjunctive": (1.0, 0.0, 0.0),  # OS_A
+    "disjunctive": (0.8, 0.2, 0.0),  # OS_B
+    "mixed": (0.6, 0.3, 0.1),  # OS_C
+}
+
+# What is drawn, each from a seed of its own: the one does not change with the other.
+_POOLS, _SUBSCRIPTIONS, _EVENTS = range(3)
+
+# Subscriptions and events are drawn in whole blocks, each from a seed of its own, and the rest of
+# the last one is thrown away: so the first n are the same however many are asked for.
+_BLOCK = 1 << 14
+_EVENT_BLOCK = 1 << 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workload:
+    """The parameters of Table 5.1; everything else follows from them.
+
+    SNPS, the fraction of the internal nodes of a subscription that it shares with others, is about
+
+        overlap * (repeated + (1 - repeated) * (shared_predicates - 1) / (predicates - 1))
+
+    and a little more where `values` is small, for then expressions of pool B meet by chance. SMPE,
+    the fraction of subscriptions that an event matches, is steered by `events`. To give all
+    subscriptions the same attributes, as §5.4 does for Gryphon's sake, set `attributes` to L.
+
+    Attributes:
+        subscriptions: How many there are (N_subs).
+        predicates: How many a subscription has (L).
+        shared_predicates: How many of them make up its left expression, which is the one that a
+            subscription that is not unique takes from pool A.
+        attributes: How many there are: a1, a2, … (L_max).
+        values: The constants of predicates lie between 1 and this.
+        operators: "conjunctive", "disjunctive" or "mixed": the operator sets of Table 5.2.
+        relation: "=" or ">", in all predicates.
+        pool: How many expressions pool A has for the left, and for the right (|A|).
+        overlap: The fraction of subscriptions that are not unique (f_overlap).
+        repeated: The fraction of those that are made in the first way, so that others are the same.
+        seed: The same seed gives the same workload.
+    """
+
+    subscriptions: int
+    predicates: int
+    shared_predicates: int
+    attributes: int = 20
+    values: int = 1000
+    operators: str = "conjunctive"
+    relation: str = "="
+    pool: int = 10
+    overlap: float = 0.95
+    repeated: float = 0.2
+    seed: int = 2004
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be made.
+
+        Raises:
+            InputError: A parameter is out of range.
+        """
+        _check(self.subscriptions >= 1, "subscriptions", "1 or more")
+        _check(2 <= self.predicates <= self.attributes, "predicates", "2 to `attributes`")
+        _check(1 <= self.shared_predicates < self.predicates, "shared_predicates",
+               "1 or more, and fewer than `predicates`")  # fmt: skip
+        _check(self.values >= 2, "values", "2 or more")
+        _check(self.attributes * self.values < 2**31, "values", "so few that 32 bits number all")
+        _check(self.operators in FREQUENCIES, "operators", ", ".join(FREQUENCIES))
+        _check(self.relation in ("=", ">"), "relation", "= or >")
+        _check(self.pool >= 1, "pool", "1 or more")
+        _check(0 <= self.overlap <= 1, "overlap", "0 to 1")
+        _check(0 <= self.repeated <= 1, "repeated", "0 to 1")
+        _check(self.seed >= 0, "seed", "0 or more")
+
+    @cached_property
+    def table(self) -> PredicateTable:
+        """What the numbers of predicates mean."""
+        return PredicateTable(self.attributes, self.values, self.relation)
+
+    # -- subscriptions ----------------------------------------------------------------------------
+
+    def conjunctions(self) -> Numbers:
+        """The predicates of all subscriptions, by number; one subscription in each row.
+
+        Raises:
+            InputError: The operators are not conjunctive.
+        """
+        return next(self.conjunction_chunks(self.subscriptions))
+
+    def conjunction_chunks(self, rows: int = 100_000) -> Iterator[Numbers]:
+        """The same, so many rows at a time."""
+        _check(self.operators == "conjunctive", "operators", "conjunctive, or ask for expressions")
+        _check(rows >= 1, "rows", "1 or more")
+        return self._conjunction_chunks(rows)
+
+    def _conjunction_chunks(self, rows: int) -> Iterator[Numbers]:
+        blocks = self._blocks()
+        block, at = next(blocks).numbers(), 0
+        for start in range(0, self.subscriptions, rows):
+            chunk = np.empty((min(rows, self.subscriptions - start), self.predicates), np.int32)
+            filled = 0
+            while filled < len(chunk):
+                if at == len(block):
+                    block, at = next(blocks).numbers(), 0
+                taken = min(len(chunk) - filled, len(block) - at)
+                chunk[filled : filled + taken] = block[at : at + taken]
+                filled, at = filled + taken, at + taken
+            yield chunk
+
+    def expressions(self) -> Iterator[BoolExpr]:
+        """The subscriptions as trees: flat conjunctions, or else binary trees."""
+        predicate = self.table.predicate
+        for numbers, left, right, root in self._rows():
+            leaves = list(map(predicate, numbers))
+            if self.operators == "conjunctive":
+                yield And(tuple(leaves))
+            else:
+                cut = self.shared_predicates
+                parts = grown(leaves[:cut], *left), grown(leaves[cut:], *right)
+                yield JUNCTIONS[root](parts)
+
+    def selectors(self) -> Iterator[str]:
+        """The subscriptions as texts; parsed, they are the expressions."""
+        if self.operators == "conjunctive":
+            text = self.table.text
+            return (" AND ".join(map(text, numbers)) for numbers, *_ in self._rows())
+        return map(str, self.expressions())
+
+    # -- events -----------------------------------------------------------------------------------
+
+    def events(self, count: int, *, matching: float = 0.0, scale: float = 1.0) -> EventBatch:
+        """Events of random attributes and values.
+
+        Of "=", a random event matches next to nothing, and SMPE is about
+        `matching * overlap * repeated / pool**2`. Of ">", a predicate whose attribute is there
+        holds with a probability of `scale / 2` up to a scale of 1, and of `1 - 1 / (2 * scale)`
+        from there; but an event has an attribute only so often, and that bounds SMPE.
+
+        Args:
+            count: How many.
+            matching: The fraction of events that are made for a random pair of expressions of pool
+                A: they satisfy both, and so every subscription that ANDs or ORs these two.
+            scale: The values of the others lie between 1 and `scale * values`.
+        """
+        _check(count >= 0, "count", "0 or more")
+        _check(0 <= matching <= 1, "matching", "0 to 1")
+        # Beyond 2**53 a random number between 0 and 1 no longer reaches every value.
+        _check(0 < scale * self.values < 2**53, "scale", "more than 0, and not huge")
+        fewest = self.predicates if self.operators == "conjunctive" else 1
+        left, right = self._pools
+        maker = EventMaker(self.table, (Targets.of(left), Targets.of(right)), fewest)
+        blocks = [
+            maker.drawn(self._rng(_EVENTS, index), _EVENT_BLOCK, matching, scale)
+            for index in range(-(-count // _EVENT_BLOCK) or 1)
+        ]
+        values, present = (np.concatenate(arrays)[:count] for arrays in zip(*blocks, strict=True))
+        return batch_of(self.table.names, values, present)
+
+    # -- how it is drawn --------------------------------------------------------------------------
+
+    def _rng(self, *key: int) -> np.random.Generator:
+        # The same as SeedSequence.spawn, but by number.
+        return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=key))
+
+    @cached_property
+    def _sides(self) -> tuple[Side, Side]:
+        cut = self.shared_predicates
+        # Rounded down, this is at least `cut`, and leaves enough for the right.
+        first = self.attributes * cut // self.predicates
+        frequencies = None if self.operators == "conjunctive" else FREQUENCIES[self.operators]
+        return (
+            Side(0, first, cut, self.values, frequencies),
+            Side(first, self.attributes - first, self.predicates - cut, self.values, frequencies),
+        )
+
+    @cached_property
+    def _pools(self) -> tuple[Parts, Parts]:
+        left, right = (
+            side.dealt(self._rng(_POOLS, place), self.pool)
+            for place, side in enumerate(self._sides)
+        )
+        return left, right
+
+    def _blocks(self) -> Iterator[Block]:
+        frequencies = FREQUENCIES[self.operators]
+        mixture = Mixture(self._sides, self._pools, frequencies, self.overlap, self.repeated)
+        for index in range(-(-self.subscriptions // _BLOCK)):
+            yield mixture.drawn(self._rng(_SUBSCRIPTIONS, index), _BLOCK)
+
+    def _rows(self) -> Iterator[tuple[list[int], Form, Form, int]]:
+        rows = chain.from_iterable(block.rows() for block in self._blocks())
+        return islice(rows, self.subscriptions)
+
+
+def _check(holds: bool, parameter: str, wanted: str) -> None:
+    if not holds:
+        raise InputError(f"must be {wanted}", parameter)
