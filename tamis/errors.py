@@ -8,6 +8,7 @@
     ├── UnsupportedExpression     a good selector that this engine cannot take
     ├── SchemaError               a schema that makes no sense, or one that is needed and missing
     ├── EventError                an event that cannot be judged
+    ├── FunctionError             a function of the caller's that failed
     ├── SubscriptionError         an id or priority that cannot be used
     │   ├── DuplicateSubscription
     │   └── UnknownSubscription
@@ -21,6 +22,7 @@ from __future__ import annotations
 __all__ = [
     "DuplicateSubscription",
     "EventError",
+    "FunctionError",
     "InputError",
     "SchemaError",
     "SelectorError",
@@ -168,6 +170,26 @@ class EventError(TamisError):
         where = "" if event is None else f"event {event}: "
         what = f"attribute {attribute!r}: " if attribute else ""
         super().__init__(f"{where}{what}{reason}")
+
+
+class FunctionError(TamisError):
+    """A function of the caller's that failed; what it raised is the `__cause__`.
+
+    Attributes:
+        name: The function's name.
+        arguments: What it was called with.
+        reason: What it raised, or what is wrong with what it gave.
+    """
+
+    def __init__(self, name: str, arguments: tuple[object, ...], reason: str) -> None:
+        """Say which function failed, on what, and how."""
+        self.name = name
+        self.arguments = arguments
+        self.reason = reason
+        shown = ", ".join(shortened(repr(argument)) for argument in arguments)
+        super().__init__(
+            f"{name}({shown}) {reason}; a function that has no answer returns None, which is NULL"
+        )
 
 
 class SubscriptionError(TamisError):

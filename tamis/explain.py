@@ -9,13 +9,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tamis.engines.subscription import Subscription
-from tamis.language.evaluate import Event, Truth, evaluate, look_up
+from tamis.language.evaluate import Event, Truth, evaluate, look_up, value_of
 from tamis.language.expr import (
     STRUCTURE,
     And,
     AtLeast,
     Attribute,
     BoolExpr,
+    Custom,
     Literal,
     Not,
     children,
@@ -24,7 +25,7 @@ from tamis.language.expr import (
 )
 from tamis.matches import Id
 from tamis.missing import missing
-from tamis.paths import Path, path_text
+from tamis.paths import path_text
 from tamis.values import OPAQUE, Timestamp, Value
 
 
@@ -35,7 +36,8 @@ class Explained:
     Attributes:
         text: The node, as a selector; for a junction its name, e.g. "AND".
         truth: True, False, or None for unknown.
-        values: What a predicate saw: each attribute it names and its value.
+        values: What a predicate saw: each attribute it names and its value, and each call of a
+            function of the caller's and its result.
         parts: The operands of a junction.
     """
 
@@ -156,8 +158,13 @@ def _explained(expr: BoolExpr, event: Event) -> Explained:
 
 
 def _values(expr: BoolExpr, event: Event) -> dict[str, Value]:
-    paths: dict[Path, None] = {e.path: None for e in walk(expr) if isinstance(e, Attribute)}
-    return {path_text(path): look_up(path, event) for path in paths}
+    seen: dict[str, Value] = {}
+    for e in walk(expr):
+        if isinstance(e, Attribute):
+            seen[path_text(e.path)] = look_up(e.path, event)
+        elif isinstance(e, Custom):
+            seen[str(e)] = value_of(e, event)
+    return seen
 
 
 # -- words ----------------------------------------------------------------------------------------
@@ -170,13 +177,14 @@ def _word(truth: Truth) -> str:
 def _seen(values: Mapping[str, Value]) -> str:
     if not values:
         return ""
-    shown = ", ".join(f"{name} is {_shown(value)}" for name, value in values.items())
+    shown = ", ".join(f"{name} is {_shown(name, value)}" for name, value in values.items())
     return f"  ({shown})"
 
 
-def _shown(value: Value) -> str:
+def _shown(name: str, value: Value) -> str:
     if value is None:
-        return "missing"
+        # A call ends in a parenthesis; the name of an attribute never does, but for a backtick.
+        return "NULL" if name.endswith(")") else "missing"
     if value is OPAQUE:
         return "a value of another kind"
     text = str(value) if isinstance(value, Timestamp) else repr(value)

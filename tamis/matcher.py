@@ -6,6 +6,7 @@ import gc
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from inspect import signature
 
 import pyarrow as pa
 
@@ -23,6 +24,7 @@ from tamis.errors import (
 from tamis.events import EventBatch
 from tamis.explain import Explanation, explain
 from tamis.files.records import check_bad
+from tamis.language.functions import Callables, Functions
 from tamis.matches import Id, Matches
 from tamis.schema import SchemaLike
 from tamis.values import INT_MAX, INT_MIN
@@ -66,6 +68,8 @@ class Matcher:
         schema: SchemaLike | None = None,
         semantics: str = "sql",
         engine: str = DEFAULT,
+        functions: Callables | None = None,
+        **options: object,
     ) -> None:
         """Choose what events look like, what a missing attribute means, and the algorithm.
 
@@ -74,17 +78,21 @@ class Matcher:
                 by the semantics `default` and `total`.
             semantics: One of `sql`, `strict`, `default`, `total`; see docs/language.md.
             engine: One of `tamis.ENGINES`.
+            functions: What selectors may call besides the built-in functions, by name, e.g.
+                `{"distance": distance}`. They must be pure: the same arguments, the same result.
+                To pickle the matcher they must be functions of a module, which pickle by name.
+            **options: What the engine can be told, e.g. `filter="tvp"` of `atree`.
 
         Raises:
             SchemaError: A schema that makes no sense, none where one is needed, or an unknown
                 semantics.
-            InputError: An unknown engine.
+            InputError: An unknown engine, an option it does not have, or a function that could not
+                be called in a selector.
         """
-        if not isinstance(engine, str) or engine not in ENGINES:
-            raise InputError(f"unknown engine {engine!r}; one of {', '.join(sorted(ENGINES))}")
         self.schema = checked_schema(schema, semantics)
         self.semantics = semantics
-        self._engine: Engine = ENGINES[engine]()
+        self.functions = Functions.of(functions)
+        self._engine: Engine = _engine(engine, options)
         self._subscriptions: dict[Id, Subscription] = {}
 
     @property
@@ -202,6 +210,7 @@ class Matcher:
 
         Raises:
             EventError: The event cannot be judged.
+            FunctionError: A function that a selector calls failed.
         """
         return self.match_batch([event], limit).of_event(0)
 
@@ -215,13 +224,14 @@ class Matcher:
 
         Raises:
             EventError: One of the events cannot be judged; the error says which.
+            FunctionError: A function that a selector calls failed; the error says on what.
         """
         if limit is not None and (
             isinstance(limit, bool) or not isinstance(limit, int) or limit < 0
         ):
             raise InputError(f"limit is a number from 0 on, not {limit!r}")
         batch = EventBatch.of(events, self.schema, self.semantics)
-        matches = self._engine.match(batch)
+        matches = self._engine.match(batch, limit)
         return matches if limit is None else matches.limited(limit)
 
     def explain(self, id: Id, event: Mapping[str, object]) -> Explanation:
@@ -230,6 +240,7 @@ class Matcher:
         Raises:
             UnknownSubscription: There is none of that id.
             EventError: The event cannot be judged.
+            FunctionError: A function that the selector calls failed.
         """
         subscription = self._known(id)
         batch = EventBatch.of([event], self.schema, self.semantics)
@@ -259,13 +270,25 @@ class Matcher:
             raise SubscriptionError(f"a priority is an integer, not {priority!r}", id)
         if not INT_MIN <= priority <= INT_MAX:
             raise SubscriptionError("the priority does not fit into 64 bits", id)
-        return Subscription.of(id, selector, priority, self.schema, self.semantics)
+        return Subscription.of(id, selector, priority, self.schema, self.semantics, self.functions)
 
     def _known(self, id: Id) -> Subscription:
         found = self._subscriptions.get(id) if _is_id(id) else None
         if found is None:
             raise UnknownSubscription(id)
         return found
+
+
+def _engine(name: str, options: Mapping[str, object]) -> Engine:
+    if not isinstance(name, str) or name not in ENGINES:
+        raise InputError(f"unknown engine {name!r}; one of {', '.join(sorted(ENGINES))}")
+    made = ENGINES[name]
+    known = signature(made).parameters
+    for option in options:
+        if option not in known:
+            takes = f"takes {', '.join(known)}" if known else "takes none"
+            raise InputError(f"the engine {name} has no option {option!r}; it {takes}")
+    return made(**options)
 
 
 @contextmanager

@@ -100,11 +100,19 @@ class Timestamp:
             moment = moment.replace(tzinfo=dt.UTC)
         return cls((moment - _EPOCH) // _MICROSECOND)
 
+    def to_datetime(self) -> dt.datetime:
+        """As a datetime, in UTC.
+
+        Raises:
+            OverflowError: It lies outside of the years 1 to 9999; a column may hold such instants.
+        """
+        return _EPOCH + self.micros * _MICROSECOND
+
     def __str__(self) -> str:
         """The way it is written in a selector, in UTC."""
         try:
-            moment = _EPOCH + self.micros * _MICROSECOND
-        except OverflowError:  # a column may hold instants beyond the year 9999
+            moment = self.to_datetime()
+        except OverflowError:
             return f"{self.micros}us"
         text = moment.strftime("%m-%d %H:%M:%S")
         fraction = f".{moment.microsecond:06d}" if moment.microsecond else ""

@@ -1,7 +1,8 @@
 """Hypothesis strategies for events and selectors over one small vocabulary.
 
 Untyped on purpose: any attribute may hold anything, so that tests on the wrong type, NULL and
-mixed columns come up all the time. The trees are those that the parser makes: parse(str(e)) == e.
+mixed columns come up all the time. The trees are those that the parser makes: parse(str(e)) == e,
+and with `functions=True`, which has calls of FUNCTIONS in it, parse(str(e), FUNCTIONS) == e.
 """
 
 import datetime as dt
@@ -19,6 +20,7 @@ from tamis.language.expr import (
     Between,
     Call,
     Comparison,
+    Custom,
     In,
     IsNull,
     Like,
@@ -40,6 +42,36 @@ FLOATS = [0.0, -0.0, 1.0, 1.5, 2.5, -1.0, 2.0**53, 9.3e18, 1e308, 5e-324]
 TEXTS = ["", "x", "xy", "yx", "x%", "_", "X", "é", "É", "😀", "it's", "a\\b", "Lyon", "line\nend"]
 INSTANTS = ["1970-01-01", "2024-05-01 10:00:00+02:00", "2024-05-01 08:00:00.000001", "0001-01-01"]
 REGEXES = ["x", "^x", "y$", "x.y", r"\d+", "", "(x|y)+", "[^x]"]
+
+
+def size(value: object) -> object:
+    """Often NULL."""
+    return len(value) if isinstance(value, str | list) else None
+
+
+def turned(value: object, *others: object) -> object:
+    """Of each type another one, an opaque one among them."""
+    if others:
+        return others[-1]
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        return math.copysign(1.0, value)  # -0.0 is told apart from 0.0, if one gets to see it
+    if isinstance(value, str):
+        return list(value)
+    if isinstance(value, list):
+        return value[0] if value else {}
+    return value.to_datetime()
+
+
+def alike(left: object, right: object) -> bool:
+    """A BOOL."""
+    return type(left) is type(right)
+
+
+FUNCTIONS = {"size": size, "Turned": turned, "alike": alike}
 
 
 @cache
@@ -112,13 +144,15 @@ def _lists(inner: st.SearchStrategy[object], least: int, most: int) -> st.Search
 
 @cache
 @st.composite
-def value_exprs(draw: st.DrawFn, depth: int = 2) -> object:
-    kind = draw(st.sampled_from("alAAANcC" if depth else "aal"))
+def value_exprs(draw: st.DrawFn, depth: int = 2, functions: bool = False) -> object:
+    kind = draw(st.sampled_from(("alAAANcC" if depth else "aal") + "ff" * functions))
     if kind == "a":
         return draw(attributes())
     if kind == "l":
         return draw(literals())
-    inner = value_exprs(depth - 1)
+    if kind == "f":
+        return draw(customs(depth))
+    inner = value_exprs(depth - 1, functions)
     if kind == "A":
         return Arithmetic(draw(st.sampled_from("+-*/%")), draw(inner), draw(inner))
     if kind == "N":
@@ -131,52 +165,62 @@ def value_exprs(draw: st.DrawFn, depth: int = 2) -> object:
 
 @cache
 @st.composite
-def likes(draw: st.DrawFn) -> Like:
-    escape = draw(st.sampled_from(["\\", "!", "%", "_"]))
-    parts = ["x", "y", "é", "X", *(c for c in "%_" if c != escape)]
-    parts += [escape + c for c in ("%", "_", escape)]
-    pattern = "".join(draw(st.lists(st.sampled_from(parts), max_size=5)))
-    return Like(draw(value_exprs(0)), pattern, escape, draw(st.booleans()))
-
-
-@cache
-def predicates() -> st.SearchStrategy[object]:
-    operand = value_exprs(1)
-    simple = st.builds(Comparison, st.sampled_from(COMPARISONS), attributes(), literals())
-    return st.one_of(
-        simple,
-        simple,
-        st.builds(Comparison, st.sampled_from(COMPARISONS), value_exprs(2), value_exprs(1)),
-        st.builds(Between, operand, operand, operand),
-        st.builds(In, operand, st.lists(literals(), min_size=1, max_size=4).map(tuple)),
-        st.builds(In, attributes(), st.lists(literals(), min_size=1, max_size=4).map(tuple)),
-        likes(),
-        st.builds(RLike, value_exprs(0), st.sampled_from(REGEXES)),
-        st.builds(
-            StringTest,
-            st.sampled_from(["contains", "startswith", "endswith"]),
-            value_exprs(0),
-            value_exprs(0),
-        ),
-        st.builds(ArrayContains, value_exprs(0), value_exprs(0)),
-        st.builds(IsNull, operand),
-        attributes(),
-        st.sampled_from([True, False, None]).map(Literal.of),
-    )
-
-
-def bool_exprs(depth: int = 3) -> st.SearchStrategy[object]:
-    # deferred: its repr is short, and Hypothesis prints the strategies of a state machine.
-    return st.deferred(lambda: _bool_exprs(depth))
+def customs(draw: st.DrawFn, depth: int = 1) -> Custom:
+    name = draw(st.sampled_from(list(FUNCTIONS)))
+    fewest, most = {"size": (1, 1), "Turned": (1, 2), "alike": (2, 2)}[name]
+    inner = value_exprs(depth - 1, True) if depth else value_exprs(0)
+    return Custom(name, FUNCTIONS[name], tuple(draw(_lists(inner, fewest, most))))
 
 
 @cache
 @st.composite
-def _bool_exprs(draw: st.DrawFn, depth: int) -> object:
+def likes(draw: st.DrawFn, functions: bool = False) -> Like:
+    escape = draw(st.sampled_from(["\\", "!", "%", "_"]))
+    parts = ["x", "y", "é", "X", *(c for c in "%_" if c != escape)]
+    parts += [escape + c for c in ("%", "_", escape)]
+    pattern = "".join(draw(st.lists(st.sampled_from(parts), max_size=5)))
+    return Like(draw(value_exprs(0, functions)), pattern, escape, draw(st.booleans()))
+
+
+@cache
+def predicates(functions: bool = False) -> st.SearchStrategy[object]:
+    leaf, operand, large = (value_exprs(depth, functions) for depth in (0, 1, 2))
+    simple = st.builds(Comparison, st.sampled_from(COMPARISONS), attributes(), literals())
+    return st.one_of(
+        simple,
+        simple,
+        st.builds(Comparison, st.sampled_from(COMPARISONS), large, operand),
+        st.builds(Between, operand, operand, operand),
+        st.builds(In, operand, st.lists(literals(), min_size=1, max_size=4).map(tuple)),
+        st.builds(In, attributes(), st.lists(literals(), min_size=1, max_size=4).map(tuple)),
+        likes(functions),
+        st.builds(RLike, leaf, st.sampled_from(REGEXES)),
+        st.builds(
+            StringTest,
+            st.sampled_from(["contains", "startswith", "endswith"]),
+            leaf,
+            leaf,
+        ),
+        st.builds(ArrayContains, leaf, leaf),
+        st.builds(IsNull, operand),
+        attributes(),
+        st.sampled_from([True, False, None]).map(Literal.of),
+        *([customs()] if functions else []),
+    )
+
+
+def bool_exprs(depth: int = 3, functions: bool = False) -> st.SearchStrategy[object]:
+    # deferred: its repr is short, and Hypothesis prints the strategies of a state machine.
+    return st.deferred(lambda: _bool_exprs(depth, functions))
+
+
+@cache
+@st.composite
+def _bool_exprs(draw: st.DrawFn, depth: int, functions: bool) -> object:
     kind = draw(st.sampled_from("pp&|^!k" if depth else "p"))
     if kind == "p":
-        return draw(predicates())
-    inner = _bool_exprs(depth - 1)
+        return draw(predicates(functions))
+    inner = _bool_exprs(depth - 1, functions)
     if kind == "!":
         return Not(draw(inner))
     operands = tuple(draw(_lists(inner, 1 if kind == "k" else 2, 4)))
@@ -185,13 +229,14 @@ def _bool_exprs(draw: st.DrawFn, depth: int) -> object:
     return {"&": And, "|": Or, "^": Xor}[kind](operands)
 
 
-def sequences() -> st.SearchStrategy[Sequence]:
+def sequences(functions: bool = False) -> st.SearchStrategy[Sequence]:
     within = st.one_of(st.none(), st.integers(1, 10**6).map(lambda n: n * 1_000))
     per = st.one_of(st.none(), attributes())
     return st.builds(
-        Sequence, st.lists(bool_exprs(1), min_size=2, max_size=3).map(tuple), within, per
+        Sequence, st.lists(bool_exprs(1, functions), min_size=2, max_size=3).map(tuple), within, per
     )
 
 
-def selectors() -> st.SearchStrategy[object]:
-    return st.one_of(bool_exprs(), bool_exprs(), bool_exprs(), sequences())
+def selectors(functions: bool = False) -> st.SearchStrategy[object]:
+    boolean = bool_exprs(functions=functions)
+    return st.one_of(boolean, boolean, boolean, sequences(functions))

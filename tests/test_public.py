@@ -42,6 +42,7 @@ def test_every_error_is_in_the_tree() -> None:
         errors.UnsupportedExpression("x", "brute", "try y"),
         errors.SchemaError("why", "a"),
         errors.EventError("why", 3, "a"),
+        errors.FunctionError("f", (1, "x", [None]), "raised ValueError: why"),
         errors.DuplicateSubscription("a"),
         errors.UnknownSubscription(5),
         errors.InputError("why", "file", 3),

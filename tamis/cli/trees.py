@@ -31,7 +31,11 @@ def as_dict(expr: e.Expr) -> dict[str, object]:
     named = {field.name: getattr(expr, field.name) for field in fields(expr)}
     return {
         "node": type(expr).__name__,
-        **{name: _plain(value) for name, value in named.items() if name not in ("start", "end")},
+        **{
+            name: _plain(value)
+            for name, value in named.items()
+            if name not in ("start", "end") and not callable(value)
+        },
     }
 
 
@@ -67,6 +71,7 @@ _LABELS: dict[type, Callable[..., str]] = {
     e.Arithmetic: lambda x: x.op,
     e.Negate: lambda x: "-",
     e.Call: lambda x: x.function,
+    e.Custom: lambda x: x.name,
     e.Comparison: lambda x: x.op,
     e.Like: _like,
     e.RLike: lambda x: f"RLIKE {literal_text(x.pattern)}",

@@ -39,7 +39,7 @@ class BruteEngine:
         """Forget a subscription."""
         del self._subscriptions[id]
 
-    def match(self, batch: EventBatch) -> Matches:
+    def match(self, batch: EventBatch, limit: int | None = None) -> Matches:
         """All subscriptions that each event of the batch satisfies."""
         subscriptions = list(self._subscriptions.values())
         pairs = [

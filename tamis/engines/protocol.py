@@ -29,8 +29,12 @@ class Engine(Protocol):
     def remove(self, id: Id) -> None:
         """Forget a subscription."""
 
-    def match(self, batch: EventBatch) -> Matches:
-        """All subscriptions that each event of the batch satisfies."""
+    def match(self, batch: EventBatch, limit: int | None = None) -> Matches:
+        """All subscriptions that each event of the batch satisfies.
+
+        With a limit, the first `limit` of the answer are enough: an engine may stop there, or give
+        more.
+        """
 
     def stats(self) -> Mapping[str, object]:
         """Sizes and counters, by name; at least `subscriptions`."""

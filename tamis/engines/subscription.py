@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tamis.language import parse
 from tamis.language.expr import And, Attribute, IsNull, Not, Selector, Sequence, attributes
+from tamis.language.functions import NO_FUNCTIONS, Callables, Functions
 from tamis.language.rewrite import rewrite
 from tamis.language.typecheck import check
 from tamis.matches import Id
@@ -23,6 +24,7 @@ class Subscription:
         priority: The higher, the earlier in an answer.
         selector: The selector as it was written, as a tree.
         required: The attributes that an event must have (`strict`); else empty.
+        functions: What the text may call besides the built-in functions.
     """
 
     id: Id
@@ -30,6 +32,7 @@ class Subscription:
     priority: int
     selector: Selector
     required: frozenset[Path] = frozenset()
+    functions: Functions = field(default=NO_FUNCTIONS, compare=False, repr=False)
 
     @classmethod
     def of(
@@ -39,21 +42,24 @@ class Subscription:
         priority: int = 0,
         schema: Schema | None = None,
         semantics: str = "sql",
+        functions: Callables | None = None,
     ) -> Subscription:
         """Parse and check a selector.
 
         Raises:
             SelectorError: It is not a selector, or the schema refuses it.
+            InputError: One of the functions could not be called in a selector.
         """
-        selector = parse(text)
+        functions = Functions.of(functions)
+        selector = parse(text, functions)
         if schema is not None:
             check(selector, schema, text)
         required = attributes(selector) if semantics == "strict" else frozenset()
-        return cls(id, text, priority, selector, required)
+        return cls(id, text, priority, selector, required, functions)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle as text: shorter than the tree, and a deep tree is too much for pickle."""
-        return _restored, (self.id, self.text, self.priority, self.required)
+        return _restored, (self.id, self.text, self.priority, self.required, self.functions)
 
     @property
     def condition(self) -> Selector:
@@ -62,9 +68,14 @@ class Subscription:
         With the required attributes as tests, every engine has the four semantics for nothing:
         `default` and `total` are settled when a batch of events is made.
         """
+        return rewrite(self.whole)
+
+    @property
+    def whole(self) -> Selector:
+        """The selector as it was written, and what `strict` adds to it."""
         if not self.required or isinstance(self.selector, Sequence):
-            return rewrite(self.selector)
-        return rewrite(And((self.selector, *self.presence)))
+            return self.selector
+        return And((self.selector, *self.presence))
 
     @property
     def presence(self) -> tuple[Not, ...]:
@@ -72,5 +83,7 @@ class Subscription:
         return tuple(Not(IsNull(Attribute(path))) for path in sorted(self.required))
 
 
-def _restored(id: Id, text: str, priority: int, required: frozenset[Path]) -> Subscription:
-    return Subscription(id, text, priority, parse(text), required)
+def _restored(
+    id: Id, text: str, priority: int, required: frozenset[Path], functions: Functions
+) -> Subscription:
+    return Subscription(id, text, priority, parse(text, functions), required, functions)

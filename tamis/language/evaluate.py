@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 
+from tamis.errors import FunctionError
 from tamis.language.expr import (
     And,
     Arithmetic,
@@ -19,6 +20,7 @@ from tamis.language.expr import (
     BoolExpr,
     Call,
     Comparison,
+    Custom,
     In,
     IsNull,
     Like,
@@ -32,7 +34,7 @@ from tamis.language.expr import (
     Xor,
 )
 from tamis.language.patterns import like_matches, regex_matches
-from tamis.values import INT_MAX, INT_MIN, Timestamp, Value, to_value
+from tamis.values import INT_MAX, INT_MIN, OPAQUE, Timestamp, Value, to_value
 
 Truth = bool | None
 Event = Mapping[str, object]
@@ -207,6 +209,7 @@ _TRUTH: dict[type, Callable[..., Truth]] = {
     IsNull: _is_null,
     Attribute: lambda e, event: as_truth(look_up(e.path, event)),
     Literal: lambda e, event: as_truth(e.value),
+    Custom: lambda e, event: as_truth(value_of(e, event)),
     And: lambda e, event: all_of(evaluate(o, event) for o in e.operands),
     Or: lambda e, event: any_of(evaluate(o, event) for o in e.operands),
     Xor: lambda e, event: one_of_two(evaluate(o, event) for o in e.operands),
@@ -324,10 +327,32 @@ _FUNCTIONS: dict[str, Callable[[list[Value]], Value]] = {
     "avg": average,
 }
 
+
+# -- functions of the caller's --------------------------------------------------------------------
+
+
+def _custom(e: Custom, event: Event) -> Value:
+    arguments = [value_of(argument, event) for argument in e.arguments]
+    if any(argument is None or argument is OPAQUE for argument in arguments):
+        return None
+    # -0.0 becomes 0.0. The two are equal, so trees that differ in them are, and one may stand for
+    # the other.
+    given = tuple([a + 0.0 if isinstance(a, float) else a for a in arguments])
+    try:
+        result = e.function(*given)
+    except Exception as error:
+        raise FunctionError(e.name, given, f"raised {type(error).__name__}: {error}") from error
+    try:
+        return to_value(result)
+    except Exception as error:
+        raise FunctionError(e.name, given, f"gave what is no value: {error}") from error
+
+
 _VALUE: dict[type, Callable[..., Value]] = {
     Attribute: lambda e, event: look_up(e.path, event),
     Literal: lambda e, event: e.value,
     Arithmetic: lambda e, event: apply(e.op, value_of(e.left, event), value_of(e.right, event)),
     Negate: _negate,
     Call: lambda e, event: _FUNCTIONS[e.function]([value_of(a, event) for a in e.arguments]),
+    Custom: _custom,
 }

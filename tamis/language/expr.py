@@ -1,9 +1,9 @@
 """Selectors as trees.
 
 Two kinds of node, as docs/language.md has it: values (`Attribute`, `Literal`, `Arithmetic`, …)
-and Booleans (`Comparison`, `And`, …); `Attribute` and `Literal` are both. Nodes are immutable by
-agreement and by mypy, not at run time: a frozen dataclass costs twice as much to make, and
-parsing a million selectors makes tens of millions of nodes.
+and Booleans (`Comparison`, `And`, …); `Attribute`, `Literal` and `Custom` are both. Nodes are
+immutable by agreement and by mypy, not at run time: a frozen dataclass costs twice as much to make,
+and parsing a million selectors makes tens of millions of nodes.
 
 `start` and `end` say where a node stands in the text it came from; they take no part in equality.
 """
@@ -87,6 +87,19 @@ class Call(Node):
     """`abs`, `least`, `greatest`, `sum` or `avg` of its arguments."""
 
     function: str
+    arguments: tuple[ValueExpr, ...]
+
+
+@node
+class Custom(Node):
+    """`name(arguments)`: a function of the caller's. As a Boolean: its value, if it is a BOOL.
+
+    Two are equal if name, function and arguments are. The function is called when events are
+    matched and at no other time: a tree may be rewritten, printed and stored without it.
+    """
+
+    name: str
+    function: Callable[..., object]
     arguments: tuple[ValueExpr, ...]
 
 
@@ -215,7 +228,7 @@ class Sequence(Node):
     per: Attribute | None
 
 
-ValueExpr = Attribute | Literal | Arithmetic | Negate | Call
+ValueExpr = Attribute | Literal | Arithmetic | Negate | Call | Custom
 Predicate = (
     Comparison
     | Between
@@ -227,6 +240,7 @@ Predicate = (
     | IsNull
     | Attribute
     | Literal
+    | Custom
 )
 BoolExpr = Predicate | And | Or | Xor | Not | AtLeast
 Selector = BoolExpr | Sequence
@@ -237,6 +251,7 @@ _CHILDREN: dict[type, Callable[..., tuple[Expr, ...]]] = {
     Arithmetic: lambda e: (e.left, e.right),
     Negate: lambda e: (e.operand,),
     Call: lambda e: e.arguments,
+    Custom: lambda e: e.arguments,
     Comparison: lambda e: (e.left, e.right),
     Between: lambda e: (e.operand, e.low, e.high),
     In: lambda e: (e.operand, *e.items),
@@ -271,6 +286,14 @@ def walk(expr: Expr) -> Iterator[Expr]:
 def attributes(expr: Expr) -> frozenset[tuple[str, ...]]:
     """The paths that the text names: what `strict` wants to see in an event."""
     return frozenset(e.path for e in walk(expr) if isinstance(e, Attribute))
+
+
+def is_constant(expr: Expr) -> bool:
+    """Whether its value may be computed without an event: it names no attribute.
+
+    What calls a function of the caller's does not count: that is for the time of matching.
+    """
+    return not any(isinstance(e, (Attribute, Custom)) for e in walk(expr))
 
 
 # As tuples, because isinstance(x, A | B) makes a new union at every call.

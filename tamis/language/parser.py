@@ -25,6 +25,7 @@ from tamis.language.expr import (
     BoolExpr,
     Call,
     Comparison,
+    Custom,
     Expr,
     In,
     IsNull,
@@ -40,6 +41,14 @@ from tamis.language.expr import (
     ValueExpr,
     Xor,
     children,
+)
+from tamis.language.functions import (
+    BUILT_IN,
+    NO_FUNCTIONS,
+    VALUE_FUNCTIONS,
+    Callables,
+    Function,
+    Functions,
 )
 from tamis.language.lexer import END, NAME, NUMBER, STRING, nearest
 from tamis.language.literals import BOOL, LITERALS, STR, LiteralReader, is_whole, whole
@@ -60,13 +69,6 @@ _POWER = {
 _OPERATORS = frozenset(("=", "<>", "!=", "<", "<=", ">", ">="))
 _NEGATABLE = ("IN", "BETWEEN", "LIKE", "ILIKE", "RLIKE")
 
-_VALUE_FUNCTIONS = {
-    "abs": "abs", "least": "least", "min": "least", "greatest": "greatest", "max": "greatest",
-    "sum": "sum", "avg": "avg",
-}  # fmt: skip
-_STRING_TESTS = ("contains", "startswith", "endswith")
-_FUNCTIONS = [*_VALUE_FUNCTIONS, *_STRING_TESTS, "array_contains"]
-
 MICROSECONDS = {
     "DAY": 86_400_000_000,
     "HOUR": 3_600_000_000,
@@ -81,12 +83,17 @@ _BOOLEANS = frozenset(
 )  # fmt: skip
 
 
-def parse(text: str) -> Selector:
+def parse(text: str, functions: Callables | None = None) -> Selector:
     """Read a selector.
+
+    Args:
+        text: The selector.
+        functions: What it may call besides the built-in functions, by name.
 
     Raises:
         SelectorSyntaxError: The text is not a selector.
         SelectorTooDeep: It nests deeper than MAX_DEPTH.
+        InputError: One of the functions could not be called in a selector.
     """
     if not isinstance(text, str):
         raise SelectorSyntaxError(
@@ -94,6 +101,7 @@ def parse(text: str) -> Selector:
         )
     _check_unicode(text)
     parser = _Parser(text)
+    parser.functions = NO_FUNCTIONS if functions is None else Functions.of(functions)
     try:
         return parser.selector()
     except RecursionError:  # the caller was deep in its own stack already
@@ -117,7 +125,9 @@ def _check_unicode(text: str) -> None:
 class _Parser(LiteralReader):
     """One selector being read."""
 
-    __slots__ = ()
+    __slots__ = ("functions",)
+
+    functions: Functions
 
     # -- the whole selector -----------------------------------------------------------------------
 
@@ -397,13 +407,11 @@ class _Parser(LiteralReader):
     def call(self) -> Expr:
         first = self.at
         function = self.texts[first].lower()
-        if function not in _FUNCTIONS:
-            if function in ("first", "at"):
-                hint = f"{function.upper()} opens a construct: see docs/language.md"
-            else:
-                hint = nearest(function, _FUNCTIONS) or f"there are {', '.join(_FUNCTIONS)}"
-            shown = shortened(self.texts[first], 40)
-            raise self.error(f"unknown function {shown!r}", first, hint=hint)
+        custom = None
+        if function not in BUILT_IN:
+            custom = self.functions.find(self.texts[first])
+            if custom is None:
+                raise self.unknown_function(first)
         self.at += 2
         self.enter()
         arguments = [self.value(0)]
@@ -412,7 +420,9 @@ class _Parser(LiteralReader):
             arguments.append(self.value(0))
         self.depth -= 1
         self.expect(")", "the arguments go on with ',' or end with ')'")
-        wanted = 1 if function == "abs" else None if function in _VALUE_FUNCTIONS else 2
+        if custom is not None:
+            return self.custom(custom, tuple(arguments), first)
+        wanted = 1 if function == "abs" else None if function in VALUE_FUNCTIONS else 2
         if wanted is not None and len(arguments) != wanted:
             raise self.error(
                 f"{function} takes {wanted} argument{'s' * (wanted > 1)}, not {len(arguments)}",
@@ -420,11 +430,19 @@ class _Parser(LiteralReader):
                 self.at - 1,
             )
         start, end = self.starts[first], self.ends[self.at - 1]
-        if function in _VALUE_FUNCTIONS:
-            return Call(_VALUE_FUNCTIONS[function], tuple(arguments), start=start, end=end)
+        if function in VALUE_FUNCTIONS:
+            return Call(VALUE_FUNCTIONS[function], tuple(arguments), start=start, end=end)
         if function == "array_contains":
             return ArrayContains(arguments[0], arguments[1], start=start, end=end)
         return StringTest(function, arguments[0], arguments[1], start=start, end=end)
+
+    def custom(self, function: Function, arguments: tuple[ValueExpr, ...], first: int) -> Custom:
+        name, last = function.name, self.at - 1
+        if not function.takes(len(arguments)):
+            reason = f"{name} takes {function.arity}, not {len(arguments)}"
+            raise self.error(reason, first, last)
+        start, end = self.starts[first], self.ends[last]
+        return Custom(name, function.call, arguments, start=start, end=end)
 
     def at_least(self) -> AtLeast:
         first = self.at
@@ -492,6 +510,9 @@ class _Parser(LiteralReader):
             return Attribute(operand.path, start=self.starts[first], end=operand.end)
         if isinstance(operand, Literal):
             return Literal(operand.value, operand.type, start=self.starts[first], end=operand.end)
+        if isinstance(operand, Custom):
+            name, function, arguments = operand.name, operand.function, operand.arguments
+            return Custom(name, function, arguments, start=self.starts[first], end=operand.end)
         return operand
 
     # -- faults -----------------------------------------------------------------------------------
@@ -499,7 +520,7 @@ class _Parser(LiteralReader):
     def check_boolean(self, found: Expr, first: int) -> None:
         kind = type(found)
         if self.text[found.start] != "+" and (
-            kind is Attribute or (kind is Literal and found.type in (None, BOOL))  # type: ignore[union-attr]
+            kind is Attribute or kind is Custom or (kind is Literal and found.type in (None, BOOL))  # type: ignore[union-attr]
         ):
             return
         raise self.error(
@@ -508,6 +529,15 @@ class _Parser(LiteralReader):
             self.at - 1,
             hint="compare it with something, e.g. … > 0",
         )
+
+    def unknown_function(self, at: int) -> SelectorSyntaxError:
+        name = self.texts[at]
+        known = [*BUILT_IN, *self.functions]
+        if name.lower() in ("first", "at"):
+            hint = f"{name.upper()} opens a construct: see docs/language.md"
+        else:
+            hint = nearest(name, known) or f"there are {', '.join(known)}"
+        return self.error(f"unknown function {shortened(name, 40)!r}", at, hint=hint)
 
     def not_a_value(self, first: int, last: int) -> SelectorSyntaxError:
         return self.error(

@@ -13,6 +13,7 @@ from tamis.language.expr import (
     Between,
     Call,
     Comparison,
+    Custom,
     Expr,
     In,
     IsNull,
@@ -117,7 +118,7 @@ def _negate(e: Negate) -> str:
     inner = to_text(e.operand)
     if isinstance(e.operand, Negate):
         return f"- {inner}"
-    return f"-{inner}" if isinstance(e.operand, Attribute | Call) else f"-({inner})"
+    return f"-{inner}" if isinstance(e.operand, Attribute | Call | Custom) else f"-({inner})"
 
 
 def _sequence(e: Sequence) -> str:
@@ -144,6 +145,7 @@ _WRITERS: dict[type, Callable[..., str]] = {
     Arithmetic: _arithmetic,
     Negate: _negate,
     Call: lambda e: f"{e.function}({', '.join(map(to_text, e.arguments))})",
+    Custom: lambda e: f"{e.name}({', '.join(map(to_text, e.arguments))})",
     Comparison: lambda e: f"{_within(e.left, _SUM)} {e.op} {_within(e.right, _SUM)}",
     Between: _test,
     In: _test,

@@ -16,6 +16,7 @@ from tamis.language.expr import (
     Between,
     BoolExpr,
     Comparison,
+    Custom,
     Expr,
     In,
     IsNull,
@@ -74,6 +75,9 @@ class _Checker:
             raise self.error(
                 f"{expr} is {_name(kind)}, not BOOL", expr, "compare it with something"
             )
+
+    def custom(self, expr: Custom) -> None:
+        self.value(expr)
 
     def comparison(self, expr: Comparison) -> None:
         for operand in (expr.left, expr.right):
@@ -139,6 +143,10 @@ class _Checker:
             left = self.wanted(expr.left, _NUMBERS, "a number")
             right = self.wanted(expr.right, _NUMBERS, "a number")
             return Type.DBL if expr.op == "/" else _joined([left, right])
+        if isinstance(expr, Custom):
+            for argument in expr.arguments:
+                self.value(argument)
+            return None
         if expr.function in ("least", "greatest"):
             return _joined(self.comparable(*expr.arguments))
         kinds = [self.wanted(argument, _NUMBERS, "a number") for argument in expr.arguments]
@@ -169,6 +177,7 @@ class _Checker:
 _TESTS: dict[type, Callable[..., None]] = {
     Attribute: _Checker.bare,
     Literal: lambda checker, expr: None,
+    Custom: _Checker.custom,
     Comparison: _Checker.comparison,
     Between: _Checker.between,
     In: _Checker.membership,

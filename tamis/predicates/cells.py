@@ -1,7 +1,8 @@
 """The values of a term over a batch: columns as they are, or derived by arithmetic.
 
 Every distinct arithmetic expression, and every part of one, is computed once per batch. What the
-vectors cannot do (`least` of texts, say) the oracle does, one event at a time.
+vectors cannot do (`least` of texts, a function of the caller's) the oracle does, one event at a
+time.
 """
 
 from __future__ import annotations
@@ -15,7 +16,16 @@ from numpy.typing import NDArray
 from tamis.columns import array_of
 from tamis.events import Column, EventBatch
 from tamis.language.evaluate import value_of
-from tamis.language.expr import Arithmetic, Attribute, Call, Literal, Negate, ValueExpr
+from tamis.language.expr import (
+    Arithmetic,
+    Attribute,
+    Call,
+    Custom,
+    Literal,
+    Negate,
+    ValueExpr,
+    attributes,
+)
 from tamis.predicates.numbers import (
     Bools,
     Numbers,
@@ -83,7 +93,7 @@ class Sheet:
     def _make(self, term: ValueExpr) -> list[Cells]:
         if isinstance(term, Attribute):
             return [_cells(column) for column in self.batch.columns.get(term.path, ())]
-        numbers = self.numbers(term)
+        numbers = None if isinstance(term, Custom) else self.numbers(term)
         if numbers is None:
             return self._by_the_oracle(term)
         parts = [
@@ -93,7 +103,10 @@ class Sheet:
         return [part for part in parts if part.valid is not None and part.valid.any()]
 
     def _by_the_oracle(self, term: ValueExpr) -> list[Cells]:
-        values = [value_of(term, row) for row in self.batch.rows()]
+        if attributes(term):
+            values = [value_of(term, row) for row in self.batch.rows()]
+        else:  # a function of the caller's on constants: the same for every event
+            values = [value_of(term, {})] * len(self)
         kinds = dict.fromkeys(type_of(value) for value in values if value is not None)
         return [
             _cells(
@@ -106,7 +119,7 @@ class Sheet:
     def _compute(self, expr: ValueExpr) -> Numbers | None:
         if isinstance(expr, Literal):
             return _repeated(expr, len(self))
-        if isinstance(expr, Attribute):
+        if isinstance(expr, (Attribute, Custom)):
             return _gathered(self.cells(expr), len(self))
         if isinstance(expr, Arithmetic):
             left, right = self.numbers(expr.left), self.numbers(expr.right)

@@ -83,6 +83,10 @@ class PredicateIndex:
         self._ids[key] = id
         return id
 
+    def find(self, predicate: Leaf) -> int | None:
+        """The id of a predicate, or None if it has none; it is held as often as before."""
+        return self._ids.get(_key(predicate))
+
     def release(self, id: int) -> None:
         """Hold a predicate once less; the last time, forget it.
 

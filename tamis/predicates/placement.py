@@ -16,6 +16,7 @@ from tamis.language.expr import (
     Attribute,
     Between,
     Comparison,
+    Custom,
     In,
     IsNull,
     Like,
@@ -25,7 +26,7 @@ from tamis.language.expr import (
     RLike,
     StringTest,
     ValueExpr,
-    attributes,
+    is_constant,
 )
 from tamis.predicates.shapes import (
     Except,
@@ -61,7 +62,7 @@ def placement(predicate: Predicate | Not) -> Placement:
     if place is None:
         raise TypeError(f"{type(leaf).__name__} is no predicate; rewrite the selector first")
     found = place(leaf, wanted)
-    if found.residual and not attributes(predicate):
+    if found.residual and is_constant(predicate):
         return ALWAYS if evaluate(predicate, {}) is True else NEVER
     return found
 
@@ -69,13 +70,14 @@ def placement(predicate: Predicate | Not) -> Placement:
 def _constant(expr: ValueExpr) -> tuple[Value] | None:
     """The value of what no event can change, in a tuple because it may be NULL.
 
-    Not only literals: there is no way to write infinity, so `1e308 * 10` stays as it is.
+    Not only literals: there is no way to write infinity, so `1e308 * 10` stays as it is. A function
+    of the caller's is a term like any other, on constants too: to place it is not to call it.
     """
     if isinstance(expr, Attribute):
         return None
     if isinstance(expr, Literal):
         return (_one_nan(expr.value),)
-    return None if attributes(expr) else (_one_nan(value_of(expr, {})),)
+    return (_one_nan(value_of(expr, {})),) if is_constant(expr) else None
 
 
 def _one_nan(value: Value) -> Value:
@@ -219,7 +221,7 @@ def _is_null(e: IsNull, wanted: bool) -> Placement:
     return Placement(e.operand, (Null(wanted),))
 
 
-def _attribute(e: Attribute, wanted: bool) -> Placement:
+def _bare(e: Attribute | Custom, wanted: bool) -> Placement:
     return Placement(e, (Within(Family.TRUTH, (_INTERVALS["="](wanted),)),))
 
 
@@ -232,6 +234,7 @@ _PLACE: dict[type, Callable[..., Placement]] = {
     StringTest: _string_test,
     ArrayContains: _array_contains,
     IsNull: _is_null,
-    Attribute: _attribute,
+    Attribute: _bare,
     Literal: lambda e, wanted: RESIDUAL,
+    Custom: _bare,
 }

@@ -14,7 +14,7 @@ import pytest
 
 import tamis
 from tamis.errors import EventError, SelectorError, TamisError
-from tests.language.corpus import mutated, valid
+from tests.language.corpus import FUNCTIONS, mutated, valid
 from tests.soak import count, record
 
 SEEDS = range(5)
@@ -27,14 +27,14 @@ def test_mutated_selectors(seed: int) -> None:
     refused = 0
     for text in mutated(1_000 + seed, SELECTORS):
         try:
-            selector = tamis.parse(text)
+            selector = tamis.parse(text, FUNCTIONS)
         except SelectorError as error:
             refused += 1
             assert error.text == text or "\ud800" <= max(text) <= "\udfff"
             assert 0 <= error.start <= error.end <= len(text)
             assert error.line >= 1 and error.column >= 1 and error.reason
         else:
-            assert tamis.parse(str(selector)) == selector
+            assert tamis.parse(str(selector), FUNCTIONS) == selector
     # Neither nearly all nor nearly none: the mutations would be too coarse or too gentle.
     assert SELECTORS / 3 < refused < SELECTORS * 0.95
     record(f"selectors-{seed}", mutated=SELECTORS, refused=refused)
@@ -191,7 +191,7 @@ def odd_batches(rng: random.Random) -> int:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_odd_events(seed: int) -> None:
     rng = random.Random(seed)
-    matcher = tamis.Matcher()
+    matcher = tamis.Matcher(functions=FUNCTIONS)
     for number, text in enumerate(valid(seed, 30)):
         if not text.lstrip().upper().startswith("FIRST"):
             matcher.add(number, text)

@@ -10,10 +10,18 @@ from collections.abc import Callable, Sequence
 
 Tokens = list[str]
 
+
+def distance(x: object, *others: object) -> object:
+    return others[-1] if others else x
+
+
+# What the texts call besides the built-in functions.
+FUNCTIONS = {"Distance": distance}
+
 _FREE_WORDS = (
     "at least first then within per of timestamp date max min sum avg abs greatest contains "
     "startswith endswith array_contains millisecond milliseconds second seconds minute minutes "
-    "hour hours day days"
+    "hour hours day days distance"
 ).split()
 _RESERVED_WORDS = "AND OR XOR NOT IN BETWEEN LIKE ILIKE RLIKE ESCAPE IS NULL TRUE FALSE".split()
 _PLAIN_NAMES = "a b c x price company qty user host e1 L D T Z _ __x $ $t a$b a_1 x9".split()
@@ -122,6 +130,7 @@ class _Writer:
             (2, lambda: self.call("contains startswith endswith array_contains", 2, 2)),
             (1 if depth < 6 else 0, lambda: self.at_least(depth)),
             (2, lambda: [self.attribute()]),
+            (1, lambda: self.call("distance", 1, 3)),
             (1, lambda: [self.word(self.rng.choice(("TRUE", "FALSE", "NULL")))]),
         ]
         (chosen,) = self.rng.choices([kind for _, kind in kinds], [weight for weight, _ in kinds])
@@ -166,7 +175,7 @@ class _Writer:
         if depth < 4 and self.chance(0.08):
             return self.call("abs", 1, 1)
         if depth < 4 and self.chance(0.1):
-            return self.call("least min greatest max sum avg", 1, 3)
+            return self.call("least min greatest max sum avg distance", 1, 3)
         if self.chance(0.55):
             return [self.attribute()]
         if self.chance(0.03):

@@ -10,6 +10,7 @@ from tamis.errors import SelectorSyntaxError
 from tamis.language import evaluate, parse, rewrite
 from tamis.language.rewrite import RULES
 from tamis.values import Timestamp
+from tests.strategies import FUNCTIONS
 
 CASES = Path(__file__).parents[1] / "cases"
 TRUTHS = {"true": True, "false": False, "unknown": None}
@@ -36,10 +37,10 @@ def meanings() -> Iterator[object]:
 @pytest.mark.parametrize(("selector", "event", "truth"), list(meanings()))
 def test_meaning(selector: str, event: str, truth: bool | None) -> None:
     values = eval(event, NAMES)  # our own files, with nan and ts() in them
-    expr = parse(selector)
+    expr = parse(selector, FUNCTIONS)
     assert evaluate(expr, values) is truth
     assert evaluate(rewrite(expr), values) is truth
-    assert evaluate(parse(str(expr)), values) is truth
+    assert evaluate(parse(str(expr), FUNCTIONS), values) is truth
 
 
 def rewritings(rule: str) -> Iterator[object]:
@@ -57,18 +58,18 @@ RULE_CASES = [
 
 @pytest.mark.parametrize(("rule", "before", "after"), RULE_CASES)
 def test_rule(rule, before: str, after: str) -> None:
-    assert str(rule(parse(before))) == after
+    assert str(rule(parse(before, FUNCTIONS))) == after
 
 
 @pytest.mark.parametrize(("rule", "before", "after"), RULE_CASES)
 def test_rule_returns_the_same_object_when_it_has_nothing_to_do(rule, before, after) -> None:
-    done = rule(parse(before))
+    done = rule(parse(before, FUNCTIONS))
     assert rule(done) is done
 
 
 @pytest.mark.parametrize(("before", "after"), list(rewritings("all")))
 def test_rewrite(before: str, after: str) -> None:
-    assert str(rewrite(parse(before))) == after
+    assert str(rewrite(parse(before, FUNCTIONS))) == after
 
 
 def refusals() -> Iterator[object]:
@@ -80,7 +81,7 @@ def refusals() -> Iterator[object]:
 @pytest.mark.parametrize(("selector", "offset", "reason", "hint"), list(refusals()))
 def test_refused(selector: str, offset: int, reason: str, hint: str) -> None:
     with pytest.raises(SelectorSyntaxError) as caught:
-        parse(selector.strip() and selector)
+        parse(selector.strip() and selector, FUNCTIONS)
     error = caught.value
     assert (error.start, error.reason, error.hint) == (offset, reason, hint.strip())
     assert f"line 1, column {offset + 1}" in str(error)

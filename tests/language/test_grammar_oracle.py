@@ -4,7 +4,7 @@ import pytest
 
 from tamis.errors import SelectorError
 from tamis.language import parse
-from tests.language.corpus import mutated, valid
+from tests.language.corpus import FUNCTIONS, mutated, valid
 from tests.language.lark_oracle import accepts, unused_terminals
 
 SEEDS = range(5)
@@ -42,6 +42,9 @@ ACCEPTED = [
     "FIRST (a) THEN .5 < b",
     "AT LEAST 2 OF (at, least(1) = of, (c))",
     "max (1, a) > SuM(b) + aBs(c)",
+    "distance(a, 'x') < 2 * DISTANCE (distance) + -distance(+b)",
+    "distance(a) AND NOT (distance(NULL)) OR distance(distance(1)) IS NULL",
+    "FIRST distance(a) THEN distance(b, c) LIKE 'x'",
     "startswith('x', a) XOR array_contains(tags, 'x')",
     "timestamp = TIMESTAMP '2024-05-01'",
     "a > TIMESTAMP '2024-05-01T10:00:00.1234567890123 Europe/Paris'",
@@ -93,6 +96,15 @@ REFUSED = [
     "abs(a, b) = 1",
     "`max`(a) = 1",
     "f(a) = 1",
+    "distance() = 1",
+    "distance(a = 1)",
+    "+distance(a)",
+    "(-distance(a))",
+    "`distance`(a) = 1",
+    "a.distance(b) = 1",
+    "d\u0130stance(a) = 1",
+    "a IN (distance(b))",
+    "distance a",
     "AT LEAST 0 OF (a)",
     "AT LEAST 2 OF (a)",
     "AT LEAST 1L OF (a)",
@@ -136,7 +148,7 @@ TABLE = [(text, True) for text in ACCEPTED] + [(text, False) for text in REFUSED
 
 def parser_verdict(text: str) -> str:
     try:
-        parse(text)
+        parse(text, FUNCTIONS)
     except SelectorError as error:
         return f"refuses: {error.args[0] if error.args else error}"
     except Exception as error:

@@ -4,6 +4,7 @@ import pickle
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tamis.language import evaluate, parse, rewrite
 from tamis.language.evaluate import all_of, any_of, at_least, negation, one_of_two
@@ -21,19 +22,29 @@ from tamis.language.expr import (
 )
 from tamis.language.rewrite import RULES
 from tests.soak import count
-from tests.strategies import bool_exprs, events, selectors
+from tests.strategies import FUNCTIONS, events
+from tests.strategies import bool_exprs as bool_exprs_with
+from tests.strategies import selectors as selectors_with
+
+
+def bool_exprs() -> st.SearchStrategy[object]:
+    return bool_exprs_with(functions=True)
+
+
+def selectors() -> st.SearchStrategy[object]:
+    return selectors_with(functions=True)
 
 
 @settings(max_examples=count(600, 20_000))
 @given(selectors())
 def test_what_is_printed_is_read_back(selector) -> None:
-    assert parse(str(selector)) == selector
+    assert parse(str(selector), FUNCTIONS) == selector
 
 
 @given(selectors())
 def test_spans_cover_their_text(selector) -> None:
     text = str(selector)
-    read = parse(text)
+    read = parse(text, FUNCTIONS)
     for node in walk(read):
         if node is read or not isinstance(node, Sequence):
             assert 0 <= node.start < node.end <= len(text)
@@ -60,7 +71,7 @@ def test_each_rule_keeps_the_truth(rule, expr, event) -> None:
 def test_rewriting_ends_where_it_has_nothing_to_do(selector) -> None:
     once = rewrite(selector)
     assert rewrite(once) == once
-    assert parse(str(once)) == once
+    assert parse(str(once), FUNCTIONS) == once
     # It may drop attributes, never invent them.
     assert attributes(once) <= attributes(selector)
 

@@ -11,6 +11,8 @@ them from the selector before it is rewritten.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
+
 from tamis.language.expr import (
     And,
     Attribute,
@@ -33,7 +35,8 @@ from tamis.language.rewrite.ranges import merge_ranges
 
 __all__ = ["RULES", "rewrite"]
 
-RULES = (
+Rule = Callable[[BoolExpr], BoolExpr]
+RULES: tuple[Rule, ...] = (
     push_not_down,
     orient_comparisons,
     fold_constants,
@@ -45,27 +48,27 @@ RULES = (
 )
 
 
-def rewrite(selector: Selector) -> Selector:
-    """Bring a selector to its common form."""
+def rewrite(selector: Selector, without: tuple[Rule, ...] = ()) -> Selector:
+    """Bring a selector to its common form, but for some rules if you like."""
+    rules = [rule for rule in RULES if rule not in without] if without else RULES
     if isinstance(selector, Sequence):
-        steps = tuple(_rewritten(step) for step in selector.steps)
+        steps = tuple(_rewritten(step, rules) for step in selector.steps)
         return Sequence(
             steps, selector.within, selector.per, start=selector.start, end=selector.end
         )
-    return _rewritten(selector)
+    return _rewritten(selector, rules)
 
 
-def _rewritten(expr: BoolExpr) -> BoolExpr:
-    *merging, last = RULES
-    if _is_plain(expr):
-        return last(expr)
-    while True:
+def _rewritten(expr: BoolExpr, rules: Collection[Rule]) -> BoolExpr:
+    while not _is_plain(expr):
         before = expr
-        for rule in merging:
-            expr = rule(expr)
+        for rule in rules:
+            if rule is not sort_operands:
+                expr = rule(expr)
         # Every rule that does something makes the tree smaller or flatter, so this ends.
         if expr is before:
-            return last(expr)
+            break
+    return sort_operands(expr) if sort_operands in rules else expr
 
 
 def _is_plain(expr: BoolExpr) -> bool:

@@ -1,4 +1,7 @@
-"""Compute what no event can change: constants, and junctions that a constant decides."""
+"""Compute what no event can change: constants, and junctions that a constant decides.
+
+A function of the caller's is left alone, whatever its arguments: it is called to match events only.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,7 @@ from tamis.language.expr import (
     BoolExpr,
     Call,
     Comparison,
+    Custom,
     In,
     IsNull,
     Like,
@@ -57,6 +61,8 @@ def fold_constants(expr: BoolExpr) -> BoolExpr:
 def _predicate(expr: Predicate) -> BoolExpr:
     if isinstance(expr, (Literal, Attribute)):
         return expr
+    if isinstance(expr, Custom):
+        return _value(expr)  # type: ignore[return-value]
     if isinstance(expr, Comparison) and type(expr.left) is Attribute:
         # Most tests: nothing to compute, unless the other side is NULL.
         right = _value(expr.right)
@@ -113,8 +119,12 @@ def _value(expr: ValueExpr) -> ValueExpr:
             folded = Arithmetic(expr.op, inner[0], inner[1], **at)
         elif isinstance(expr, Negate):
             folded = Negate(inner[0], **at)
+        elif isinstance(expr, Custom):
+            folded = Custom(expr.name, expr.function, tuple(inner), **at)
         else:
             folded = Call(expr.function, tuple(inner), **at)
+    if isinstance(folded, Custom):
+        return folded
     if isinstance(folded, (Arithmetic, Negate)) and any(part == _NULL for part in inner):
         return Literal(None, None, **at)
     if all(type(part) is Literal for part in inner):

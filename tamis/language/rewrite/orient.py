@@ -13,6 +13,7 @@ from tamis.language.expr import (
     BoolExpr,
     Call,
     Comparison,
+    Custom,
     In,
     IsNull,
     Literal,
@@ -31,6 +32,8 @@ def orient_comparisons(expr: BoolExpr) -> BoolExpr:
         return _comparison(expr)
     if isinstance(expr, (Between, In, IsNull)):
         return _operand(expr)
+    if isinstance(expr, Custom):
+        return _value(expr)  # type: ignore[return-value]
     if isinstance(expr, ArrayContains):
         array, item = _value(expr.array), _value(expr.item)
         if array is expr.array and item is expr.item:
@@ -82,9 +85,12 @@ def _value(expr: ValueExpr) -> ValueExpr:
         if operand is expr.operand:
             return expr
         return Negate(operand, start=expr.start, end=expr.end)
-    if isinstance(expr, Call):
+    if isinstance(expr, (Call, Custom)):
         arguments = tuple(_value(argument) for argument in expr.arguments)
         if all(new is old for new, old in zip(arguments, expr.arguments, strict=True)):
             return expr
-        return Call(expr.function, arguments, start=expr.start, end=expr.end)
+        at = {"start": expr.start, "end": expr.end}
+        if isinstance(expr, Custom):
+            return Custom(expr.name, expr.function, arguments, **at)
+        return Call(expr.function, arguments, **at)
     return expr
