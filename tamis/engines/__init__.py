@@ -1,13 +1,34 @@
-"""The engines: one algorithm per file, behind one small Protocol."""
+"""The engines: one algorithm each, behind one small Protocol."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
 
-from tamis.engines.brute import BruteEngine
 from tamis.engines.protocol import Engine
 
 __all__ = ["DEFAULT", "ENGINES", "Engine"]
 
-ENGINES: Mapping[str, type[Engine]] = {"brute": BruteEngine}
+
+class _Engines(Mapping[str, Callable[..., Engine]]):
+    """The engines by name, each imported when it is first asked for: Numba takes half a second."""
+
+    _MODULES: Mapping[str, tuple[str, str]] = {
+        "atree": ("tamis.engines.atree", "AtreeEngine"),
+        "brute": ("tamis.engines.brute", "BruteEngine"),
+    }
+
+    def __getitem__(self, name: str) -> Callable[..., Engine]:
+        module, engine = self._MODULES[name]
+        found: Callable[..., Engine] = getattr(import_module(module), engine)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._MODULES)
+
+    def __len__(self) -> int:
+        return len(self._MODULES)
+
+
+ENGINES: Mapping[str, Callable[..., Engine]] = _Engines()
 DEFAULT = "brute"

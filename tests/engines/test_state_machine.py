@@ -13,9 +13,9 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-import tamis
 from tamis.errors import DuplicateSubscription, UnknownSubscription, UnsupportedExpression
 from tests.engines.oracle import matching
+from tests.engines.variants import VARIANTS, matcher
 from tests.soak import count
 from tests.strategies import bool_exprs, events
 
@@ -29,7 +29,7 @@ class MatcherMachine(RuleBasedStateMachine):
     @initialize(semantics=st.sampled_from(["sql", "strict"]))
     def begin(self, semantics: str) -> None:
         self.semantics = semantics
-        self.matcher = tamis.Matcher(engine=self.engine, semantics=semantics)
+        self.matcher = matcher(self.engine, semantics=semantics)
         self.model: dict[object, str] = {}
         self.next = 0
 
@@ -83,7 +83,7 @@ class MatcherMachine(RuleBasedStateMachine):
             assert set(self.matcher) == set(self.model)
 
 
-@pytest.mark.parametrize("engine", sorted(tamis.ENGINES))
+@pytest.mark.parametrize("engine", VARIANTS)
 def test_state_machine(engine: str) -> None:
     machine = type("Machine", (MatcherMachine,), {"engine": engine})
     run_state_machine_as_test(

@@ -1,0 +1,88 @@
+"""An A-Tree as a picture, after Figure 3.5: leaves below, subscriptions at their nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tamis.engines.atree.tree import Tree
+from tamis.kernels.atree_store import (
+    AND,
+    AT_LEAST,
+    COMPARE,
+    COUNT,
+    LEAF,
+    NAND,
+    NOR,
+    NOT,
+    OR,
+    VALUE,
+    XOR,
+)
+from tamis.language.expr import Comparison, Node
+from tamis.matches import Id
+from tamis.predicates import PredicateIndex
+
+_SYMBOLS = {
+    AND: "∧",
+    OR: "∨",  # noqa: RUF001
+    XOR: "⊕",
+    NOT: "¬",
+    NAND: "⊼",
+    NOR: "⊽",
+    COUNT: "count",
+}
+_SHOWN = 5  # ids at one node
+
+
+def to_dot(tree: Tree, index: PredicateIndex, ids: Sequence[Id | None]) -> str:
+    """The tree as a Graphviz digraph, level by level."""
+    lines = ["digraph atree {", "  rankdir=BT;", '  node [shape=circle, fontname="sans-serif"];']
+    levels: dict[int, list[str]] = {}
+    for node in tree.nodes():
+        levels.setdefault(tree.level(node), []).append(f"n{node}")
+        lines.append(f"  n{node} [{_look(tree, index, node)}];")
+        lines += [f"  n{child} -> n{node};" for child in tree.children(node)]
+        roots = tree.subscriptions(node)
+        if roots:
+            names = sorted(str(ids[code]) for code in roots)
+            more = [f"and {len(names) - _SHOWN} more"] if len(names) > _SHOWN else []
+            label = ", ".join([*names[:_SHOWN], *more])
+            lines.append(f"  s{node} [shape=plaintext, label={_quoted(label)}];")
+            lines.append(f"  s{node} -> n{node} [style=dotted, dir=none, constraint=false];")
+    for level in sorted(levels):
+        lines.append(f"  {{ rank=same; {'; '.join(levels[level])}; }}  // level {level}")
+    return "\n".join([*lines, "}"])
+
+
+def _look(tree: Tree, index: PredicateIndex, node: int) -> str:
+    function = tree.function_of(node)
+    if function == LEAF:
+        text = str(index.predicate(tree.predicate(node)))
+        return f"shape=box, label={_quoted(text)}"
+    if function in _SYMBOLS:
+        return f"label={_quoted(_SYMBOLS[function])}"
+    label = tree.labels.get(node)
+    operator, k, n = tree.described(node)
+    if operator == AT_LEAST:
+        return f"label={_quoted(f'≥{k} of {n}')}"
+    if operator == COMPARE and isinstance(label, Comparison):
+        return f"shape=diamond, label={_quoted(label.op)}"
+    assert operator == VALUE
+    if tree.children(node):
+        return f"shape=ellipse, label={_quoted(_operator(label))}"
+    return f"shape=box, style=rounded, label={_quoted(str(label))}"
+
+
+def _operator(label: object) -> str:
+    if not isinstance(label, Node):
+        return str(label)
+    for name in ("op", "function", "name"):
+        found = getattr(label, name, None)
+        if isinstance(found, str):
+            return found
+    return "-"
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'

@@ -1,0 +1,263 @@
+"""The A-Tree engine (thesis chapters 3 and 4): any expression, shared down to its parts.
+
+Phase 1 finds the predicates that an event satisfies; phase 2 climbs from their leaves, through
+nodes that all subscriptions share, to the roots.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from threading import Lock
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tamis.engines.atree.draw import to_dot
+from tamis.engines.atree.filters import FILTERS, TVP, Filter
+from tamis.engines.atree.plans import Planner
+from tamis.engines.atree.priorities import Priorities
+from tamis.engines.atree.tree import MAX_LEVEL, Gone, Tree, depth_of
+from tamis.engines.atree.values import Values, comparisons_of
+from tamis.engines.subscription import Subscription
+from tamis.errors import InputError, UnsupportedExpression
+from tamis.events import EventBatch
+from tamis.kernels.atree_levels import NOTES, News, climb_levels
+from tamis.kernels.atree_paths import follow_paths
+from tamis.kernels.atree_priorities import climb_by_priority
+from tamis.kernels.atree_store import Ints
+from tamis.language.expr import Comparison, Not, Predicate
+from tamis.language.rewrite.negation import push_not_down
+from tamis.matches import Id, Matches
+from tamis.predicates import PredicateIndex, Satisfied
+
+
+class AtreeEngine:
+    """An A-Tree over shared predicates.
+
+    Attributes:
+        filter: The way to match; see `filters.py`.
+        tree: The nodes, for those who want to look.
+        index: The predicates.
+    """
+
+    name: ClassVar[str] = "atree"
+
+    def __init__(self, filter: str | None = None) -> None:
+        """Begin with no subscriptions.
+
+        Args:
+            filter: "general", "zero-suppression" or "tvp"; None takes the fastest, `tvp`.
+
+        Raises:
+            InputError: There is no such filter.
+        """
+        if filter is not None and filter not in FILTERS:
+            raise InputError(f"unknown filter {filter!r}; one of {', '.join(FILTERS)}")
+        self.filter: Filter = TVP if filter is None else FILTERS[filter]
+        self.tree = Tree()
+        self.index = PredicateIndex()
+        self._values = Values(self.tree)
+        self._priorities = Priorities(self.tree)
+        self._codes: dict[Id, int] = {}
+        self._ids: list[Id | None] = []
+        self._free: list[int] = []
+        self._boards: list[_Board] = []
+        self._lock = Lock()
+
+    def add(self, subscription: Subscription) -> None:
+        """Take a subscription.
+
+        Raises:
+            UnsupportedExpression: It is a sequence; nothing has changed.
+        """
+        held: list[int] = []
+        planner = Planner(self.filter, lambda leaf: self._interned(leaf, held), self._values.plan)
+        try:
+            plan = planner.plan(subscription)
+            if depth_of(plan) > MAX_LEVEL:
+                raise UnsupportedExpression(f"more than {MAX_LEVEL:,} levels of nodes", self.name)
+        except BaseException:
+            for predicate in held:
+                self.index.release(predicate)
+            raise
+        code = self._free.pop() if self._free else len(self._ids)
+        for leaf in self.tree.insert(code, plan):
+            negated = push_not_down(Not(self.index.predicate(self.tree.predicate(leaf))))
+            self.tree.ask_false(leaf, self.index.intern(negated))  # type: ignore[arg-type]
+        self._priorities.add(code, subscription.priority)
+        if code == len(self._ids):
+            self._ids.append(subscription.id)
+        else:
+            self._ids[code] = subscription.id
+        self._codes[subscription.id] = code
+
+    def _interned(self, leaf: Predicate | Not, held: list[int]) -> int:
+        """The number of a predicate, which its leaf in the tree holds, once.
+
+        A number that was interned for this plan, and has no leaf yet, is in `held`.
+        """
+        number = self.index.find(leaf)
+        if number is None or not (self.tree.has_leaf(number) or number in held):
+            number = self.index.intern(leaf)
+            held.append(number)
+        return number
+
+    def remove(self, id: Id) -> None:
+        """Forget a subscription."""
+        code = self._codes.pop(id)
+        self._priorities.remove(code)
+        self._forget(self.tree.delete(code))
+        self._priorities.removed()
+        self._ids[code] = None
+        self._free.append(code)
+
+    def _forget(self, gone: Gone) -> None:
+        for predicate in gone.predicates:
+            self.index.release(predicate)
+        for term in gone.terms:
+            self._values.forget(term)
+
+    def __getstate__(self) -> dict[str, object]:
+        """Leave out what is only for matching."""
+        return {**self.__dict__, "_boards": [], "_lock": None}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        """Begin with no boards."""
+        self.__dict__.update(state)
+        self._lock = Lock()
+
+    # -- matching ---------------------------------------------------------------------------------
+
+    def match(self, batch: EventBatch, limit: int | None = None) -> Matches:
+        """All subscriptions that each event of the batch satisfies.
+
+        With a limit, at least so many of the highest priority, if there are so many. The filters
+        with queues then stop early, if there are several priorities; `tvp` goes on, as it is done
+        with everything before they have found the first few (`tamis bench atree priorities`).
+        """
+        codes, ends = self.matched(batch, limit)
+        counts = np.diff(ends, prepend=0)
+        event = np.repeat(np.arange(len(batch)), counts)
+        seen = np.zeros(len(self._ids), np.bool_)
+        seen[codes] = True
+        found = np.flatnonzero(seen)
+        places = np.cumsum(seen) - 1
+        ids = [self._ids[code] for code in found.tolist()]
+        kind = pa.int64() if ids and isinstance(ids[0], int) else pa.string()
+        priorities = self._priorities.of(found)
+        return Matches(len(batch), event, places[codes], pa.array(ids, kind), priorities)
+
+    def matched(
+        self, batch: EventBatch, limit: int | None = None
+    ) -> tuple[Ints, NDArray[np.int64]]:
+        """The subscriptions by number, in no order within an event, and where each event's end."""
+        if not len(batch) or not len(self.tree):
+            return np.zeros(0, np.int32), np.zeros(len(batch), np.int64)
+        return self.climbed(batch, self.index.satisfied(batch), limit)
+
+    def climbed(
+        self, batch: EventBatch, satisfied: Satisfied, limit: int | None = None
+    ) -> tuple[Ints, NDArray[np.int64]]:
+        """Phase 2 alone: `matched`, given the predicates that each event satisfies."""
+        early = limit is not None and self._priorities.several
+        with self._board() as board:
+            if self.filter.paths:
+                codes, ends, board.path_clock = follow_paths(
+                    self.tree.store,
+                    self.tree.true_leaf,
+                    *satisfied,
+                    board.stamps(self.tree),
+                    board.counts(self.tree),
+                    board.path_clock,
+                )
+                return codes, ends
+            compared = comparisons_of(self._comparisons(), batch)
+            news = News(self.tree.true_leaf, self.tree.false_leaf, *satisfied, *compared)
+            notes = board.notes(self.tree)
+            highest, suppress = self.tree.highest, self.filter.suppress
+            if early:
+                assert limit is not None
+                codes, ends, board.clock, _ = climb_by_priority(
+                    self.tree.store,
+                    news,
+                    notes,
+                    *self._priorities.arrays(),
+                    board.clock,
+                    highest,
+                    suppress,
+                    limit,
+                )
+            else:
+                codes, ends, board.clock = climb_levels(
+                    self.tree.store, news, notes, board.clock, highest, suppress
+                )
+        return codes, ends
+
+    def _comparisons(self) -> dict[int, Comparison]:
+        labels = self.tree.labels.items()
+        return {node: label for node, label in labels if isinstance(label, Comparison)}
+
+    @contextmanager
+    def _board(self) -> Iterator[_Board]:
+        """What a filter writes on: several threads may match at once, each on its own."""
+        with self._lock:
+            board = self._boards.pop() if self._boards else _Board()
+        yield board
+        with self._lock:
+            self._boards.append(board)
+
+    # -- looking around ---------------------------------------------------------------------------
+
+    def stats(self) -> Mapping[str, object]:
+        """Sizes, by name.
+
+        `snps` is the thesis' "shared nodes per subscription": the average fraction of the nodes of
+        a subscription that other subscriptions use too; `snps_internal` leaves out the leaves.
+        """
+        with self._lock:  # walking marks nodes
+            shared, shared_internal = self.tree.sharing(list(self._codes.values()))
+        return {
+            "subscriptions": len(self._codes),
+            "filter": self.filter.name,
+            "nodes": len(self.tree),
+            "nodes_per_level": self.tree.populations,
+            "snps": shared,
+            "snps_internal": shared_internal,
+            "bytes": self.tree.bytes + self._priorities.bytes,
+            **{f"index_{name}": size for name, size in self.index.stats().items()},
+        }
+
+    def to_dot(self) -> str:
+        """The tree, as a Graphviz digraph."""
+        return to_dot(self.tree, self.index, self._ids)
+
+
+class _Board:
+    """The arrays of a filter, made when first needed and grown with the tree."""
+
+    def __init__(self) -> None:
+        self.path_clock = 0  # one each: resetting the one would outdate the stamps of the other
+        self.clock = 0
+        self._stamps = np.zeros(0, np.uint16)
+        self._counts = np.zeros(0, np.int32)
+        self._notes = np.zeros((0, NOTES), np.int32)
+
+    def stamps(self, tree: Tree) -> NDArray[np.uint16]:
+        size = len(tree.store.nodes)
+        if len(self._stamps) < size:
+            self._stamps, self.path_clock = np.zeros(size, np.uint16), 0
+        return self._stamps
+
+    def counts(self, tree: Tree) -> Ints:
+        if tree.counts and len(self._counts) < len(tree.store.nodes):
+            self._counts = np.zeros(len(tree.store.nodes), np.int32)
+        return self._counts
+
+    def notes(self, tree: Tree) -> Ints:
+        size = len(tree.store.nodes)
+        if len(self._notes) < size:
+            self._notes, self.clock = np.zeros((size, NOTES), np.int32), 0
+        return self._notes

@@ -1,0 +1,111 @@
+"""The priorities of subscriptions and of nodes (thesis §4.1).
+
+As long as all priorities are equal, nodes have none, and nothing here costs anything.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamis.engines.atree.tree import Tree
+from tamis.kernels.atree_priorities import (
+    NO_PRIORITY,
+    by_level,
+    fill_priorities,
+    lower_priorities,
+    raise_priorities,
+)
+from tamis.kernels.atree_store import Ints
+
+GROUPS = 64
+Array = NDArray[np.int64]
+
+
+class Priorities:
+    """Who comes first."""
+
+    def __init__(self, tree: Tree) -> None:
+        """Begin with no subscriptions."""
+        self._tree = tree
+        self._of_subscriptions: Array = np.zeros(64, np.int64)
+        self._of_nodes: Array | None = None
+        self._counts: Counter[int] = Counter()
+        self._leaving: tuple[Ints, int] | None = None
+
+    @property
+    def several(self) -> bool:
+        """Whether there is more than one priority."""
+        return len(self._counts) > 1
+
+    @property
+    def bytes(self) -> int:
+        """The memory of all arrays."""
+        nodes = 0 if self._of_nodes is None else self._of_nodes.nbytes
+        return self._of_subscriptions.nbytes + nodes
+
+    def of(self, subscriptions: NDArray[np.int64]) -> Array:
+        """The priorities of some subscriptions."""
+        return self._of_subscriptions[subscriptions]
+
+    def of_node(self, node: int) -> int:
+        """The priority of a node: the highest of the subscriptions that use it."""
+        if self._of_nodes is None:
+            (priority,) = self._counts
+            return priority
+        return int(self._of_nodes[node])
+
+    def add(self, subscription: int, priority: int) -> None:
+        """Take note of a subscription that is in the tree by now."""
+        if subscription >= len(self._of_subscriptions):
+            size = max(subscription + 1, len(self._of_subscriptions) * 5 // 4)
+            self._of_subscriptions.resize(size, refcheck=False)
+        self._of_subscriptions[subscription] = priority
+        self._counts[priority] += 1
+        if self.several or self._of_nodes is not None:
+            root = self._tree.root(subscription)
+            raise_priorities(self._tree.store, self._grow(), root, priority)
+
+    def remove(self, subscription: int) -> None:
+        """Take note of a subscription that is about to leave the tree; `removed` comes after."""
+        priority = int(self._of_subscriptions[subscription])
+        self._counts[priority] -= 1
+        if not self._counts[priority]:
+            del self._counts[priority]
+        if self._of_nodes is not None:
+            used = by_level(self._tree.store, self._tree.root(subscription))
+            self._leaving = used, priority
+
+    def removed(self) -> None:
+        """Readjust the nodes that the subscription had used."""
+        if self._leaving is None or self._of_nodes is None:
+            return
+        used, priority = self._leaving
+        store = self._tree.store
+        lower_priorities(store, self._of_nodes, self._of_subscriptions, used, priority)
+        self._leaving = None
+
+    def arrays(self) -> tuple[Array, Array, Array]:
+        """By node, by subscription, and the least priority of each group, descending."""
+        distinct = np.array(sorted(self._counts, reverse=True), np.int64)
+        if len(distinct) > GROUPS:
+            ends = np.linspace(0, len(distinct), GROUPS + 1).astype(int)[1:] - 1
+            distinct = distinct[ends]
+        assert self._of_nodes is not None  # since there are several
+        return self._of_nodes, self._of_subscriptions, distinct
+
+    def _grow(self) -> Array:
+        """The priorities of nodes, as many as there are nodes, those of all if they are new."""
+        size = len(self._tree.store.nodes)
+        known = self._of_nodes
+        if known is not None and len(known) >= size:
+            return known
+        grown = np.full(size, NO_PRIORITY, np.int64)
+        if known is None:
+            fill_priorities(self._tree.store, grown, self._of_subscriptions)
+        else:
+            grown[: len(known)] = known
+        self._of_nodes = grown
+        return grown

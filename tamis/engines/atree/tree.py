@@ -1,0 +1,459 @@
+"""The A-Tree itself: a forest of shared binary nodes that grows and shrinks with subscriptions.
+
+It knows numbers only: predicates are numbers, subscriptions are numbers, expressions are plans.
+What they stand for is the engine's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamis.errors import TamisError
+from tamis.kernels import atree_delete, atree_insert, atree_stats, atree_store
+from tamis.kernels.atree_store import (
+    AND,
+    AT_LEAST,
+    BLOCK,
+    COUNT,
+    COUNTERS,
+    FIELDS,
+    FIRST_MADE,
+    FREE_NODE,
+    KIND,
+    LEAF,
+    LEFT,
+    LIVE,
+    MAX_NODES,
+    NAND,
+    NOR,
+    NOT,
+    OR,
+    RIGHT,
+    ROOT,
+    TOP,
+    VALUE,
+    XOR,
+    Ints,
+    Store,
+)
+
+MAX_LEVEL = atree_store.LEVEL_MASK
+_FILLED = 0.7  # how full the table of nodes may be
+_ASKING = (XOR, NOT, NAND, NOR)  # functions that ask their operands where they are false
+
+
+class Plan(NamedTuple):
+    """An expression over predicates, ready to be inserted.
+
+    Attributes:
+        function: AND, OR, XOR, NOT, NAND, NOR, AT_LEAST; VALUE over the number of a term; or one
+            that `Tree.function` has made, over one or two operands in their order.
+        operands: Predicates by number, and plans.
+        k: Of AT_LEAST.
+        label: What the node stands for, if the tree is to remember it.
+    """
+
+    function: int
+    operands: tuple[Operand, ...]
+    k: int = 0
+    label: object = None
+
+
+Operand = int | Plan
+
+
+class Gone(NamedTuple):
+    """What a deletion leaves without use.
+
+    Attributes:
+        predicates: Predicates, by number.
+        terms: The labels of values without parts.
+    """
+
+    predicates: list[int]
+    terms: list[object]
+
+
+class Tree:
+    """An A-Tree.
+
+    >>> tree = Tree()
+    >>> tree.insert(0, Plan(AND, (7, 8, 9))), tree.insert(1, Plan(OR, (Plan(AND, (7, 8)), 5)))
+    ([], [])
+    >>> len(tree), tree.highest  # 4 leaves, 7 AND 8, that AND 9, that OR 5
+    (7, 3)
+    >>> tree.delete(0).predicates, tree.delete(1).predicates
+    ([9], [5, 7, 8])
+    >>> len(tree), tree.highest
+    (0, 0)
+
+    Attributes:
+        store: The arrays, for kernels.
+        true_leaf: By predicate, the leaf that is true where it holds, or -1.
+        false_leaf: By predicate, the leaf that is false where it holds, or -1.
+        labels: What nodes stand for, by node, where the plan said it.
+    """
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self.store = Store(
+            nodes=np.zeros((64, FIELDS), np.int32),
+            slots=np.zeros(128, np.uint32),
+            arena=np.zeros(BLOCK, np.int32),
+            counters=np.zeros(COUNTERS, np.int64),
+            levels=np.zeros(32, np.int64),
+            functions=np.zeros((FIRST_MADE, 3), np.int32),
+            subscriptions=np.zeros((64, 2), np.int32),
+        )
+        self.store.counters[FREE_NODE] = -1
+        self.store.counters[atree_store.ARENA_TOP] = 1  # 0 means none
+        self.true_leaf = np.full(64, -1, np.int32)
+        self.false_leaf = np.full(64, -1, np.int32)
+        self.labels: dict[int, object] = {}
+        self._functions: dict[tuple[int, int, int], int] = {}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Own the arrays, which pickle may lend: they must be able to grow."""
+        self.__dict__.update(state)
+        self.store = Store._make(array.copy() for array in self.store)
+
+    def __len__(self) -> int:
+        """The number of nodes."""
+        return int(self.store.counters[LIVE])
+
+    @property
+    def highest(self) -> int:
+        """The highest level: 1 if there are only leaves, 0 if there is nothing."""
+        # No level below the highest is empty (Corollary 1), and there is one more than needed.
+        return int(np.argmin(self.store.levels[1:] > 0))
+
+    @property
+    def populations(self) -> list[int]:
+        """How many nodes there are at each level, from 1 on."""
+        populations: list[int] = self.store.levels[1 : self.highest + 1].tolist()
+        return populations
+
+    @property
+    def counts(self) -> bool:
+        """Whether there is, or was, a k-of-n."""
+        return any(operator == AT_LEAST for operator, _, _ in self._functions)
+
+    @property
+    def bytes(self) -> int:
+        """The memory of all arrays, with what is reserved."""
+        return sum(a.nbytes for a in (*self.store, self.true_leaf, self.false_leaf))
+
+    # -- insertion --------------------------------------------------------------------------------
+
+    def insert(self, subscription: int, plan: Operand) -> list[int]:
+        """Add a subscription; the leaves that are asked from now on where they are false.
+
+        Its number is the caller's to choose: small, and not in use.
+        """
+        if isinstance(plan, Plan) and plan.function in (AND, OR) and _is_flat(plan):
+            # Most are of this kind: one call of a kernel, instead of one per part.
+            predicates = np.array(plan.operands, np.int32)
+            size = 2 * len(predicates)
+            self._reserve(size, size, subscription + 1, depth_of(plan))
+            self._reserve_leaves(predicates.max())
+            atree_insert.insert_flat(
+                self.store, plan.function, self.true_leaf, predicates, subscription
+            )
+            return []
+        size = _size(plan, set())
+        self._reserve(size, 2 * size + 1, subscription + 1, depth_of(plan))
+        builder = _Builder(self)
+        root = builder.root(plan)
+        atree_insert.subscribe(self.store, root, subscription)
+        return builder.asked
+
+    def insert_conjunctions(self, leaves: Ints, first: int) -> None:
+        """Add conjunctions of leaves (see `leaf`), a row each, numbered from `first` on."""
+        rows, width = leaves.shape
+        done = 0
+        while done < rows:
+            self._reserve(width, 2 * width, first + rows, width)
+            done = atree_insert.insert_conjunctions(self.store, leaves, first, done)
+
+    def leaf(self, predicate: int) -> int:
+        """The leaf of a predicate, made if it is not there; `reserve_leaves` comes before."""
+        self._reserve_leaves(predicate)
+        node = int(self.true_leaf[predicate])
+        if node < 0:
+            node = self.true_leaf[predicate] = atree_store.new_leaf(self.store, predicate)
+        return int(node)
+
+    def has_leaf(self, predicate: int) -> bool:
+        """Whether a predicate has a leaf."""
+        return predicate < len(self.true_leaf) and self.true_leaf[predicate] >= 0
+
+    def ask_false(self, leaf: int, negated: int) -> None:
+        """Say which predicate holds where a leaf is false."""
+        self._reserve_leaves(negated)
+        self.store.nodes[leaf, RIGHT] = negated
+        self.false_leaf[negated] = leaf
+
+    def function(self, operator: int, k: int = 0, n: int = 0) -> int:
+        """The number of a function that is described by more than its operator."""
+        key = (operator, k, n)
+        found = self._functions.get(key)
+        if found is None:
+            found = FIRST_MADE + len(self._functions)
+            if found > atree_store.FUNCTION_MASK:
+                raise TamisError("an A-Tree has at most 16,368 different functions")
+            if found >= len(self.store.functions):
+                larger = np.zeros((2 * found, 3), np.int32)
+                larger[:found] = self.store.functions
+                self.store = self.store._replace(functions=larger)
+            self.store.functions[found] = key
+            self._functions[key] = found
+        return found
+
+    def reserve_leaves(self, count: int) -> None:
+        """Make room for so many leaves more."""
+        self._reserve(count, 0)
+
+    def _reserve(self, nodes: int, entries: int, subscriptions: int = 0, depth: int = 1) -> None:
+        """Make room.
+
+        Args:
+            nodes: For so many nodes more.
+            entries: For so many entries of lists more: parents, and subscriptions.
+            subscriptions: For subscriptions with numbers below this.
+            depth: For so many levels.
+        """
+        if depth + 2 > len(self.store.levels):
+            levels = np.zeros(2 * (depth + 2), np.int64)
+            levels[: len(self.store.levels)] = self.store.levels
+            self.store = self.store._replace(levels=levels)
+        store = self.store
+        if subscriptions > len(store.subscriptions):
+            size = max(subscriptions, len(store.subscriptions) * 9 // 8)
+            store.subscriptions.resize((size, 2), refcheck=False)
+        if atree_insert.has_room(store, nodes, entries):
+            return
+        # Arrays are stretched in place, an eighth at a time: at tens of millions of nodes a copy
+        # would double the memory for a moment.
+        wanted = int(store.counters[LIVE]) + nodes
+        if wanted > len(store.nodes):
+            size = max(wanted, len(store.nodes) * 9 // 8)
+            if size > MAX_NODES:
+                raise TamisError(f"an A-Tree has at most {MAX_NODES:,} nodes")
+            store.nodes.resize((size, FIELDS), refcheck=False)
+            if size > _FILLED * len(store.slots):
+                del store
+                self._rehash(int(1.25 * size / _FILLED))
+                store = self.store
+        wanted = int(store.counters[atree_store.ARENA_TOP]) + entries * BLOCK
+        if wanted > len(store.arena):
+            store.arena.resize(max(wanted, len(store.arena) * 9 // 8), refcheck=False)
+
+    def _reserve_leaves(self, predicate: int) -> None:
+        if predicate >= len(self.true_leaf):
+            self.true_leaf = _longer(self.true_leaf, predicate + 1)
+            self.false_leaf = _longer(self.false_leaf, predicate + 1)
+
+    def _rehash(self, size: int) -> None:
+        """Make a new table; the old one goes first, as all it says is in the nodes."""
+        self.store = self.store._replace(slots=np.zeros(0, np.uint32))
+        self.store = self.store._replace(slots=np.zeros(size, np.uint32))
+        atree_store.enter_all(self.store)
+
+    # -- deletion ---------------------------------------------------------------------------------
+
+    def delete(self, subscription: int) -> Gone:
+        """Forget a subscription; what is no longer used."""
+        return self._forgotten(atree_delete.delete(self.store, subscription))
+
+    def delete_many(self, subscriptions: Ints) -> Gone:
+        """Forget many; what is no longer used."""
+        return self._forgotten(atree_delete.delete_many(self.store, subscriptions))
+
+    def _forgotten(self, nodes: Ints) -> Gone:
+        gone = Gone([], [])
+        for node, function, left, right in nodes.tolist():
+            label = self.labels.pop(node, None)
+            if function == VALUE:
+                gone.terms.append(label)
+            elif function == LEAF:
+                self.true_leaf[left] = -1
+                gone.predicates.append(left)
+                if right >= 0:
+                    self.false_leaf[right] = -1
+                    gone.predicates.append(right)
+        return gone
+
+    # -- looking around ---------------------------------------------------------------------------
+
+    def nodes(self) -> Iterator[int]:
+        """All nodes, by number."""
+        kinds = self.store.nodes[: self.store.counters[TOP], KIND]
+        functions = kinds & atree_store.FUNCTION_MASK
+        yield from np.flatnonzero(functions != atree_store.FREE).tolist()
+
+    def function_of(self, node: int) -> int:
+        """The function of a node."""
+        return int(self.store.nodes[node, KIND]) & atree_store.FUNCTION_MASK
+
+    def described(self, node: int) -> tuple[int, int, int]:
+        """The function of a node as operator, k and n."""
+        function = self.function_of(node)
+        if function < FIRST_MADE:
+            return function, 0, 0
+        operator, k, n = self.store.functions[function].tolist()
+        return operator, k, n
+
+    def level(self, node: int) -> int:
+        """The level of a node (Equation 3.1): 1 for leaves."""
+        return int(atree_store.level_of(self.store.nodes[node, KIND]))
+
+    def uses(self, node: int) -> int:
+        """How many subscriptions use a node."""
+        return int(self.store.nodes[node, atree_store.USES])
+
+    def children(self, node: int) -> list[int]:
+        """The children of a node: two, or one of NOT and the like, or none."""
+        return [int(c) for c in atree_insert.children(self.store, node) if c >= 0]
+
+    def parents(self, node: int) -> list[int]:
+        """The parents of a node; twice, if both its operands are this one."""
+        found = atree_store.entries(self.store, node, atree_store.PARENTS)
+        return [entry >> 2 for entry in found.tolist()]
+
+    def subscriptions(self, node: int) -> list[int]:
+        """The subscriptions that have a node as their root."""
+        found: list[int] = atree_store.entries(self.store, node, atree_store.SUBSCRIPTIONS).tolist()
+        return found
+
+    def predicate(self, leaf: int) -> int:
+        """The predicate of a leaf."""
+        return int(self.store.nodes[leaf, LEFT])
+
+    def sharing(self, subscriptions: Sequence[int]) -> tuple[float, float]:
+        """The average fraction of a subscription's nodes, and internal nodes, that others use."""
+        shared, internal = atree_stats.sharing(self.store, np.array(subscriptions, np.int32))
+        return float(shared), float(internal)
+
+    def root(self, subscription: int) -> int:
+        """The root of a subscription."""
+        return int(self.store.subscriptions[subscription, ROOT])
+
+    def below(self, node: int) -> list[int]:
+        """A node and all nodes below it."""
+        found: list[int] = atree_insert.nodes_of(self.store, node).tolist()
+        return found
+
+
+class _Builder:
+    """Makes the nodes of one plan, those of a part that occurs twice only once."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._roots: dict[int, int] = {}
+        self.asked: list[int] = []
+
+    def root(self, plan: Operand) -> int:
+        if isinstance(plan, int):
+            return self._tree.leaf(plan)
+        found = self._roots.get(id(plan))
+        if found is None:
+            found = self._roots[id(plan)] = self._made(plan)
+            if plan.label is not None:
+                self._tree.labels[found] = plan.label
+        return found
+
+    def _made(self, plan: Plan) -> int:
+        function = plan.function
+        if function == VALUE:
+            (term,) = plan.operands
+            assert isinstance(term, int)
+            return self._node(VALUE, term, -1)
+        nodes = [self.root(operand) for operand in plan.operands]
+        if function >= FIRST_MADE or function == NOT:
+            left, right = nodes if len(nodes) == 2 else (nodes[0], -1)
+            return self._node(function, left, right)
+        if function in (XOR, AT_LEAST):
+            nodes.sort()
+        else:
+            nodes = sorted(set(nodes))
+        if function == AT_LEAST:
+            counted = self._tree.function(AT_LEAST, plan.k, len(nodes))
+            return self._joined(counted, self._chain(COUNT, nodes[:-1]), nodes[-1])
+        if function in (NAND, NOR):
+            if len(nodes) == 1:
+                return self._node(NOT, nodes[0], -1)
+            plain = AND if function == NAND else OR
+            return self._joined(function, self._chain(plain, nodes[:-1]), nodes[-1])
+        return self._chain(function, nodes)
+
+    def _chain(self, function: int, nodes: Sequence[int]) -> int:
+        if len(nodes) == 1:
+            return nodes[0]
+        before = len(self._tree)
+        root = atree_insert.insert_chain(self._tree.store, function, np.array(nodes, np.int32))
+        if function == XOR and len(self._tree) > before:
+            self._ask(int(root))
+        return int(root)
+
+    def _joined(self, function: int, left: int, right: int) -> int:
+        return self._node(function, min(left, right), max(left, right))
+
+    def _node(self, function: int, left: int, right: int) -> int:
+        store = self._tree.store
+        node = int(atree_store.find(store, function, left, right))
+        if node < 0:
+            node = int(atree_store.new_node(store, function, left, right))
+            if function in _ASKING:
+                self._ask(node)
+        return node
+
+    def _ask(self, root: int) -> None:
+        """Have the operands of a new XOR, NOT, NAND or NOR say where they are false."""
+        tree = self._tree
+        pending = [root]
+        while pending:
+            node = pending.pop()
+            for child in tree.children(node):
+                self.asked += atree_insert.want_false(tree.store, child).tolist()
+                if tree.function_of(node) == XOR == tree.function_of(child):
+                    pending.append(child)
+
+
+def _is_flat(plan: Plan) -> bool:
+    return all([type(operand) is int for operand in plan.operands])
+
+
+def depth_of(plan: Operand, known: dict[int, int] | None = None) -> int:
+    """No fewer levels than a plan has."""
+    if isinstance(plan, int):
+        return 1
+    known = {} if known is None else known
+    found = known.get(id(plan))
+    if found is None:
+        below = max((depth_of(operand, known) for operand in plan.operands), default=0)
+        chain, pieces = 1, len(plan.operands)
+        while pieces > 1:  # as in `insert_chain`, and one for what is on top of it
+            chain += min(pieces, atree_insert.MAX_CHAIN)
+            pieces = -(-pieces // atree_insert.MAX_CHAIN)
+        found = known[id(plan)] = below + chain
+    return found
+
+
+def _size(plan: Operand, counted: set[int]) -> int:
+    """No fewer nodes than a plan needs: a chain of n operands has n - 1, but NOT has one too."""
+    if isinstance(plan, int):
+        return 1
+    if id(plan) in counted:
+        return 0
+    counted.add(id(plan))
+    return len(plan.operands) + sum(_size(operand, counted) for operand in plan.operands)
+
+
+def _longer(array: NDArray[np.int32], size: int) -> NDArray[np.int32]:
+    longer = np.full(max(size, 2 * len(array)), -1, np.int32)
+    longer[: len(array)] = array
+    return longer

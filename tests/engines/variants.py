@@ -1,0 +1,17 @@
+"""The engines that the conformance suite runs on: all of `tamis.ENGINES`, in all their ways."""
+
+import tamis
+
+_WAYS: dict[str, list[dict[str, object]]] = {
+    "atree": [{"filter": name} for name in ("general", "zero-suppression", "tvp")],
+}
+VARIANTS: dict[str, dict[str, object]] = {
+    "-".join([name, *map(str, options.values())]): {"engine": name, **options}
+    for name in sorted(tamis.ENGINES)
+    for options in [{}, *_WAYS.get(name, [])]
+}
+
+
+def matcher(variant: str, **arguments: object) -> tamis.Matcher:
+    """A matcher with one of the variants as its engine."""
+    return tamis.Matcher(**VARIANTS[variant], **arguments)  # type: ignore[arg-type]
