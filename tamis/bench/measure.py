@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-_PACKAGES = ("numpy", "pyarrow", "google-re2", "tamis")
+_PACKAGES = ("numpy", "numba", "pyarrow", "google-re2", "tamis")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +57,11 @@ def machine() -> dict[str, object]:
 
 def write(file: Path, bench: str, rates: list[Rate]) -> None:
     """Keep the figures as JSON."""
+    keep(file, bench, rates=[asdict(r) for r in rates])
+
+
+def keep(file: Path, bench: str, **figures: object) -> None:
+    """Keep any figures as JSON, with the machine they were measured on."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    found = {"bench": bench, "machine": machine(), "rates": [asdict(r) for r in rates]}
+    found = {"bench": bench, "machine": machine(), **figures}
     file.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
