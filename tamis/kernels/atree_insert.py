@@ -42,7 +42,7 @@ from tamis.kernels.atree_store import (
 from tamis.kernels.decorator import kernel
 
 MAX_CHAIN = 32  # the time to arrange a chain grows with the cube of its length
-FULL = -1
+WAYS = 3  # in which a span may be there, and all be tried
 
 
 @kernel
@@ -59,9 +59,10 @@ def _arranged(store: Store, function: int, operands: Ints, count: int) -> int:
     """The root of a chain of at most MAX_CHAIN operands, in ascending order."""
     costs = np.zeros((MAX_CHAIN, MAX_CHAIN), np.int32)
     splits = np.zeros((MAX_CHAIN, MAX_CHAIN), np.int32)
-    roots = np.full((MAX_CHAIN, MAX_CHAIN), -1, np.int32)
+    # A span may be there in several ways, (ab)c and a(bc), and a longer one stand on any of them.
+    roots = np.full((MAX_CHAIN, MAX_CHAIN, WAYS), -1, np.int32)
     for i in range(count):
-        roots[i, i] = operands[i]
+        roots[i, i, 0] = operands[i]
     for width in range(1, count):
         for i in range(count - width):
             j = i + width
@@ -70,20 +71,29 @@ def _arranged(store: Store, function: int, operands: Ints, count: int) -> int:
             best, at = costs[i, j - 1] + 1, j - 1
             for k in range(j - 1, i - 1, -1):
                 cost = costs[i, k] + costs[k + 1, j]
-                left, right = roots[i, k], roots[k + 1, j]
                 if cost == 0:  # so both are there
-                    if left > right:
-                        left, right = right, left
-                    node = find(store, function, left, right)
-                    if node >= 0:
-                        roots[i, j] = node
-                        best, at = 0, k
-                        break
+                    _find_ways(store, function, roots[i, k], roots[k + 1, j], roots[i, j])
                 if cost + 1 < best:
                     best, at = cost + 1, k
-            costs[i, j] = best
+            costs[i, j] = best if roots[i, j, 0] < 0 else 0
             splits[i, j] = at
-    return _built(store, function, roots, splits, count)
+    return _built(store, function, roots[:, :, 0].copy(), splits, count)
+
+
+@kernel
+def _find_ways(store: Store, function: int, lefts: Ints, rights: Ints, ways: Ints) -> None:
+    """Add the nodes over any of two halves to the ways in which a span is there."""
+    known = 0
+    while known < WAYS and ways[known] >= 0:
+        known += 1
+    for left in lefts:
+        for right in rights:
+            if left < 0 or right < 0 or known == WAYS:
+                break
+            node = find(store, function, min(left, right), max(left, right))
+            if node >= 0:
+                ways[known] = node
+                known += 1
 
 
 @kernel

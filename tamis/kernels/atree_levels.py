@@ -106,7 +106,7 @@ def result_of(functions: Ints, function: int, first: int, second: int) -> int:
         k, n = functions[function, 1], functions[function, 2]
         if total & (FALSE - 1) >= k:
             return TRUE
-        return FALSE if total >> 16 > n - k else 0
+        return FALSE if (total >> 16) & (FALSE - 1) > n - k else 0
     return first  # a comparison of values
 
 

@@ -19,7 +19,7 @@ from tamis.engines.atree.draw import to_dot
 from tamis.engines.atree.filters import FILTERS, TVP, Filter
 from tamis.engines.atree.plans import Planner
 from tamis.engines.atree.priorities import Priorities
-from tamis.engines.atree.tree import MAX_LEVEL, Gone, Tree, depth_of
+from tamis.engines.atree.tree import MAX_LEVEL, Tree, depth_of
 from tamis.engines.atree.values import Values, comparisons_of
 from tamis.engines.subscription import Subscription
 from tamis.errors import InputError, UnsupportedExpression
@@ -59,7 +59,7 @@ class AtreeEngine:
         self.filter: Filter = TVP if filter is None else FILTERS[filter]
         self.tree = Tree()
         self.index = PredicateIndex()
-        self._values = Values(self.tree)
+        self._values = Values()
         self._priorities = Priorities(self.tree)
         self._codes: dict[Id, int] = {}
         self._ids: list[Id | None] = []
@@ -79,18 +79,20 @@ class AtreeEngine:
             plan = planner.plan(subscription)
             if depth_of(plan) > MAX_LEVEL:
                 raise UnsupportedExpression(f"more than {MAX_LEVEL:,} levels of nodes", self.name)
+            code = self._free[-1] if self._free else len(self._ids)
+            asked = self.tree.insert(code, plan)
         except BaseException:
             for predicate in held:
                 self.index.release(predicate)
             raise
-        code = self._free.pop() if self._free else len(self._ids)
-        for leaf in self.tree.insert(code, plan):
+        for leaf in asked:
             negated = push_not_down(Not(self.index.predicate(self.tree.predicate(leaf))))
             self.tree.ask_false(leaf, self.index.intern(negated))  # type: ignore[arg-type]
         self._priorities.add(code, subscription.priority)
         if code == len(self._ids):
             self._ids.append(subscription.id)
         else:
+            self._free.pop()
             self._ids[code] = subscription.id
         self._codes[subscription.id] = code
 
@@ -109,16 +111,11 @@ class AtreeEngine:
         """Forget a subscription."""
         code = self._codes.pop(id)
         self._priorities.remove(code)
-        self._forget(self.tree.delete(code))
+        for predicate in self.tree.delete(code):
+            self.index.release(predicate)
         self._priorities.removed()
         self._ids[code] = None
         self._free.append(code)
-
-    def _forget(self, gone: Gone) -> None:
-        for predicate in gone.predicates:
-            self.index.release(predicate)
-        for term in gone.terms:
-            self._values.forget(term)
 
     def __getstate__(self) -> dict[str, object]:
         """Leave out what is only for matching."""

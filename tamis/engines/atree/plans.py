@@ -26,6 +26,7 @@ from tamis.language.expr import (
     Sequence,
     Xor,
 )
+from tamis.language.printer import to_text
 from tamis.language.rewrite import rewrite
 from tamis.language.rewrite.negation import push_not_down
 from tamis.language.rewrite.order import sort_operands
@@ -107,15 +108,16 @@ class Planner:
 
     def _made_rail(self, expr: BoolExpr, wanted: bool) -> Operand:
         if isinstance(expr, Xor):
-            rails = [(self._rail(o, True), self._rail(o, False)) for o in expr.operands]
+            operands = sorted(expr.operands, key=to_text)
+            rails = [(self._rail(o, True), self._rail(o, False)) for o in operands]
             while len(rails) > 1:  # by halves, so that a long XOR makes no deep plan
                 pairs = zip(rails[::2], rails[1::2], strict=False)
                 rails = [_differing(*pair) for pair in pairs] + rails[len(rails) & ~1 :]
             return rails[0][0 if wanted else 1]
         if isinstance(expr, (And, Or)):
             conjoined = isinstance(expr, And) is wanted
-            operands = tuple([self._rail(operand, wanted) for operand in expr.operands])
-            return Plan(AND if conjoined else OR, operands)
+            parts = tuple([self._rail(operand, wanted) for operand in expr.operands])
+            return Plan(AND if conjoined else OR, parts)
         if isinstance(expr, AtLeast):
             counted = [self._rail(operand, wanted) for operand in expr.operands]
             return self._counted(expr.k if wanted else len(counted) - expr.k + 1, counted)

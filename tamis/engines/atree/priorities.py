@@ -6,6 +6,7 @@ As long as all priorities are equal, nodes have none, and nothing here costs any
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +35,11 @@ class Priorities:
         self._of_nodes: Array | None = None
         self._counts: Counter[int] = Counter()
         self._leaving: tuple[Ints, int] | None = None
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Own the arrays, which pickle may lend: they must be able to grow."""
+        self.__dict__.update(state)
+        self._of_subscriptions = self._of_subscriptions.copy()
 
     @property
     def several(self) -> bool:

@@ -7,6 +7,7 @@ What they stand for is the engine's.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,18 +47,26 @@ _FILLED = 0.7  # how full the table of nodes may be
 _ASKING = (XOR, NOT, NAND, NOR)  # functions that ask their operands where they are false
 
 
+class Made(NamedTuple):
+    """A function that is described by more than its operator; it has a number while it is used."""
+
+    operator: int
+    k: int
+    n: int = 0
+
+
 class Plan(NamedTuple):
     """An expression over predicates, ready to be inserted.
 
     Attributes:
-        function: AND, OR, XOR, NOT, NAND, NOR, AT_LEAST; VALUE over the number of a term; or one
-            that `Tree.function` has made, over one or two operands in their order.
+        function: AND, OR, XOR, NOT, NAND, NOR, AT_LEAST; VALUE, of the term in the label; or one
+            that is Made, over one or two operands in their order.
         operands: Predicates by number, and plans.
         k: Of AT_LEAST.
         label: What the node stands for, if the tree is to remember it.
     """
 
-    function: int
+    function: int | Made
     operands: tuple[Operand, ...]
     k: int = 0
     label: object = None
@@ -66,16 +75,12 @@ class Plan(NamedTuple):
 Operand = int | Plan
 
 
-class Gone(NamedTuple):
-    """What a deletion leaves without use.
+@dataclass(slots=True)
+class _Number:
+    """The number of a function, and how many nodes have it."""
 
-    Attributes:
-        predicates: Predicates, by number.
-        terms: The labels of values without parts.
-    """
-
-    predicates: list[int]
-    terms: list[object]
+    number: int
+    uses: int = 0
 
 
 class Tree:
@@ -86,7 +91,7 @@ class Tree:
     ([], [])
     >>> len(tree), tree.highest  # 4 leaves, 7 AND 8, that AND 9, that OR 5
     (7, 3)
-    >>> tree.delete(0).predicates, tree.delete(1).predicates
+    >>> tree.delete(0), tree.delete(1)
     ([9], [5, 7, 8])
     >>> len(tree), tree.highest
     (0, 0)
@@ -114,7 +119,10 @@ class Tree:
         self.true_leaf = np.full(64, -1, np.int32)
         self.false_leaf = np.full(64, -1, np.int32)
         self.labels: dict[int, object] = {}
-        self._functions: dict[tuple[int, int, int], int] = {}
+        self._functions: dict[Made, _Number] = {}
+        self._free_functions: list[int] = []
+        self._terms: dict[object, int] = {}
+        self._free_terms: list[int] = []
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Own the arrays, which pickle may lend: they must be able to grow."""
@@ -139,8 +147,8 @@ class Tree:
 
     @property
     def counts(self) -> bool:
-        """Whether there is, or was, a k-of-n."""
-        return any(operator == AT_LEAST for operator, _, _ in self._functions)
+        """Whether there is a k-of-n."""
+        return any(made.operator == AT_LEAST for made in self._functions)
 
     @property
     def bytes(self) -> int:
@@ -153,6 +161,9 @@ class Tree:
         """Add a subscription; the leaves that are asked from now on where they are false.
 
         Its number is the caller's to choose: small, and not in use.
+
+        Raises:
+            TamisError: There is no room; nothing has changed.
         """
         if isinstance(plan, Plan) and plan.function in (AND, OR) and _is_flat(plan):
             # Most are of this kind: one call of a kernel, instead of one per part.
@@ -161,15 +172,36 @@ class Tree:
             self._reserve(size, size, subscription + 1, depth_of(plan))
             self._reserve_leaves(predicates.max())
             atree_insert.insert_flat(
-                self.store, plan.function, self.true_leaf, predicates, subscription
+                self.store,
+                plan.function,
+                self.true_leaf,
+                predicates,
+                subscription,
             )
             return []
         size = _size(plan, set())
         self._reserve(size, 2 * size + 1, subscription + 1, depth_of(plan))
-        builder = _Builder(self)
+        builder = _Builder(self, self._numbers(plan))
         root = builder.root(plan)
         atree_insert.subscribe(self.store, root, subscription)
         return builder.asked
+
+    def _numbers(self, plan: Operand) -> dict[Made, int]:
+        """The numbers of the functions that a plan needs, before anything else is made."""
+        numbers: dict[Made, int] = {}
+        try:
+            for made in _made_in(plan):
+                if made not in numbers:
+                    numbers[made] = self.function(made)
+        except BaseException:
+            for made in numbers:
+                self._give_back(made)
+            raise
+        return numbers
+
+    def _give_back(self, made: Made) -> None:
+        if not self._functions[made].uses:
+            self._free_functions.append(self._functions.pop(made).number)
 
     def insert_conjunctions(self, leaves: Ints, first: int) -> None:
         """Add conjunctions of leaves (see `leaf`), a row each, numbered from `first` on."""
@@ -197,21 +229,38 @@ class Tree:
         self.store.nodes[leaf, RIGHT] = negated
         self.false_leaf[negated] = leaf
 
-    def function(self, operator: int, k: int = 0, n: int = 0) -> int:
-        """The number of a function that is described by more than its operator."""
-        key = (operator, k, n)
-        found = self._functions.get(key)
+    def function(self, made: Made) -> int:
+        """The number of a function.
+
+        Raises:
+            TamisError: There are too many different ones.
+        """
+        found = self._functions.get(made)
         if found is None:
-            found = FIRST_MADE + len(self._functions)
-            if found > atree_store.FUNCTION_MASK:
+            number = FIRST_MADE + len(self._functions)
+            if self._free_functions:
+                number = self._free_functions.pop()
+            if number > atree_store.FUNCTION_MASK:
                 raise TamisError("an A-Tree has at most 16,368 different functions")
-            if found >= len(self.store.functions):
-                larger = np.zeros((2 * found, 3), np.int32)
-                larger[:found] = self.store.functions
+            if number >= len(self.store.functions):
+                larger = np.zeros((2 * number, 3), np.int32)
+                larger[: len(self.store.functions)] = self.store.functions
                 self.store = self.store._replace(functions=larger)
-            self.store.functions[found] = key
-            self._functions[key] = found
-        return found
+            self.store.functions[number] = made
+            found = self._functions[made] = _Number(number)
+        return found.number
+
+    def used(self, made: Made) -> None:
+        """Count one more node that has a function."""
+        self._functions[made].uses += 1
+
+    def term(self, term: object) -> int:
+        """The number of a value without parts."""
+        number = self._terms.get(term)
+        if number is None:
+            number = self._free_terms.pop() if self._free_terms else len(self._terms)
+            self._terms[term] = number
+        return number
 
     def reserve_leaves(self, count: int) -> None:
         """Make room for so many leaves more."""
@@ -265,26 +314,30 @@ class Tree:
 
     # -- deletion ---------------------------------------------------------------------------------
 
-    def delete(self, subscription: int) -> Gone:
-        """Forget a subscription; what is no longer used."""
+    def delete(self, subscription: int) -> list[int]:
+        """Forget a subscription; the predicates that are no longer used."""
         return self._forgotten(atree_delete.delete(self.store, subscription))
 
-    def delete_many(self, subscriptions: Ints) -> Gone:
-        """Forget many; what is no longer used."""
+    def delete_many(self, subscriptions: Ints) -> list[int]:
+        """Forget many; the predicates that are no longer used."""
         return self._forgotten(atree_delete.delete_many(self.store, subscriptions))
 
-    def _forgotten(self, nodes: Ints) -> Gone:
-        gone = Gone([], [])
+    def _forgotten(self, nodes: Ints) -> list[int]:
+        gone: list[int] = []
         for node, function, left, right in nodes.tolist():
             label = self.labels.pop(node, None)
             if function == VALUE:
-                gone.terms.append(label)
+                self._free_terms.append(self._terms.pop(label))
             elif function == LEAF:
                 self.true_leaf[left] = -1
-                gone.predicates.append(left)
+                gone.append(left)
                 if right >= 0:
                     self.false_leaf[right] = -1
-                    gone.predicates.append(right)
+                    gone.append(right)
+            else:
+                made = Made(*self.store.functions[function].tolist())
+                self._functions[made].uses -= 1
+                self._give_back(made)
         return gone
 
     # -- looking around ---------------------------------------------------------------------------
@@ -351,8 +404,9 @@ class Tree:
 class _Builder:
     """Makes the nodes of one plan, those of a part that occurs twice only once."""
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: Tree, numbers: dict[Made, int]) -> None:
         self._tree = tree
+        self._numbers = numbers
         self._roots: dict[int, int] = {}
         self.asked: list[int] = []
 
@@ -369,26 +423,33 @@ class _Builder:
     def _made(self, plan: Plan) -> int:
         function = plan.function
         if function == VALUE:
-            (term,) = plan.operands
-            assert isinstance(term, int)
-            return self._node(VALUE, term, -1)
+            return self._node(VALUE, self._tree.term(plan.label), -1)
         nodes = [self.root(operand) for operand in plan.operands]
-        if function >= FIRST_MADE or function == NOT:
-            left, right = nodes if len(nodes) == 2 else (nodes[0], -1)
-            return self._node(function, left, right)
+        if isinstance(function, Made):
+            return self._node_of(function, *nodes)
+        if function == NOT:
+            return self._node(NOT, nodes[0], -1)
         if function in (XOR, AT_LEAST):
             nodes.sort()
         else:
             nodes = sorted(set(nodes))
         if function == AT_LEAST:
-            counted = self._tree.function(AT_LEAST, plan.k, len(nodes))
-            return self._joined(counted, self._chain(COUNT, nodes[:-1]), nodes[-1])
+            pair = sorted((self._chain(COUNT, nodes[:-1]), nodes[-1]))
+            return self._node_of(_counting(plan), *pair)
         if function in (NAND, NOR):
             if len(nodes) == 1:
                 return self._node(NOT, nodes[0], -1)
             plain = AND if function == NAND else OR
-            return self._joined(function, self._chain(plain, nodes[:-1]), nodes[-1])
+            pair = sorted((self._chain(plain, nodes[:-1]), nodes[-1]))
+            return self._node(function, *pair)
         return self._chain(function, nodes)
+
+    def _node_of(self, made: Made, left: int, right: int = -1) -> int:
+        before = len(self._tree)
+        node = self._node(self._numbers[made], left, right)
+        if len(self._tree) > before:
+            self._tree.used(made)
+        return node
 
     def _chain(self, function: int, nodes: Sequence[int]) -> int:
         if len(nodes) == 1:
@@ -398,9 +459,6 @@ class _Builder:
         if function == XOR and len(self._tree) > before:
             self._ask(int(root))
         return int(root)
-
-    def _joined(self, function: int, left: int, right: int) -> int:
-        return self._node(function, min(left, right), max(left, right))
 
     def _node(self, function: int, left: int, right: int) -> int:
         store = self._tree.store
@@ -421,6 +479,25 @@ class _Builder:
                 self.asked += atree_insert.want_false(tree.store, child).tolist()
                 if tree.function_of(node) == XOR == tree.function_of(child):
                     pending.append(child)
+
+
+def _counting(plan: Plan) -> Made:
+    """The function on top of a k-of-n."""
+    return Made(AT_LEAST, plan.k, len(plan.operands))
+
+
+def _made_in(plan: Operand) -> Iterator[Made]:
+    pending, seen = [plan], set()
+    while pending:
+        current = pending.pop()
+        if isinstance(current, int) or id(current) in seen:
+            continue
+        seen.add(id(current))
+        if isinstance(current.function, Made):
+            yield current.function
+        elif current.function == AT_LEAST:
+            yield _counting(current)
+        pending += current.operands
 
 
 def _is_flat(plan: Plan) -> bool:

@@ -11,13 +11,11 @@ overflows.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import reduce
-from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tamis.engines.atree.tree import Plan, Tree
+from tamis.engines.atree.tree import Made, Plan
 from tamis.events import EventBatch
 from tamis.kernels.atree_store import COMPARE, VALUE, Ints
 from tamis.language.expr import (
@@ -34,60 +32,46 @@ from tamis.language.rewrite.negation import push_not_down
 from tamis.predicates.cells import Sheet
 from tamis.predicates.residual import residual_part
 
-# Functions of many arguments, and what their first arguments are gathered by: the average of four
-# is made of the sum of three and the last (Figure 4.2).
-_GATHERED_BY = {"sum": "sum", "avg": "sum", "least": "least", "greatest": "greatest"}
+# What the arguments of a function of many are gathered by: the average of four is that of two sums
+# of two (Figure 4.2). Such a part is no function of its own: `sum(a, b)` skips NULL in a way that
+# half of `sum(a, b, c, d)` must not.
+_PARTS = {"sum": "sum of", "avg": "sum of", "least": "least of", "greatest": "greatest of"}
 _ARGUMENTS = "arguments"
 
 
 class Values:
-    """The terms and operators that an A-Tree has nodes for."""
+    """Plans of comparisons, and the numbers of the operators in them."""
 
-    def __init__(self, tree: Tree) -> None:
-        """Begin with none."""
-        self._tree = tree
-        self._terms: dict[ValueExpr, int] = {}
-        self._numbers = count()
+    def __init__(self) -> None:
+        """Begin with no operators."""
         self._operators: dict[object, int] = {}
 
     def plan(self, comparison: Comparison) -> Plan:
         """The plan of a comparison."""
-        function = self._tree.function(COMPARE, self._code(comparison.op))
+        function = Made(COMPARE, self._code(comparison.op))
         sides = self._value(comparison.left), self._value(comparison.right)
         return Plan(function, sides, label=comparison)
 
-    def forget(self, term: object) -> None:
-        """Drop the number of a term that has no node any more."""
-        del self._terms[term]  # type: ignore[arg-type]
-
-    def __len__(self) -> int:
-        """How many attributes and constants there are."""
-        return len(self._terms)
-
     def _value(self, expr: ValueExpr) -> Plan:
-        if isinstance(expr, Attribute | Literal):
-            if expr not in self._terms:
-                self._terms[expr] = next(self._numbers)
-            return Plan(VALUE, (self._terms[expr],), label=expr)
+        if isinstance(expr, (Attribute, Literal)):
+            return Plan(VALUE, (), label=expr)
         if isinstance(expr, Arithmetic):
-            return self._node(expr.op, expr, self._value(expr.left), self._value(expr.right))
+            return self._node(expr.op, expr, [self._value(expr.left), self._value(expr.right)])
         if isinstance(expr, Negate):
-            return self._node("negate", expr, self._value(expr.operand))
+            return self._node("negate", expr, [self._value(expr.operand)])
         operator: object
         if isinstance(expr, Custom):
-            gathered, operator = _ARGUMENTS, (expr.name, expr.function)
+            part, operator = _ARGUMENTS, (expr.name, expr.function)
         else:
-            gathered, operator = _GATHERED_BY.get(expr.function, _ARGUMENTS), expr.function
-        *first, last = [self._value(argument) for argument in expr.arguments]
-        if not first:
-            return self._node(operator, expr, last)
-        together = reduce(lambda one, other: self._node(gathered, None, one, other), first)
-        return self._node(operator, expr, together, last)
+            part, operator = _PARTS.get(expr.function, _ARGUMENTS), expr.function
+        values = [self._value(argument) for argument in expr.arguments]
+        while len(values) > 2:  # by halves, so that a long list makes no deep plan
+            pairs = [values[i : i + 2] for i in range(0, len(values), 2)]
+            values = [self._node(part, part, p) if len(p) == 2 else p[0] for p in pairs]
+        return self._node(operator, expr, values)
 
-    def _node(self, operator: object, label: ValueExpr | None, *operands: Plan) -> Plan:
-        function = self._tree.function(VALUE, 1 + self._code(operator))
-        name = operator[0] if isinstance(operator, tuple) else operator
-        return Plan(function, operands, label=label if label is not None else name)
+    def _node(self, operator: object, label: object, operands: list[Plan]) -> Plan:
+        return Plan(Made(VALUE, 1 + self._code(operator)), tuple(operands), label=label)
 
     def _code(self, operator: object) -> int:
         return self._operators.setdefault(operator, len(self._operators))
