@@ -19,10 +19,10 @@ from tamis.engines.atree.draw import to_dot
 from tamis.engines.atree.filters import FILTERS, TVP, Filter
 from tamis.engines.atree.plans import Planner
 from tamis.engines.atree.priorities import Priorities
-from tamis.engines.atree.tree import MAX_LEVEL, Tree, depth_of
+from tamis.engines.atree.tree import Tree
 from tamis.engines.atree.values import Values, comparisons_of
 from tamis.engines.subscription import Subscription
-from tamis.errors import InputError, UnsupportedExpression
+from tamis.errors import InputError
 from tamis.events import EventBatch
 from tamis.kernels.atree_levels import NOTES, News, climb_levels
 from tamis.kernels.atree_paths import follow_paths
@@ -71,14 +71,12 @@ class AtreeEngine:
         """Take a subscription.
 
         Raises:
-            UnsupportedExpression: It is a sequence; nothing has changed.
+            UnsupportedExpression: It is a sequence, or very large; nothing has changed.
         """
         held: list[int] = []
         planner = Planner(self.filter, lambda leaf: self._interned(leaf, held), self._values.plan)
         try:
             plan = planner.plan(subscription)
-            if depth_of(plan) > MAX_LEVEL:
-                raise UnsupportedExpression(f"more than {MAX_LEVEL:,} levels of nodes", self.name)
             code = self._free[-1] if self._free else len(self._ids)
             asked = self.tree.insert(code, plan)
         except BaseException:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tamis.errors import TamisError
+from tamis.errors import TamisError, UnsupportedExpression
 from tamis.kernels import atree_delete, atree_insert, atree_stats, atree_store
 from tamis.kernels.atree_store import (
     AND,
@@ -163,13 +163,14 @@ class Tree:
         Its number is the caller's to choose: small, and not in use.
 
         Raises:
+            UnsupportedExpression: It has too many levels; nothing has changed.
             TamisError: There is no room; nothing has changed.
         """
         if isinstance(plan, Plan) and plan.function in (AND, OR) and _is_flat(plan):
             # Most are of this kind: one call of a kernel, instead of one per part.
             predicates = np.array(plan.operands, np.int32)
             size = 2 * len(predicates)
-            self._reserve(size, size, subscription + 1, depth_of(plan))
+            self._reserve(size, size, subscription + 1, 1 + _chain_depth(len(predicates)))
             self._reserve_leaves(predicates.max())
             atree_insert.insert_flat(
                 self.store,
@@ -180,7 +181,7 @@ class Tree:
             )
             return []
         size = _size(plan, set())
-        self._reserve(size, 2 * size + 1, subscription + 1, depth_of(plan))
+        self._reserve(size, 2 * size + 1, subscription + 1, _depth(plan, {}))
         builder = _Builder(self, self._numbers(plan))
         root = builder.root(plan)
         atree_insert.subscribe(self.store, root, subscription)
@@ -275,6 +276,8 @@ class Tree:
             subscriptions: For subscriptions with numbers below this.
             depth: For so many levels.
         """
+        if depth > MAX_LEVEL:
+            raise UnsupportedExpression(f"more than {MAX_LEVEL:,} levels of nodes", "atree")
         if depth + 2 > len(self.store.levels):
             levels = np.zeros(2 * (depth + 2), np.int64)
             levels[: len(self.store.levels)] = self.store.levels
@@ -504,20 +507,24 @@ def _is_flat(plan: Plan) -> bool:
     return all([type(operand) is int for operand in plan.operands])
 
 
-def depth_of(plan: Operand, known: dict[int, int] | None = None) -> int:
+def _depth(plan: Operand, known: dict[int, int]) -> int:
     """No fewer levels than a plan has."""
     if isinstance(plan, int):
         return 1
-    known = {} if known is None else known
     found = known.get(id(plan))
     if found is None:
-        below = max((depth_of(operand, known) for operand in plan.operands), default=0)
-        chain, pieces = 1, len(plan.operands)
-        while pieces > 1:  # as in `insert_chain`, and one for what is on top of it
-            chain += min(pieces, atree_insert.MAX_CHAIN)
-            pieces = -(-pieces // atree_insert.MAX_CHAIN)
-        found = known[id(plan)] = below + chain
+        below = max((_depth(operand, known) for operand in plan.operands), default=0)
+        found = known[id(plan)] = below + _chain_depth(len(plan.operands))
     return found
+
+
+def _chain_depth(operands: int) -> int:
+    """No fewer levels than a chain has, as `insert_chain` makes it, and one for what tops it."""
+    depth, pieces = 1, operands
+    while pieces > 1:
+        depth += min(pieces, atree_insert.MAX_CHAIN)
+        pieces = -(-pieces // atree_insert.MAX_CHAIN)
+    return depth
 
 
 def _size(plan: Operand, counted: set[int]) -> int:
