@@ -528,13 +528,13 @@ def _chain_depth(operands: int) -> int:
 
 
 def _size(plan: Operand, counted: set[int]) -> int:
-    """No fewer nodes than a plan needs: a chain of n operands has n - 1, but NOT has one too."""
+    """No fewer nodes than a plan needs: a chain of n operands has n - 1; NOT and a term have one."""
     if isinstance(plan, int):
         return 1
     if id(plan) in counted:
         return 0
     counted.add(id(plan))
-    return len(plan.operands) + sum(_size(operand, counted) for operand in plan.operands)
+    return max(1, len(plan.operands)) + sum(_size(operand, counted) for operand in plan.operands)
 
 
 def _longer(array: NDArray[np.int32], size: int) -> NDArray[np.int32]:
