@@ -13,6 +13,6 @@ settings.register_profile(
 )
 # A soak looks for new examples, and for more of them.
 settings.register_profile(
-    "soak", settings.get_profile("tamis"), derandomize=False, max_examples=2_000
+    "soak", settings.get_profile("tamis"), derandomize=False, max_examples=800
 )
 settings.load_profile("soak" if os.environ.get("TAMIS_SOAK") else "tamis")
