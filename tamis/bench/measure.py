@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import resource
 import statistics
 import time
 from collections.abc import Callable
@@ -36,6 +37,14 @@ def rate(name: str, items: int, work: Callable[[], object], runs: int = 5) -> Ra
         work()
         rates.append(items / (time.perf_counter() - begun))
     return Rate(name, items, statistics.median(rates), min(rates), max(rates), runs)
+
+
+def resident() -> int:
+    """The memory of this process, in bytes; the most it has had where the system says no more."""
+    pages = Path("/proc/self/statm")
+    if pages.exists():
+        return int(pages.read_text().split()[1]) * resource.getpagesize()
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def machine() -> dict[str, object]:

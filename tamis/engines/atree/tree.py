@@ -43,7 +43,7 @@ from tamis.kernels.atree_store import (
 )
 
 MAX_LEVEL = atree_store.LEVEL_MASK
-_FILLED = 0.7  # how full the table of nodes may be
+_FILLED = 0.8  # how full the table of nodes may be
 _ASKING = (XOR, NOT, NAND, NOR)  # functions that ask their operands where they are false
 
 
@@ -284,25 +284,25 @@ class Tree:
             self.store = self.store._replace(levels=levels)
         store = self.store
         if subscriptions > len(store.subscriptions):
-            size = max(subscriptions, len(store.subscriptions) * 9 // 8)
+            size = max(subscriptions, _stretched(store.subscriptions))
             store.subscriptions.resize((size, 2), refcheck=False)
         if atree_insert.has_room(store, nodes, entries):
             return
-        # Arrays are stretched in place, an eighth at a time: at tens of millions of nodes a copy
-        # would double the memory for a moment.
+        # Arrays are stretched in place, and a little at a time: at tens of millions of nodes a copy
+        # would double the memory for a moment, and what is in reserve counts too.
         wanted = int(store.counters[LIVE]) + nodes
         if wanted > len(store.nodes):
-            size = max(wanted, len(store.nodes) * 9 // 8)
+            size = max(wanted, _stretched(store.nodes))
             if size > MAX_NODES:
                 raise TamisError(f"an A-Tree has at most {MAX_NODES:,} nodes")
             store.nodes.resize((size, FIELDS), refcheck=False)
             if size > _FILLED * len(store.slots):
                 del store
-                self._rehash(int(1.25 * size / _FILLED))
+                self._rehash(int(1.15 * size / _FILLED))
                 store = self.store
         wanted = int(store.counters[atree_store.ARENA_TOP]) + entries * BLOCK
         if wanted > len(store.arena):
-            store.arena.resize(max(wanted, len(store.arena) * 9 // 8), refcheck=False)
+            store.arena.resize(max(wanted, _stretched(store.arena)), refcheck=False)
 
     def _reserve_leaves(self, predicate: int) -> None:
         if predicate >= len(self.true_leaf):
@@ -535,6 +535,11 @@ def _size(plan: Operand, counted: set[int]) -> int:
         return 0
     counted.add(id(plan))
     return max(1, len(plan.operands)) + sum(_size(operand, counted) for operand in plan.operands)
+
+
+def _stretched(array: NDArray[np.int32]) -> int:
+    """How long an array is to become: half as long again, but no more than a sixteenth if large."""
+    return len(array) + max(len(array) // 16, min(len(array) // 2, 4096))
 
 
 def _longer(array: NDArray[np.int32], size: int) -> NDArray[np.int32]:
