@@ -528,7 +528,7 @@ def _chain_depth(operands: int) -> int:
 
 
 def _size(plan: Operand, counted: set[int]) -> int:
-    """No fewer nodes than a plan needs: a chain of n operands has n - 1; NOT and a term have one."""
+    """No fewer nodes than a plan needs: a chain of n has n - 1, NOT and a term have one."""
     if isinstance(plan, int):
         return 1
     if id(plan) in counted:
