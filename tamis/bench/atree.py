@@ -376,10 +376,10 @@ def _smpe(engine: AtreeEngine, batch: EventBatch, subscriptions: int) -> float:
 def _enough(
     engine: AtreeEngine, batch: EventBatch, limit: int | None
 ) -> tuple[AtreeEngine, EventBatch, int | None]:
-    """As many of the events as make a round last about a third of a second, but 20 at least."""
-    few = batch.slice(0, 20)
+    """As many of the events as make a round last about a third of a second, but five at least."""
+    few = batch.slice(0, 5)
     engine.matched(few, limit)
     begun = time.perf_counter()
     engine.matched(few, limit)
     seconds = time.perf_counter() - begun
-    return engine, batch.slice(0, max(20, int(20 * 0.33 / seconds))), limit
+    return engine, batch.slice(0, max(5, int(5 * 0.33 / seconds))), limit

@@ -26,9 +26,9 @@ END = "end"
 _COMMENT = "comment"
 
 # Nothing here goes back over what it has read: possessive (++) or atomic (?>…), and what is never
-# closed runs to the end of the text. So a fault in megabytes of text is found in linear time. Groups
-# are atomic and not possessive, which Python 3.11.2 gets wrong. A number is whatever looks like one
-# (C's "preprocessing number"); the parser tells the good from the bad.
+# closed runs to the end of the text. So a fault in megabytes of text is found in linear time. (A
+# possessive group, Python 3.11.2 gets wrong.) A number is whatever looks like one, as C's
+# "preprocessing number" is; the parser tells the good from the bad.
 _TOKEN = re.compile(
     rf"""(
       (?:{NAME_PATTERN})(?>(?:\.(?:{NAME_PATTERN}))*)

@@ -11,6 +11,7 @@ from tamis.engines.atree.tree import Plan, Tree
 from tamis.engines.subscription import Subscription
 from tamis.errors import TamisError, UnsupportedExpression
 from tamis.events import EventBatch
+from tamis.kernels.atree_levels import LAST_STAMP
 from tamis.kernels.atree_store import AND, AT_LEAST
 from tamis.language import evaluate, parse
 from tests.engines.atree.reading import FILTERS, answer, engine_of
@@ -28,6 +29,20 @@ def test_what_an_event_left_behind_is_never_taken_for_news(filter: str, selector
     a[[0, 70_000, 80_000]] = 1
     b[[0 + 65_535, 70_000, 80_000 + 65_535]] = 1
     assert list(engine.match(EventBatch.of(pa.table({"a": a, "b": b, "c": c})))) == [(70_000, "s")]
+
+
+@pytest.mark.parametrize("filter", ["general", "zero-suppression"])
+@pytest.mark.parametrize("limit", [None, 1])
+def test_nor_after_two_billion_events(filter: str, limit: int | None) -> None:
+    """Where there are queues, stamps have 31 bits: too many to wait for."""
+    engine = engine_of(filter, {"s": "a = 1 AND b = 1"})
+    engine.add(Subscription.of("t", "c = 1", priority=1))
+    assert answer(engine, {"a": 1}, limit) == []
+    (board,) = engine._boards
+    assert board.clock == 1
+    board.clock = LAST_STAMP
+    assert answer(engine, {"b": 1}, limit) == []
+    assert answer(engine, {"a": 1, "b": 1}, limit) == ["s"]
 
 
 # -- values ----------------------------------------------------------------------------------------
