@@ -8,6 +8,7 @@ import gc
 import pickle
 import random
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 
 import polars as pl
 import pyarrow as pa
@@ -240,6 +241,18 @@ def test_a_batch_is_its_events_one_by_one(engine, exprs, batch) -> None:
     matcher = new_matcher(engine)
     add_all(matcher, named(exprs))
     assert matcher.match_batch(batch).per_event() == [matcher.match(event) for event in batch]
+
+
+@engines
+def test_several_threads_may_match_at_once(engine) -> None:
+    matcher = new_matcher(engine)
+    for number in range(60):
+        matcher.add(f"s{number}", f"a > {number} AND (b = {number % 7} OR c XOR a = {number + 1})")
+    batch = [{"a": n % 90, "b": n % 7, "c": n % 2 == 0} for n in range(300)]
+    expected = matcher.match_batch(batch)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: matcher.match_batch(batch), range(16)))
+    assert len(expected) and all(each == expected for each in found)
 
 
 @engines

@@ -292,8 +292,8 @@ class Tree:
         # would double the memory for a moment, and what is in reserve counts too.
         wanted = int(store.counters[LIVE]) + nodes
         if wanted > len(store.nodes):
-            size = max(wanted, _stretched(store.nodes))
-            if size > MAX_NODES:
+            size = min(max(wanted, _stretched(store.nodes)), MAX_NODES)
+            if wanted > MAX_NODES:
                 raise TamisError(f"an A-Tree has at most {MAX_NODES:,} nodes")
             store.nodes.resize((size, FIELDS), refcheck=False)
             if size > _FILLED * len(store.slots):
