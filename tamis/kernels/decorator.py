@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
@@ -18,23 +20,32 @@ def kernel(function: F) -> F:
     """
     compiled = numba.njit(cache=True, nogil=True, boundscheck=False, error_model="numpy")(function)
     if hasattr(compiled, "_cache"):  # not with NUMBA_DISABLE_JIT
-        _forgive(compiled._cache)
+        _mend(compiled._cache, Path(function.__code__.co_filename))
     return cast("F", compiled)
 
 
-def _forgive(cache: Any) -> None:
-    """Have a cache that cannot be read compile anew, and not fail.
+def _mend(cached: Any, file: Path) -> None:
+    """Make a cache of Numba's, which outlives the code that it was made from, notice that.
 
-    Numba's cache names the classes of arguments. When a new version of Tamis has renamed one, Numba
-    looks for the old name before it looks whether the file has changed.
+    A kernel has those that it calls compiled into it, but Numba looks at its own file only: another
+    version of a kernel next door would go on running in the old one. And it names the classes of
+    arguments: if one has been renamed, it fails to load before it looks whether its file changed.
     """
-    load = cache.load_overload
+    cached._cache_file._source_stamp = _stamp(file.parent)
+    load = cached.load_overload
 
     def load_or_flush(*arguments: object) -> object:
         try:
             return load(*arguments)
         except (AttributeError, ImportError, TypeError):
-            cache.flush()
+            cached.flush()
             return None
 
-    cache.load_overload = load_or_flush
+    cached.load_overload = load_or_flush
+
+
+@cache
+def _stamp(folder: Path) -> tuple[tuple[str, int, int], ...]:
+    """What changes whenever a file of a folder does."""
+    found = [(file.name, file.stat()) for file in sorted(folder.glob("*.py"))]
+    return tuple((name, stat.st_mtime_ns, stat.st_size) for name, stat in found)

@@ -1,7 +1,7 @@
 """From a selector to a plan of nodes, for one of the filters.
 
-A plan names predicates by number, so making one interns them; if a part of the selector cannot be
-taken, `Planner.undo` gives back what was interned, and nothing has changed.
+A plan names predicates by number, so making one interns them; what was interned for a plan that
+could not be finished is the caller's to give back.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from tamis.language.expr import (
     Sequence,
     Xor,
 )
-from tamis.language.printer import to_text
 from tamis.language.rewrite import rewrite
 from tamis.language.rewrite.negation import push_not_down
 from tamis.language.rewrite.order import sort_operands
@@ -56,7 +55,7 @@ class Planner:
         self._filter = filter
         self._intern = intern
         self._compare = compare
-        self._made: dict[tuple[int, bool], Operand] = {}
+        self._made: dict[tuple[BoolExpr, bool], Operand] = {}
 
     def plan(self, subscription: Subscription) -> Operand:
         """The plan of a subscription.
@@ -74,7 +73,7 @@ class Planner:
         kind = type(expr)
         if kind in _JUNCTIONS:
             if kind is Xor and not self._filter.xor:
-                return self._rail(expr, True)
+                return self._rail(sort_operands(expr), True)  # pairs depend on the order
             plan = self._plan
             return Plan(_JUNCTIONS[kind], tuple([plan(o) for o in expr.operands]))  # type: ignore[union-attr]
         if isinstance(expr, AtLeast):
@@ -101,15 +100,14 @@ class Planner:
         ways in which two operands differ, for which it needs both rails of both. Every rail is
         made once, so a XOR of n operands takes 6 (n - 1) nodes.
         """
-        key = id(expr), wanted
+        key = expr, wanted
         if key not in self._made:
             self._made[key] = self._made_rail(expr, wanted)
         return self._made[key]
 
     def _made_rail(self, expr: BoolExpr, wanted: bool) -> Operand:
         if isinstance(expr, Xor):
-            operands = sorted(expr.operands, key=to_text)
-            rails = [(self._rail(o, True), self._rail(o, False)) for o in operands]
+            rails = [(self._rail(o, True), self._rail(o, False)) for o in expr.operands]
             while len(rails) > 1:  # by halves, so that a long XOR makes no deep plan
                 pairs = zip(rails[::2], rails[1::2], strict=False)
                 rails = [_differing(*pair) for pair in pairs] + rails[len(rails) & ~1 :]
