@@ -7,6 +7,7 @@ nodes that all subscriptions share, to the roots.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from threading import Lock
 from typing import ClassVar
@@ -33,27 +34,34 @@ from tamis.language.rewrite.negation import push_not_down
 from tamis.matches import Id, Matches
 from tamis.predicates import PredicateIndex, Satisfied
 
+PIECE = 64  # events that a thread takes at a time
+
 
 class AtreeEngine:
     """An A-Tree over shared predicates.
 
     Attributes:
         filter: The way to match; see `filters.py`.
+        threads: How many threads share the events of a batch.
         tree: The nodes, for those who want to look.
         index: The predicates.
     """
 
     name: ClassVar[str] = "atree"
 
-    def __init__(self, filter: str | None = None) -> None:
+    def __init__(self, filter: str | None = None, threads: int = 1) -> None:
         """Begin with no subscriptions.
 
         Args:
             filter: "general", "zero-suppression" or "tvp"; None takes the fastest, `tvp`.
+            threads: How many threads share the events of a batch.
 
         Raises:
-            InputError: There is no such filter.
+            InputError: There is no such filter, or no thread.
         """
+        if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
+            raise InputError(f"threads is a number from 1 on, not {threads!r}")
+        self.threads = threads
         if filter is not None and filter not in FILTERS:
             raise InputError(f"unknown filter {filter!r}; one of {', '.join(FILTERS)}")
         self.filter: Filter = TVP if filter is None else FILTERS[filter]
@@ -151,7 +159,16 @@ class AtreeEngine:
         """The subscriptions by number, in no order within an event, and where each event's end."""
         if not len(batch) or not len(self.tree):
             return np.zeros(0, np.int32), np.zeros(len(batch), np.int64)
-        return self.climbed(batch, self.index.satisfied(batch), limit)
+        if self.threads == 1 or len(batch) <= PIECE:
+            return self.climbed(batch, self.index.satisfied(batch), limit)
+        pieces = [batch.slice(i, PIECE) for i in range(0, len(batch), PIECE)]
+        with ThreadPoolExecutor(self.threads) as pool:
+            parts = list(
+                pool.map(lambda p: self.climbed(p, self.index.satisfied(p), limit), pieces)
+            )
+        before = np.cumsum([0, *(len(codes) for codes, _ in parts)])
+        ends = [ends + begin for (_, ends), begin in zip(parts, before, strict=False)]
+        return np.concatenate([codes for codes, _ in parts]), np.concatenate(ends)
 
     def climbed(
         self, batch: EventBatch, satisfied: Satisfied, limit: int | None = None

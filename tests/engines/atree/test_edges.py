@@ -9,7 +9,7 @@ import pytest
 from tamis.engines.atree import AtreeEngine
 from tamis.engines.atree.tree import Plan, Tree
 from tamis.engines.subscription import Subscription
-from tamis.errors import TamisError, UnsupportedExpression
+from tamis.errors import InputError, TamisError, UnsupportedExpression
 from tamis.events import EventBatch
 from tamis.kernels.atree_levels import LAST_STAMP
 from tamis.kernels.atree_store import AND, AT_LEAST
@@ -127,6 +127,28 @@ def test_what_there_is_no_room_for_leaves_nothing(monkeypatch: pytest.MonkeyPatc
     with pytest.raises(TamisError):
         engine.add(Subscription.of("s", "f = 1 AND AT LEAST 2 OF (a = 1, b = 1, c = 1)"))
     check_empty(engine)
+
+
+# -- threads ---------------------------------------------------------------------------------------
+
+
+@filters
+@pytest.mark.parametrize("limit", [None, 2])
+def test_threads_change_no_answer(filter: str, limit: int | None) -> None:
+    plain, threaded = AtreeEngine(filter), AtreeEngine(filter, threads=3)
+    for number in range(40):
+        text = f"a > {number} AND (b = {number % 7} XOR a + b > {2 * number})"
+        for engine in (plain, threaded):
+            engine.add(Subscription.of(number, text, priority=number % 5))
+    batch = EventBatch.of([{"a": n % 50, "b": n % 7} for n in range(1000)])
+    found = threaded.match(batch, limit)
+    assert len(found) and found == plain.match(batch, limit)
+
+
+def test_there_is_no_such_number_of_threads() -> None:
+    for threads in (0, True, "2"):
+        with pytest.raises(InputError, match="threads"):
+            AtreeEngine(threads=threads)  # type: ignore[arg-type]
 
 
 # -- the rest --------------------------------------------------------------------------------------
