@@ -19,7 +19,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tamis.columns.column import ARROW, MAX_DEPTH
@@ -411,9 +411,24 @@ def arrow_tables(draw: st.DrawFn) -> pa.Table:
     return pa.table(columns).slice(start, draw(st.integers(0, 12)))
 
 
+def is_valid(table: pa.Table) -> bool:
+    """Whether Arrow stands by what it has made.
+
+    Of a missing fixed-size list it leaves the items as it finds them in memory, which are then, now
+    and then, no indices into a dictionary.
+    """
+    try:
+        table.validate(full=True)
+        table.combine_chunks().validate(full=True)
+    except pa.ArrowInvalid as error:
+        return "Dictionary indices" not in str(error)
+    return True
+
+
 @settings(max_examples=250, deadline=None)
 @given(arrow_tables())
 def test_arrow_is_its_dicts(table: pa.Table) -> None:
+    assume(is_valid(table))
     expected = EventBatch.from_dicts(table.to_pylist())
     for form in (table, table.combine_chunks()):
         batch = sound(EventBatch.of(form))
