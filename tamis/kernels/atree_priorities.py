@@ -177,7 +177,7 @@ def climb_by_priority(
     highest: int,
     suppress: bool,
     limit: int,
-) -> tuple[Ints, NDArray[np.int64], int, int]:
+) -> tuple[Ints, NDArray[np.int64], int]:
     """As `climb_levels`, by groups of priority, until an event has so many subscriptions.
 
     Args:
@@ -193,7 +193,7 @@ def climb_by_priority(
         limit: How many subscriptions are enough; those of the group that reaches it are all there.
 
     Returns:
-        The subscriptions, where each event's end, the clock, and how many nodes were visited.
+        The subscriptions, where each event's end, and the clock.
     """
     nodes, arena, functions = store.nodes, store.arena, store.functions
     offsets, satisfied = news.offsets, news.satisfied
@@ -206,7 +206,6 @@ def climb_by_priority(
     # Subscriptions that wait for the turn of their group.
     waiting, next_waiting, held = np.empty(64, np.int32), np.empty(64, np.int32), 0
     first_waiting = np.full(len(bounds), -1, np.int32)
-    visited = 0
     for event in range(len(ends)):
         if clock == LAST_STAMP:
             notes[:, STAMP] = 0
@@ -232,7 +231,6 @@ def climb_by_priority(
                 while heads[group, level] >= 0:
                     node = heads[group, level]
                     heads[group, level] = notes[node, LINK]
-                    visited += 1
                     kind = nodes[node, KIND]
                     result = result_of(
                         functions, kind & FUNCTION_MASK, notes[node, FIRST], notes[node, SECOND]
@@ -266,7 +264,7 @@ def climb_by_priority(
         first_waiting[:] = -1
         held = 0
         ends[event] = size
-    return out[:size], ends, clock, visited
+    return out[:size], ends, clock
 
 
 @kernel

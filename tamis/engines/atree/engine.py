@@ -192,7 +192,7 @@ class AtreeEngine:
             highest, suppress = self.tree.highest, self.filter.suppress
             if early:
                 assert limit is not None
-                codes, ends, board.clock, _ = climb_by_priority(
+                codes, ends, board.clock = climb_by_priority(
                     self.tree.store,
                     news,
                     notes,

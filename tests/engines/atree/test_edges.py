@@ -14,6 +14,7 @@ from tamis.events import EventBatch
 from tamis.kernels.atree_levels import LAST_STAMP
 from tamis.kernels.atree_store import AND, AT_LEAST
 from tamis.language import evaluate, parse
+from tamis.language.functions import Functions
 from tests.engines.atree.reading import FILTERS, answer, engine_of
 from tests.engines.atree.theorems import check_empty, check_room
 
@@ -83,6 +84,16 @@ def test_there_is_room_for_every_node(shape: str) -> None:
         text = shape.format(many=many, nested="abs(" * size + "b" + ")" * size)
         store = engine_of("general", {"s": text}).tree.store
         check_room(store)
+
+
+@filters
+def test_two_functions_of_the_same_values_are_two_values(filter: str) -> None:
+    functions = Functions.of({"more": lambda a, b: a + b, "less": lambda a, b: a - b})
+    engine = AtreeEngine(filter)
+    for name in ("more", "less"):
+        engine.add(Subscription.of(name, f"{name}(a, b) > 2", functions=functions))
+    assert answer(engine, {"a": 2, "b": 1}) == ["more"]
+    assert answer(engine, {"a": 4, "b": 1}) == ["less", "more"]
 
 
 # -- k of n ----------------------------------------------------------------------------------------
