@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from tamis.engines.atree.draw import to_dot
 from tamis.engines.atree.filters import FILTERS, TVP, Filter
-from tamis.engines.atree.plans import Planner
+from tamis.engines.atree.planner import Planner
 from tamis.engines.atree.priorities import Priorities
 from tamis.engines.atree.tree import Tree
 from tamis.engines.atree.values import Values, comparisons_of

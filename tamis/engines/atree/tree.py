@@ -8,11 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tamis.engines.atree.plan import (
+    Made,
+    Operand,
+    Plan,
+    counting,
+    is_flat,
+    made_in,
+    most_chain_levels,
+    most_levels,
+    most_nodes,
+)
 from tamis.errors import TamisError, UnsupportedExpression
 from tamis.kernels import atree_delete, atree_insert, atree_stats, atree_store
 from tamis.kernels.atree_store import (
@@ -45,34 +56,6 @@ from tamis.kernels.atree_store import (
 MAX_LEVEL = atree_store.LEVEL_MASK
 _FILLED = 0.8  # how full the table of nodes may be
 _ASKING = (XOR, NOT, NAND, NOR)  # functions that ask their operands where they are false
-
-
-class Made(NamedTuple):
-    """A function that is described by more than its operator; it has a number while it is used."""
-
-    operator: int
-    k: int
-    n: int = 0
-
-
-class Plan(NamedTuple):
-    """An expression over predicates, ready to be inserted.
-
-    Attributes:
-        function: AND, OR, XOR, NOT, NAND, NOR, AT_LEAST; VALUE, of the term in the label; or one
-            that is Made, over one or two operands in their order.
-        operands: Predicates by number, and plans.
-        k: Of AT_LEAST.
-        label: What the node stands for, if the tree is to remember it.
-    """
-
-    function: int | Made
-    operands: tuple[Operand, ...]
-    k: int = 0
-    label: object = None
-
-
-Operand = int | Plan
 
 
 @dataclass(slots=True)
@@ -166,11 +149,11 @@ class Tree:
             UnsupportedExpression: It has too many levels; nothing has changed.
             TamisError: There is no room; nothing has changed.
         """
-        if isinstance(plan, Plan) and plan.function in (AND, OR) and _is_flat(plan):
+        if isinstance(plan, Plan) and plan.function in (AND, OR) and is_flat(plan):
             # Most are of this kind: one call of a kernel, instead of one per part.
             predicates = np.array(plan.operands, np.int32)
             size = 2 * len(predicates)
-            self._reserve(size, size, subscription + 1, 1 + _chain_depth(len(predicates)))
+            self._reserve(size, size, subscription + 1, 1 + most_chain_levels(len(predicates)))
             self._reserve_leaves(predicates.max())
             atree_insert.insert_flat(
                 self.store,
@@ -180,8 +163,8 @@ class Tree:
                 subscription,
             )
             return []
-        size = _size(plan, set())
-        self._reserve(size, 2 * size + 1, subscription + 1, _depth(plan, {}))
+        size = most_nodes(plan)
+        self._reserve(size, 2 * size + 1, subscription + 1, most_levels(plan))
         builder = _Builder(self, self._numbers(plan))
         root = builder.root(plan)
         atree_insert.subscribe(self.store, root, subscription)
@@ -191,7 +174,7 @@ class Tree:
         """The numbers of the functions that a plan needs, before anything else is made."""
         numbers: dict[Made, int] = {}
         try:
-            for made in _made_in(plan):
+            for made in made_in(plan):
                 if made not in numbers:
                     numbers[made] = self.function(made)
         except BaseException:
@@ -438,7 +421,7 @@ class _Builder:
             nodes = sorted(set(nodes))
         if function == AT_LEAST:
             pair = sorted((self._chain(COUNT, nodes[:-1]), nodes[-1]))
-            return self._node_of(_counting(plan), *pair)
+            return self._node_of(counting(plan), *pair)
         if function in (NAND, NOR):
             if len(nodes) == 1:
                 return self._node(NOT, nodes[0], -1)
@@ -482,59 +465,6 @@ class _Builder:
                 self.asked += atree_insert.want_false(tree.store, child).tolist()
                 if tree.function_of(node) == XOR == tree.function_of(child):
                     pending.append(child)
-
-
-def _counting(plan: Plan) -> Made:
-    """The function on top of a k-of-n."""
-    return Made(AT_LEAST, plan.k, len(plan.operands))
-
-
-def _made_in(plan: Operand) -> Iterator[Made]:
-    pending, seen = [plan], set()
-    while pending:
-        current = pending.pop()
-        if isinstance(current, int) or id(current) in seen:
-            continue
-        seen.add(id(current))
-        if isinstance(current.function, Made):
-            yield current.function
-        elif current.function == AT_LEAST:
-            yield _counting(current)
-        pending += current.operands
-
-
-def _is_flat(plan: Plan) -> bool:
-    return all([type(operand) is int for operand in plan.operands])
-
-
-def _depth(plan: Operand, known: dict[int, int]) -> int:
-    """No fewer levels than a plan has."""
-    if isinstance(plan, int):
-        return 1
-    found = known.get(id(plan))
-    if found is None:
-        below = max((_depth(operand, known) for operand in plan.operands), default=0)
-        found = known[id(plan)] = below + _chain_depth(len(plan.operands))
-    return found
-
-
-def _chain_depth(operands: int) -> int:
-    """No fewer levels than a chain has, as `insert_chain` makes it, and one for what tops it."""
-    depth, pieces = 1, operands
-    while pieces > 1:
-        depth += min(pieces, atree_insert.MAX_CHAIN)
-        pieces = -(-pieces // atree_insert.MAX_CHAIN)
-    return depth
-
-
-def _size(plan: Operand, counted: set[int]) -> int:
-    """No fewer nodes than a plan needs: a chain of n has n - 1, NOT and a term have one."""
-    if isinstance(plan, int):
-        return 1
-    if id(plan) in counted:
-        return 0
-    counted.add(id(plan))
-    return max(1, len(plan.operands)) + sum(_size(operand, counted) for operand in plan.operands)
 
 
 def _stretched(array: NDArray[np.int32]) -> int:

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from tamis.engines.atree.tree import Made, Plan
+from tamis.engines.atree.plan import Made, Plan
 from tamis.events import EventBatch
 from tamis.kernels.atree_store import COMPARE, VALUE, Ints
 from tamis.language.expr import (

@@ -7,7 +7,8 @@ import pyarrow as pa
 import pytest
 
 from tamis.engines.atree import AtreeEngine
-from tamis.engines.atree.tree import Plan, Tree
+from tamis.engines.atree.plan import Plan
+from tamis.engines.atree.tree import Tree
 from tamis.engines.subscription import Subscription
 from tamis.errors import InputError, TamisError, UnsupportedExpression
 from tamis.events import EventBatch
@@ -120,7 +121,7 @@ def test_functions_are_given_back() -> None:
 
 @filters
 def test_what_is_refused_leaves_nothing(filter: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tamis.engines.atree.plans.MAX_COUNTED", 3)
+    monkeypatch.setattr("tamis.engines.atree.planner.MAX_COUNTED", 3)
     engine = AtreeEngine(filter)
     with pytest.raises(UnsupportedExpression):
         text = "x + y > 3 AND z = 1 AND AT LEAST 2 OF (a = 1, b = 1, c = 1, d = 1)"

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from tamis.engines.atree import AtreeEngine
-from tamis.engines.atree.tree import Plan, Tree
+from tamis.engines.atree.plan import Plan
+from tamis.engines.atree.tree import Tree
 from tamis.engines.subscription import Subscription
 from tamis.events import EventBatch
 from tamis.kernels.atree_paths import follow_paths

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tamis.engines.atree.tree import Plan, Tree
+from tamis.engines.atree.plan import Plan
+from tamis.engines.atree.tree import Tree
 from tamis.engines.subscription import Subscription
 from tamis.events import EventBatch
 from tamis.kernels.atree_store import AND, OR, XOR

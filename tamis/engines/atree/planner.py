@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tamis.engines.atree.filters import Filter
-from tamis.engines.atree.tree import Operand, Plan
+from tamis.engines.atree.plan import Operand, Plan
 from tamis.engines.subscription import Subscription
 from tamis.errors import UnsupportedExpression
 from tamis.kernels.atree_store import AND, AT_LEAST, NAND, NOR, NOT, OR, XOR
