@@ -13,7 +13,7 @@ from tamis.engines.subscription import Subscription
 from tamis.errors import InputError, TamisError, UnsupportedExpression
 from tamis.events import EventBatch
 from tamis.kernels.atree_levels import LAST_STAMP
-from tamis.kernels.atree_store import AND, AT_LEAST
+from tamis.kernels.atree_store import AND, AT_LEAST, FIRST_MADE
 from tamis.language import evaluate, parse
 from tamis.language.functions import Functions
 from tests.engines.atree.reading import FILTERS, answer, engine_of
@@ -131,13 +131,10 @@ def test_what_is_refused_leaves_nothing(filter: str, monkeypatch: pytest.MonkeyP
 
 def test_what_there_is_no_room_for_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     engine = AtreeEngine("tvp")
-
-    def full(*_: object) -> int:
-        raise TamisError("an A-Tree has at most 16,368 different functions")
-
-    monkeypatch.setattr(engine.tree, "function", full)
-    with pytest.raises(TamisError):
-        engine.add(Subscription.of("s", "f = 1 AND AT LEAST 2 OF (a = 1, b = 1, c = 1)"))
+    monkeypatch.setattr("tamis.engines.atree.tree.MAX_FUNCTION", FIRST_MADE)
+    both = "AT LEAST 2 OF (a = 1, b = 1, c = 1) AND AT LEAST 2 OF (a = 1, b = 1, c = 1, d = 1)"
+    with pytest.raises(TamisError, match="at most 1 different functions"):
+        engine.add(Subscription.of("s", f"f = 1 AND {both}"))
     check_empty(engine)
 
 

@@ -131,9 +131,11 @@ def check_books(engine: AtreeEngine, seen: Picture) -> None:
         if function[0] in ASKING:
             assert _below(seen, node) & leaves <= asked
     values = [node for node, (f, children, _) in seen.items() if f[0] == VALUE and not children]
-    assert sorted(tree._terms.values()) == sorted(tree.predicate(node) for node in values)
+    terms = tree.terms.given.values()
+    assert sorted(t.number for t in terms) == sorted(tree.predicate(node) for node in values)
+    assert all(term.uses == 1 for term in terms)
     made = Counter(tree.described(node) for node in seen if tree.function_of(node) >= FIRST_MADE)
-    assert {tuple(function): number.uses for function, number in tree._functions.items()} == made
+    assert {tuple(f): number.uses for f, number in tree.functions.given.items()} == made
     functions = {node: function[0] for node, (function, _, _) in seen.items()}
     assert tree.labels.keys() == {n for n, f in functions.items() if f in (VALUE, COMPARE)}
 
@@ -143,7 +145,7 @@ def check_empty(engine: AtreeEngine) -> None:
     assert check(engine, {}) == {}
     assert (len(engine.tree), engine.tree.highest, engine.tree.populations) == (0, 0, [])
     assert (len(engine.index), engine.tree.labels) == (0, {})
-    assert (engine.tree._terms, engine.tree._functions) == ({}, {})
+    assert (engine.tree.terms.given, engine.tree.functions.given) == ({}, {})
     stats = engine.stats()
     assert stats["index_references"] == stats["index_terms"] == stats["subscriptions"] == 0
 

@@ -1,0 +1,119 @@
+"""From a plan to nodes: those that are there are found, the others made (thesis §3.6.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+import numpy as np
+
+from tamis.engines.atree.nodes import Nodes
+from tamis.engines.atree.numbers import Numbers
+from tamis.engines.atree.plan import Made, Operand, Plan, counting
+from tamis.kernels import atree_insert, atree_store
+from tamis.kernels.atree_store import AND, AT_LEAST, COUNT, NAND, NOR, NOT, OR, VALUE, XOR
+
+_ASKING = (XOR, NOT, NAND, NOR)  # functions that ask their operands where they are false
+T = TypeVar("T")
+
+
+class Builder:
+    """Makes the nodes of one plan, those of a part that occurs twice only once.
+
+    There is room for all of them, and the functions are described, before it begins.
+
+    Attributes:
+        asked: The leaves that are asked from now on where they are false.
+    """
+
+    def __init__(self, nodes: Nodes, functions: Numbers[Made], terms: Numbers[object]) -> None:
+        """Begin.
+
+        Args:
+            nodes: Where nodes are found and made.
+            functions: The numbers of functions.
+            terms: The numbers of values without parts.
+        """
+        self._nodes = nodes
+        self._functions = functions
+        self._terms = terms
+        self._roots: dict[int, int] = {}
+        self.asked: list[int] = []
+
+    def root(self, plan: Operand) -> int:
+        """The node on top of a plan."""
+        if isinstance(plan, int):
+            return self._nodes.leaf(plan)
+        found = self._roots.get(id(plan))
+        if found is None:
+            found = self._roots[id(plan)] = self._made(plan)
+            if plan.label is not None:
+                self._nodes.labels[found] = plan.label
+        return found
+
+    def _made(self, plan: Plan) -> int:
+        function = plan.function
+        if function == VALUE:
+            term = self._terms.number(plan.label)
+            return self._noted(self._terms, plan.label, VALUE, term)
+        nodes = [self.root(operand) for operand in plan.operands]
+        if isinstance(function, Made):
+            return self._node_of(function, *nodes)
+        if function == NOT:
+            return self._node(NOT, nodes[0])
+        if function in (XOR, AT_LEAST):
+            nodes.sort()
+        else:
+            nodes = sorted(set(nodes))
+        if function == AT_LEAST:
+            pair = sorted((self._chain(COUNT, nodes[:-1]), nodes[-1]))
+            return self._node_of(counting(plan), *pair)
+        if function in (NAND, NOR):
+            if len(nodes) == 1:
+                return self._node(NOT, nodes[0])
+            plain = AND if function == NAND else OR
+            pair = sorted((self._chain(plain, nodes[:-1]), nodes[-1]))
+            return self._node(function, *pair)
+        return self._chain(function, nodes)
+
+    def _node_of(self, made: Made, left: int, right: int = -1) -> int:
+        return self._noted(self._functions, made, self._functions.number(made), left, right)
+
+    def _noted(
+        self, numbers: Numbers[T], thing: T, function: int, left: int, right: int = -1
+    ) -> int:
+        """A node; if it is new, one more has the thing."""
+        before = len(self._nodes)
+        node = self._node(function, left, right)
+        if len(self._nodes) > before:
+            numbers.used(thing)
+        return node
+
+    def _chain(self, function: int, nodes: Sequence[int]) -> int:
+        if len(nodes) == 1:
+            return nodes[0]
+        before = len(self._nodes)
+        root = atree_insert.insert_chain(self._nodes.store, function, np.array(nodes, np.int32))
+        if function == XOR and len(self._nodes) > before:
+            self._ask(int(root))
+        return int(root)
+
+    def _node(self, function: int, left: int, right: int = -1) -> int:
+        store = self._nodes.store
+        node = int(atree_store.find(store, function, left, right))
+        if node < 0:
+            node = int(atree_store.new_node(store, function, left, right))
+            if function in _ASKING:
+                self._ask(node)
+        return node
+
+    def _ask(self, root: int) -> None:
+        """Have the operands of a new XOR, NOT, NAND or NOR say where they are false."""
+        nodes = self._nodes
+        pending = [root]
+        while pending:
+            node = pending.pop()
+            for child in nodes.children(node):
+                self.asked += atree_insert.want_false(nodes.store, child).tolist()
+                if nodes.function_of(node) == XOR == nodes.function_of(child):
+                    pending.append(child)

@@ -1,0 +1,233 @@
+"""The nodes of an A-Tree, in arrays that grow: leaves, room for more, and a look around."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamis.engines.atree.plan import Made
+from tamis.errors import TamisError, UnsupportedExpression
+from tamis.kernels import atree_insert, atree_store
+from tamis.kernels.atree_store import (
+    BLOCK,
+    COUNTERS,
+    FIELDS,
+    FIRST_MADE,
+    FREE_NODE,
+    KIND,
+    LEFT,
+    LIVE,
+    MAX_NODES,
+    RIGHT,
+    ROOT,
+    TOP,
+    Store,
+)
+
+MAX_LEVEL = atree_store.LEVEL_MASK
+_FILLED = 0.8  # how full the table of nodes may be
+
+
+class Nodes:
+    """The nodes.
+
+    Attributes:
+        store: The arrays, for kernels.
+        true_leaf: By predicate, the leaf that is true where it holds, or -1.
+        false_leaf: By predicate, the leaf that is false where it holds, or -1.
+        labels: What nodes stand for, by node, where the plan said it.
+    """
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self.store = Store(
+            nodes=np.zeros((64, FIELDS), np.int32),
+            slots=np.zeros(128, np.uint32),
+            arena=np.zeros(BLOCK, np.int32),
+            counters=np.zeros(COUNTERS, np.int64),
+            levels=np.zeros(32, np.int64),
+            functions=np.zeros((FIRST_MADE, 3), np.int32),
+            subscriptions=np.zeros((64, 2), np.int32),
+        )
+        self.store.counters[FREE_NODE] = -1
+        self.store.counters[atree_store.ARENA_TOP] = 1  # 0 means none
+        self.true_leaf = np.full(64, -1, np.int32)
+        self.false_leaf = np.full(64, -1, np.int32)
+        self.labels: dict[int, object] = {}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Own the arrays, which pickle may lend: they must be able to grow."""
+        self.__dict__.update(state)
+        self.store = Store._make(array.copy() for array in self.store)
+
+    def __len__(self) -> int:
+        """The number of nodes."""
+        return int(self.store.counters[LIVE])
+
+    @property
+    def highest(self) -> int:
+        """The highest level: 1 if there are only leaves, 0 if there is nothing."""
+        # No level below the highest is empty (Corollary 1), and there is one more than needed.
+        return int(np.argmin(self.store.levels[1:] > 0))
+
+    @property
+    def populations(self) -> list[int]:
+        """How many nodes there are at each level, from 1 on."""
+        populations: list[int] = self.store.levels[1 : self.highest + 1].tolist()
+        return populations
+
+    @property
+    def bytes(self) -> int:
+        """The memory of all arrays, with what is reserved."""
+        return sum(a.nbytes for a in (*self.store, self.true_leaf, self.false_leaf))
+
+    # -- leaves and functions ---------------------------------------------------------------------
+
+    def leaf(self, predicate: int) -> int:
+        """The leaf of a predicate, made if it is not there; `reserve_leaves` comes before."""
+        self._reserve_leaves(predicate)
+        node = int(self.true_leaf[predicate])
+        if node < 0:
+            node = self.true_leaf[predicate] = atree_store.new_leaf(self.store, predicate)
+        return int(node)
+
+    def has_leaf(self, predicate: int) -> bool:
+        """Whether a predicate has a leaf."""
+        return predicate < len(self.true_leaf) and self.true_leaf[predicate] >= 0
+
+    def ask_false(self, leaf: int, negated: int) -> None:
+        """Say which predicate holds where a leaf is false."""
+        self._reserve_leaves(negated)
+        self.store.nodes[leaf, RIGHT] = negated
+        self.false_leaf[negated] = leaf
+
+    def describe(self, function: int, made: Made) -> None:
+        """Say what a function is."""
+        if function >= len(self.store.functions):
+            larger = np.zeros((2 * function, 3), np.int32)
+            larger[: len(self.store.functions)] = self.store.functions
+            self.store = self.store._replace(functions=larger)
+        self.store.functions[function] = made
+
+    # -- room -------------------------------------------------------------------------------------
+
+    def reserve_leaves(self, count: int) -> None:
+        """Make room for so many leaves more."""
+        self._reserve(count, 0)
+
+    def _reserve(self, nodes: int, entries: int, subscriptions: int = 0, depth: int = 1) -> None:
+        """Make room.
+
+        Args:
+            nodes: For so many nodes more.
+            entries: For so many entries of lists more: parents, and subscriptions.
+            subscriptions: For subscriptions with numbers below this.
+            depth: For so many levels.
+        """
+        if depth > MAX_LEVEL:
+            raise UnsupportedExpression(f"more than {MAX_LEVEL:,} levels of nodes", "atree")
+        if depth + 2 > len(self.store.levels):
+            levels = np.zeros(2 * (depth + 2), np.int64)
+            levels[: len(self.store.levels)] = self.store.levels
+            self.store = self.store._replace(levels=levels)
+        store = self.store
+        if subscriptions > len(store.subscriptions):
+            size = max(subscriptions, _stretched(store.subscriptions))
+            store.subscriptions.resize((size, 2), refcheck=False)
+        if atree_insert.has_room(store, nodes, entries):
+            return
+        # Arrays are stretched in place, and a little at a time: at tens of millions of nodes a copy
+        # would double the memory for a moment, and what is in reserve counts too.
+        wanted = int(store.counters[LIVE]) + nodes
+        if wanted > len(store.nodes):
+            size = min(max(wanted, _stretched(store.nodes)), MAX_NODES)
+            if wanted > MAX_NODES:
+                raise TamisError(f"an A-Tree has at most {MAX_NODES:,} nodes")
+            store.nodes.resize((size, FIELDS), refcheck=False)
+            if size > _FILLED * len(store.slots):
+                del store
+                self._rehash(int(1.15 * size / _FILLED))
+                store = self.store
+        wanted = int(store.counters[atree_store.ARENA_TOP]) + entries * BLOCK
+        if wanted > len(store.arena):
+            store.arena.resize(max(wanted, _stretched(store.arena)), refcheck=False)
+
+    def _reserve_leaves(self, predicate: int) -> None:
+        if predicate >= len(self.true_leaf):
+            self.true_leaf = _longer(self.true_leaf, predicate + 1)
+            self.false_leaf = _longer(self.false_leaf, predicate + 1)
+
+    def _rehash(self, size: int) -> None:
+        """Make a new table; the old one goes first, as all it says is in the nodes."""
+        self.store = self.store._replace(slots=np.zeros(0, np.uint32))
+        self.store = self.store._replace(slots=np.zeros(size, np.uint32))
+        atree_store.enter_all(self.store)
+
+    # -- looking around ---------------------------------------------------------------------------
+
+    def nodes(self) -> Iterator[int]:
+        """All nodes, by number."""
+        kinds = self.store.nodes[: self.store.counters[TOP], KIND]
+        functions = kinds & atree_store.FUNCTION_MASK
+        yield from np.flatnonzero(functions != atree_store.FREE).tolist()
+
+    def function_of(self, node: int) -> int:
+        """The function of a node."""
+        return int(self.store.nodes[node, KIND]) & atree_store.FUNCTION_MASK
+
+    def described(self, node: int) -> tuple[int, int, int]:
+        """The function of a node as operator, k and n."""
+        function = self.function_of(node)
+        if function < FIRST_MADE:
+            return function, 0, 0
+        operator, k, n = self.store.functions[function].tolist()
+        return operator, k, n
+
+    def level(self, node: int) -> int:
+        """The level of a node (Equation 3.1): 1 for leaves."""
+        return int(atree_store.level_of(self.store.nodes[node, KIND]))
+
+    def uses(self, node: int) -> int:
+        """How many subscriptions use a node."""
+        return int(self.store.nodes[node, atree_store.USES])
+
+    def children(self, node: int) -> list[int]:
+        """The children of a node: two, or one of NOT and the like, or none."""
+        return [int(c) for c in atree_insert.children(self.store, node) if c >= 0]
+
+    def parents(self, node: int) -> list[int]:
+        """The parents of a node; twice, if both its operands are this one."""
+        found = atree_store.entries(self.store, node, atree_store.PARENTS)
+        return [entry >> 2 for entry in found.tolist()]
+
+    def subscriptions(self, node: int) -> list[int]:
+        """The subscriptions that have a node as their root."""
+        found: list[int] = atree_store.entries(self.store, node, atree_store.SUBSCRIPTIONS).tolist()
+        return found
+
+    def predicate(self, leaf: int) -> int:
+        """The predicate of a leaf."""
+        return int(self.store.nodes[leaf, LEFT])
+
+    def root(self, subscription: int) -> int:
+        """The root of a subscription."""
+        return int(self.store.subscriptions[subscription, ROOT])
+
+    def below(self, node: int) -> list[int]:
+        """A node and all nodes below it."""
+        found: list[int] = atree_insert.nodes_of(self.store, node).tolist()
+        return found
+
+
+def _stretched(array: NDArray[np.int32]) -> int:
+    """How long an array is to become: half as long again, but no more than a sixteenth if large."""
+    return len(array) + max(len(array) // 16, min(len(array) // 2, 4096))
+
+
+def _longer(array: NDArray[np.int32], size: int) -> NDArray[np.int32]:
+    longer = np.full(max(size, 2 * len(array)), -1, np.int32)
+    longer[: len(array)] = array
+    return longer
