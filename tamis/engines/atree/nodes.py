@@ -127,44 +127,51 @@ class Nodes:
             subscriptions: For subscriptions with numbers below this.
             depth: For so many levels.
         """
+        self._reserve_levels(depth)
+        if subscriptions > len(self.store.subscriptions):
+            size = max(subscriptions, _stretched(self.store.subscriptions))
+            self.store.subscriptions.resize((size, 2), refcheck=False)
+        if atree_insert.has_room(self.store, nodes, entries):
+            return
+        # Arrays are stretched in place, and a little at a time: at tens of millions of nodes a copy
+        # would double the memory for a moment, and what is in reserve counts too.
+        self._reserve_nodes(len(self) + nodes)
+        arena = self.store.arena
+        wanted = int(self.store.counters[atree_store.ARENA_TOP]) + entries * BLOCK
+        if wanted > len(arena):
+            arena.resize(max(wanted, _stretched(arena)), refcheck=False)
+
+    def _reserve_levels(self, depth: int) -> None:
         if depth > MAX_LEVEL:
             raise UnsupportedExpression(f"more than {MAX_LEVEL:,} levels of nodes", "atree")
         if depth + 2 > len(self.store.levels):
             levels = np.zeros(2 * (depth + 2), np.int64)
             levels[: len(self.store.levels)] = self.store.levels
             self.store = self.store._replace(levels=levels)
-        store = self.store
-        if subscriptions > len(store.subscriptions):
-            size = max(subscriptions, _stretched(store.subscriptions))
-            store.subscriptions.resize((size, 2), refcheck=False)
-        if atree_insert.has_room(store, nodes, entries):
+
+    def _reserve_nodes(self, count: int) -> None:
+        if count <= len(self.store.nodes):
             return
-        # Arrays are stretched in place, and a little at a time: at tens of millions of nodes a copy
-        # would double the memory for a moment, and what is in reserve counts too.
-        wanted = int(store.counters[LIVE]) + nodes
-        if wanted > len(store.nodes):
-            size = min(max(wanted, _stretched(store.nodes)), MAX_NODES)
-            if wanted > MAX_NODES:
-                raise TamisError(f"an A-Tree has at most {MAX_NODES:,} nodes")
-            store.nodes.resize((size, FIELDS), refcheck=False)
-            if size > _FILLED * len(store.slots):
-                del store
-                self._rehash(int(1.15 * size / _FILLED))
-                store = self.store
-        wanted = int(store.counters[atree_store.ARENA_TOP]) + entries * BLOCK
-        if wanted > len(store.arena):
-            store.arena.resize(max(wanted, _stretched(store.arena)), refcheck=False)
+        if count > MAX_NODES:
+            raise TamisError(f"an A-Tree has at most {MAX_NODES:,} nodes")
+        size = min(max(count, _stretched(self.store.nodes)), MAX_NODES)
+        self.store.nodes.resize((size, FIELDS), refcheck=False)
+        if size > _FILLED * len(self.store.slots):
+            self._rehash(int(1.15 * size / _FILLED))
+
+    def _rehash(self, size: int) -> None:
+        """Make a new table; the old one goes first, as all it says is in the nodes.
+
+        Nobody who calls this may hold the store, or the old table stays in memory.
+        """
+        self.store = self.store._replace(slots=np.zeros(0, np.uint32))
+        self.store = self.store._replace(slots=np.zeros(size, np.uint32))
+        atree_store.enter_all(self.store)
 
     def _reserve_leaves(self, predicate: int) -> None:
         if predicate >= len(self.true_leaf):
             self.true_leaf = _longer(self.true_leaf, predicate + 1)
             self.false_leaf = _longer(self.false_leaf, predicate + 1)
-
-    def _rehash(self, size: int) -> None:
-        """Make a new table; the old one goes first, as all it says is in the nodes."""
-        self.store = self.store._replace(slots=np.zeros(0, np.uint32))
-        self.store = self.store._replace(slots=np.zeros(size, np.uint32))
-        atree_store.enter_all(self.store)
 
     # -- looking around ---------------------------------------------------------------------------
 
