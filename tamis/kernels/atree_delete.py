@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from tamis.kernels.atree_insert import children, nodes_of
 from tamis.kernels.atree_store import (
     FIRST_MADE,
     KIND,
@@ -29,6 +28,7 @@ from tamis.kernels.atree_store import (
     free_node,
     function_of,
 )
+from tamis.kernels.atree_walk import children, nodes_of
 from tamis.kernels.decorator import kernel
 
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tamis.kernels.atree_insert import nodes_of
 from tamis.kernels.atree_levels import (
     FALSE,
     FIRST,
@@ -41,6 +40,7 @@ from tamis.kernels.atree_store import (
     entries,
     level_of,
 )
+from tamis.kernels.atree_walk import nodes_of
 from tamis.kernels.decorator import kernel
 
 Priorities = NDArray[np.int64]

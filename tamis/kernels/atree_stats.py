@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tamis.kernels.atree_insert import children, nodes_of
 from tamis.kernels.atree_store import ROOT, USES, Ints, Store
+from tamis.kernels.atree_walk import children, nodes_of
 from tamis.kernels.decorator import kernel
 
 

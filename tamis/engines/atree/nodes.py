@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tamis.engines.atree.plan import Made
 from tamis.errors import TamisError, UnsupportedExpression
-from tamis.kernels import atree_insert, atree_store
+from tamis.kernels import atree_insert, atree_store, atree_walk
 from tamis.kernels.atree_store import (
     BLOCK,
     COUNTERS,
@@ -203,7 +203,7 @@ class Nodes:
 
     def children(self, node: int) -> list[int]:
         """The children of a node: two, or one of NOT and the like, or none."""
-        return [int(c) for c in atree_insert.children(self.store, node) if c >= 0]
+        return [int(c) for c in atree_walk.children(self.store, node) if c >= 0]
 
     def parents(self, node: int) -> list[int]:
         """The parents of a node; twice, if both its operands are this one."""
@@ -225,7 +225,7 @@ class Nodes:
 
     def below(self, node: int) -> list[int]:
         """A node and all nodes below it."""
-        found: list[int] = atree_insert.nodes_of(self.store, node).tolist()
+        found: list[int] = atree_walk.nodes_of(self.store, node).tolist()
         return found
 
 
