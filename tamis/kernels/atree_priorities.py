@@ -156,6 +156,11 @@ def _touch(
     side: int,
     value: int,
 ) -> None:
+    """As `_touch` of `atree_levels.py`, with a queue per group and level.
+
+    There are two on purpose: with this one, and a single group, `climb_levels` took 1.4 times as
+    long (30,000 subscriptions of four predicates, 200 events), for a group it does not need.
+    """
     if notes[node, STAMP] != stamp:
         notes[node, STAMP] = stamp
         notes[node, FIRST + 1 - side] = 0
