@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,6 +10,7 @@ import pytest
 
 from tamis.errors import InputError
 from tamis.files import BadLine, read_subscriptions
+from tests.files.reading import put
 
 Rows = list[tuple[object, ...]]
 
@@ -19,12 +19,6 @@ def read(path: Path) -> tuple[Rows, list[tuple[int, str]]]:
     bad: list[BadLine] = []
     rows: Rows = [tuple(row) for row in read_subscriptions(path, "skip", bad.append)]
     return rows, [(line.line, line.reason) for line in bad]
-
-
-def put(path: Path, data: str | bytes) -> Path:
-    data = data.encode() if isinstance(data, str) else data
-    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
-    return path
 
 
 def test_json_lines(tmp_path: Path) -> None:
