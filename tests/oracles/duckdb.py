@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from tamis.language.expr import Like
 from tamis.values import Timestamp, Type
-from tests.oracles.generate import ASCII_ESCAPE, LOWER, MIXED, UPPER_ESCAPE
+from tests.oracles.generate import ASCII_ESCAPE, LOWER, UPPER_ESCAPE
 from tests.oracles.sql import Printer
+from tests.oracles.terms import MIXED
 
 WITHOUT = frozenset(
     [

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from tamis.language.expr import Attribute, Like
 from tamis.values import Timestamp, Type
-from tests.oracles.generate import BMP_ESCAPE, JAVA_REGEX, MIXED
+from tests.oracles.generate import BMP_ESCAPE, JAVA_REGEX
 from tests.oracles.sql import Printer
+from tests.oracles.terms import MIXED
 
 WITHOUT = frozenset(
     [
