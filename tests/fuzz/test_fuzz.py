@@ -14,7 +14,8 @@ import pytest
 
 import tamis
 from tamis.errors import EventError, SelectorError, TamisError
-from tests.language.corpus import FUNCTIONS, mutated, valid
+from tests.language.corpus import FUNCTIONS, valid
+from tests.language.damage import mutated
 from tests.soak import count, record
 
 SEEDS = range(5)

@@ -4,7 +4,8 @@ import pytest
 
 from tamis.errors import SelectorError
 from tamis.language import parse
-from tests.language.corpus import FUNCTIONS, mutated, valid
+from tests.language.corpus import FUNCTIONS, valid
+from tests.language.damage import mutated
 from tests.language.lark_oracle import accepts, unused_terminals
 
 SEEDS = range(5)
