@@ -30,8 +30,7 @@ def csv_events(source: Source, schema: Schema | None) -> Records:
                for path, convert in zip(paths, converters, strict=True)]  # fmt: skip
     for line, fields, fault in rows:
         event: dict[str, Any] = {}
-        if not fault and len(fields) != len(header):
-            fault = count_fault(header, fields)
+        fault = fault or count_fault(header, fields)
         for (above, name, convert), text in zip(columns, () if fault else fields, strict=False):
             if text and convert:
                 inside = event

@@ -21,7 +21,16 @@ import pyarrow as pa
 from tamis.errors import EventError, InputError, shortened
 from tamis.events import EventBatch
 from tamis.files.csv_columns import csv_events
-from tamis.files.records import FORMATS, BadLine, OnBad, Records, Source, check_bad, json_records
+from tamis.files.records import (
+    FORMATS,
+    BadLine,
+    OnBad,
+    Records,
+    Source,
+    check_bad,
+    json_records,
+    report,
+)
 from tamis.schema import Schema, SchemaLike
 
 Row: TypeAlias = "dict[str, object]"
@@ -113,7 +122,7 @@ class _Reading:
         self.source = source
         self.schema = schema
         self.semantics = semantics
-        self.fail = bad == "fail"
+        self.bad = bad
         self.on_bad = on_bad
         self.batch_size = batch_size
 
@@ -132,7 +141,7 @@ class _Reading:
                     places.append((number, line))
                 number += 1
                 # Failing waits for no batch to fill, but earlier rows of it may be bad as well.
-                if len(rows) + len(bad) < self.batch_size and not (fault and self.fail):
+                if len(rows) + len(bad) < self.batch_size and not (fault and self.bad == "fail"):
                     continue
             if rows or bad:
                 yield from self._converted(rows, places, bad, self.source.fraction())
@@ -212,7 +221,4 @@ class _Reading:
 
     def _report(self, bad: Iterable[BadLine]) -> None:
         for line in sorted(bad, key=lambda line: line.line):
-            if self.fail:
-                raise line.as_error()
-            if self.on_bad:
-                self.on_bad(line)
+            report(line, self.bad, self.on_bad)

@@ -58,6 +58,14 @@ def check_bad(bad: str) -> None:
         raise InputError(f"bad is 'fail' or 'skip', not {bad!r}")
 
 
+def report(line: BadLine, bad: str, on_bad: OnBad) -> None:
+    """Raise a bad line, or skip it and tell."""
+    if bad == "fail":
+        raise line.as_error()
+    if on_bad:
+        on_bad(line)
+
+
 class Source:
     """A file to be read line by line, or standard input, compressed or not.
 
@@ -297,6 +305,8 @@ def csv_header(rows: Iterator[Record], source: Source) -> list[str]:
 
 
 def count_fault(header: list[str], fields: list[str]) -> str:
-    """What to say of a row that does not fit under the header."""
+    """What is wrong with a row that does not fit under the header; "" if it does."""
+    if len(fields) == len(header):
+        return ""
     plural = "" if len(fields) == 1 else "s"
     return f"{len(fields)} field{plural} where the header has {len(header)}"

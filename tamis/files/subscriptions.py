@@ -22,6 +22,7 @@ from tamis.files.records import (
     csv_header,
     csv_rows,
     json_records,
+    report,
 )
 from tamis.matches import Id
 
@@ -62,17 +63,11 @@ def read_subscriptions(
 def _rows(source: Source, bad: str, on_bad: OnBad) -> Iterator[SubscriptionRow]:
     for line, row, fault in _READERS[source.format](source):
         fault = fault or _fault(row)
-        if not fault:
-            priority = row.get("priority")
-            yield SubscriptionRow(
-                row["id"], row["selector"], 0 if priority is None else priority, line
-            )
+        if fault:
+            report(BadLine(source.name, line, fault), bad, on_bad)
             continue
-        found = BadLine(source.name, line, fault)
-        if bad == "fail":
-            raise found.as_error()
-        if on_bad:
-            on_bad(found)
+        priority = row.get("priority")
+        yield SubscriptionRow(row["id"], row["selector"], 0 if priority is None else priority, line)
 
 
 def _fault(row: dict[str, Any]) -> str:
@@ -104,8 +99,7 @@ def _csv(source: Source) -> Iterator[Record]:
     # All of it, because the last id may tell that the ids are text.
     records: list[Record] = []
     for line, fields, fault in rows:
-        if not fault and len(fields) != len(header):
-            fault = count_fault(header, fields)
+        fault = fault or count_fault(header, fields)
         row = {} if fault else dict(zip(header, fields, strict=True))
         priority = row.get("priority")
         if priority is not None:
