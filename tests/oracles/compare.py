@@ -62,6 +62,14 @@ class Trial:
             group = self.selectors[start : start + size]
             yield group, [self.printer.boolean(selector) for selector in group]
 
+    def ask(self, run: Callable[[str], Iterable[tuple[object, ...]]]) -> None:
+        """Compare all selectors with the answers to SQL, as columns and as WHERE."""
+        for selectors, texts in self.groups(50):
+            self.check(selectors, texts, run(f"SELECT id, {', '.join(texts)} FROM events"))
+            for selector, text in zip(selectors, texts, strict=True):
+                found = run(f"SELECT id FROM events WHERE {text}")
+                self.check_where(selector, text, (id for (id,) in found))  # type: ignore[misc]
+
     def check(
         self, selectors: list[BoolExpr], texts: list[str], rows: Iterable[tuple[object, ...]]
     ) -> None:

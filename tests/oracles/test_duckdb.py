@@ -47,12 +47,7 @@ def test_same_truth(seed: int) -> None:
     connection.execute("SET TimeZone = 'UTC'")
     connection.register("arrow", to_arrow(trial.events))
     connection.execute("CREATE TABLE events AS SELECT * FROM arrow")
-    for selectors, texts in trial.groups(50):
-        query = f"SELECT id, {', '.join(texts)} FROM events"
-        trial.check(selectors, texts, connection.execute(query).fetchall())
-        for selector, text in zip(selectors, texts, strict=True):
-            found = connection.execute(f"SELECT id FROM events WHERE {text}").fetchall()
-            trial.check_where(selector, text, (id for (id,) in found))
+    trial.ask(lambda query: connection.execute(query).fetchall())
     connection.close()
     trial.conclude(PAIRS)
     record(f"oracle-duckdb-{seed}", pairs=trial.pairs)
