@@ -66,14 +66,11 @@ class Builder:
         else:
             nodes = sorted(set(nodes))
         if function == AT_LEAST:
-            pair = sorted((self._chain(COUNT, nodes[:-1]), nodes[-1]))
-            return self._node_of(counting(plan), *pair)
+            return self._node_of(counting(plan), *self._halves(COUNT, nodes))
         if function in (NAND, NOR):
             if len(nodes) == 1:
                 return self._node(NOT, nodes[0])
-            plain = AND if function == NAND else OR
-            pair = sorted((self._chain(plain, nodes[:-1]), nodes[-1]))
-            return self._node(function, *pair)
+            return self._node(function, *self._halves(AND if function == NAND else OR, nodes))
         return self._chain(function, nodes)
 
     def _node_of(self, made: Made, left: int, right: int = -1) -> int:
@@ -88,6 +85,10 @@ class Builder:
         if len(self._nodes) > before:
             numbers.used(thing)
         return node
+
+    def _halves(self, function: int, nodes: Sequence[int]) -> list[int]:
+        """The two operands of what tops a chain: all but the last, and the last."""
+        return sorted((self._chain(function, nodes[:-1]), nodes[-1]))
 
     def _chain(self, function: int, nodes: Sequence[int]) -> int:
         if len(nodes) == 1:

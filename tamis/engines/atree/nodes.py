@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ from tamis.kernels.atree_store import (
 )
 
 MAX_LEVEL = atree_store.LEVEL_MASK
+Int = TypeVar("Int", np.int32, np.int64)
 _FILLED = 0.8  # how full the table of nodes may be
 
 
@@ -107,9 +108,8 @@ class Nodes:
     def describe(self, function: int, made: Made) -> None:
         """Say what a function is."""
         if function >= len(self.store.functions):
-            larger = np.zeros((2 * function, 3), np.int32)
-            larger[: len(self.store.functions)] = self.store.functions
-            self.store = self.store._replace(functions=larger)
+            functions = _longer(self.store.functions, 2 * function, 0)
+            self.store = self.store._replace(functions=functions)
         self.store.functions[function] = made
 
     # -- room -------------------------------------------------------------------------------------
@@ -145,8 +145,7 @@ class Nodes:
         if depth > MAX_LEVEL:
             raise UnsupportedExpression(f"more than {MAX_LEVEL:,} levels of nodes", "atree")
         if depth + 2 > len(self.store.levels):
-            levels = np.zeros(2 * (depth + 2), np.int64)
-            levels[: len(self.store.levels)] = self.store.levels
+            levels = _longer(self.store.levels, 2 * (depth + 2), 0)
             self.store = self.store._replace(levels=levels)
 
     def _reserve_nodes(self, count: int) -> None:
@@ -170,8 +169,9 @@ class Nodes:
 
     def _reserve_leaves(self, predicate: int) -> None:
         if predicate >= len(self.true_leaf):
-            self.true_leaf = _longer(self.true_leaf, predicate + 1)
-            self.false_leaf = _longer(self.false_leaf, predicate + 1)
+            size = max(predicate + 1, 2 * len(self.true_leaf))
+            self.true_leaf = _longer(self.true_leaf, size, -1)
+            self.false_leaf = _longer(self.false_leaf, size, -1)
 
     # -- looking around ---------------------------------------------------------------------------
 
@@ -234,7 +234,7 @@ def _stretched(array: NDArray[np.int32]) -> int:
     return len(array) + max(len(array) // 16, min(len(array) // 2, 4096))
 
 
-def _longer(array: NDArray[np.int32], size: int) -> NDArray[np.int32]:
-    longer = np.full(max(size, 2 * len(array)), -1, np.int32)
+def _longer(array: NDArray[Int], size: int, rest: int) -> NDArray[Int]:
+    longer = np.full((size, *array.shape[1:]), rest, array.dtype)
     longer[: len(array)] = array
     return longer
