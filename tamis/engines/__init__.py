@@ -14,6 +14,7 @@ class _Engines(Mapping[str, Callable[..., Engine]]):
     """The engines by name, each imported when it is first asked for: Numba takes half a second."""
 
     _MODULES: Mapping[str, tuple[str, str]] = {
+        "block": ("tamis.engines.block", "BlockEngine"),
         "atree": ("tamis.engines.atree", "AtreeEngine"),
         "brute": ("tamis.engines.brute", "BruteEngine"),
     }
