@@ -1,41 +1,43 @@
-"""The answer: which events matched which subscriptions."""
+"""What an engine found, and what can be asked of it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from tamis.errors import InputError
+from tamis.matches.best import best_of_both, best_of_pairs
+from tamis.matches.pairs import Pairs, are_few, in_order
+from tamis.matches.roaring import bitmaps
+from tamis.matches.subscriptions import Id, Ints, Subscriptions
+from tamis.matches.tiles import Tiles
 
-Id = str | int
-Ints = npt.NDArray[np.int64]
+if TYPE_CHECKING:
+    from pyroaring import BitMap
 
-# Pairs that are sorted at a time: sixteen kilobytes of keys. Ten million pairs take 0.2 s so, and
-# 0.7 s in one piece.
-_SLICE = 4096
-# Below so many pairs each is ranked by itself; finding the distinct subscriptions costs more.
-_FEW = 1000
+_NOTHING = np.zeros(0, np.int64)
+_NO_TILES = Tiles(_NOTHING, _NOTHING, np.zeros((0, 1), np.uint64))
 
 
-class _Pairs(NamedTuple):
-    """Per pair, the position of the event and that of the subscription."""
+class _Found(NamedTuple):
+    """All there is: the pairs and the tiles together."""
 
-    event: Ints
-    code: Ints
-    ordered: bool
+    pairs: Pairs
+    tiles: Tiles
 
 
 class Matches:
     """Pairs (event, subscription), by event, then highest priority first, then by id.
 
     The order does not depend on the engine, nor on the order in which subscriptions were added. It
-    is made when it is first looked at; counting does without.
+    is made when it is first looked at; `len`, `counts`, `event_counts`, `limited`, `bitmaps` do
+    without. So do they without the pairs, if the engine found masks.
 
     Attributes:
         events: How many events were asked about.
@@ -45,7 +47,13 @@ class Matches:
     """
 
     def __init__(
-        self, events: int, event: Ints, code: Ints, ids: pa.Array, priorities: Ints
+        self,
+        events: int,
+        event: Ints,
+        code: Ints,
+        ids: pa.Array,
+        priorities: Ints,
+        tiles: Tiles | None = None,
     ) -> None:
         """Take the pairs an engine found, in any order.
 
@@ -58,12 +66,13 @@ class Matches:
             code: Per pair, the position of the subscription in `ids`.
             ids: The ids that the codes stand for, all int64 or all string.
             priorities: The priority of each of `ids`.
+            tiles: More matches, as masks, in any order. None of them is among the pairs or twice
+                among the tiles, and none is of an event beyond the last.
         """
         self.events = events
-        self._ids = ids
-        self._priorities = priorities
-        # Replaced as a whole when put in order: a thread sees the pairs as found or as ordered.
-        self._pairs = _Pairs(event, code, ordered=len(code) < 2)
+        self._subscriptions = Subscriptions(ids, priorities)
+        # Replaced as a whole when put in order: a thread sees all as found or as ordered.
+        self._found = _Found(Pairs(event, code, ordered=len(code) < 2), tiles or _NO_TILES)
 
     @property
     def event(self) -> Ints:
@@ -73,21 +82,26 @@ class Matches:
     @property
     def subscription(self) -> npt.NDArray[Any]:
         """Per pair, the id of the subscription."""
-        return self._named(self._ordered().code)
+        return self._subscriptions.named(self._ordered().code)
 
     @property
     def priority(self) -> Ints:
         """Per pair, the priority of the subscription."""
-        return self._priorities[self._ordered().code]
+        return self._subscriptions.priorities[self._ordered().code]
 
     def __len__(self) -> int:
         """How many pairs there are."""
-        return len(self._pairs.code)
+        return self._length
+
+    @cached_property
+    def _length(self) -> int:
+        pairs, tiles = self._found
+        return len(pairs.code) + int(tiles.sizes().sum())
 
     def __iter__(self) -> Iterator[tuple[int, Id]]:
         """The pairs."""
         event, code, _ = self._ordered()
-        return zip(event.tolist(), self._named(code).tolist(), strict=True)
+        return zip(event.tolist(), self._subscriptions.named(code).tolist(), strict=True)
 
     def __eq__(self, other: object) -> bool:
         """Equal when they say the same, whatever engine said it."""
@@ -106,145 +120,114 @@ class Matches:
     def of_event(self, event: int) -> list[Id]:
         """The ids that one event matched, highest priority first.
 
+        To look at event after event, `per_event` is quicker.
+
         Raises:
             InputError: There is no such event.
         """
         if not 0 <= event < self.events:
             raise InputError(f"there is no event {event}; there are {self.events}, from 0 on")
-        pairs = self._ordered()
-        low, high = pairs.event.searchsorted((event, event + 1))
-        found: list[Id] = self._named(pairs.code[low:high]).tolist()
+        pairs, tiles = self._found
+        if len(tiles.code):  # to put all in order, they would have to become pairs
+            mixed = np.concatenate([pairs.code[pairs.event == event], tiles.codes_of(event)])
+            code = self._subscriptions.ranked(mixed)
+        else:
+            pairs = self._ordered()
+            low, high = pairs.event.searchsorted((event, event + 1))
+            code = pairs.code[low:high]
+        found: list[Id] = self._subscriptions.named(code).tolist()
         return found
 
     def per_event(self) -> list[list[Id]]:
         """For each event, the ids it matched, highest priority first."""
         pairs = self._ordered()
-        ids = self._named(pairs.code).tolist()
+        ids = self._subscriptions.named(pairs.code).tolist()
         bounds = pairs.event.searchsorted(np.arange(self.events + 1)).tolist()
         return [ids[low:high] for low, high in pairwise(bounds)]
 
     def counts(self) -> dict[Id, int]:
         """How many events each subscription matched, for those that matched any."""
-        code = self._pairs.code
-        if _are_few(code, self._ids):
-            matched, totals = np.unique(code, return_counts=True)
-        else:
-            totals = np.bincount(code, minlength=len(self._ids))
-            matched = np.flatnonzero(totals)
-            totals = totals[matched]
-        return dict(zip(self._named(matched).tolist(), totals.tolist(), strict=True))
+        matched, totals = self._code_counts()
+        names = self._subscriptions.named(matched).tolist()
+        return dict(zip(names, totals.tolist(), strict=True))
 
     def event_counts(self) -> Ints:
         """How many subscriptions each event matched."""
-        return np.bincount(self._pairs.event, minlength=self.events).astype(np.int64, copy=False)
+        pairs, tiles = self._found
+        counts = np.bincount(pairs.event, minlength=self.events).astype(np.int64, copy=False)
+        return counts + tiles.event_counts(self.events) if len(tiles.code) else counts
+
+    def bitmaps(self) -> dict[Id, BitMap]:
+        """The events that each subscription matched, for those that matched any.
+
+        They are Roaring bitmaps of the package pyroaring: sets that are quick to join, intersect
+        and count.
+
+        >>> import tamis
+        >>> m = tamis.Matcher()
+        >>> m.add("cheap", "price < 10")
+        >>> m.add("paris", "city = 'Paris'")
+        >>> found = m.match_batch([{"price": 5, "city": "Paris"}, {"price": 7}])
+        >>> found.bitmaps()["cheap"] & found.bitmaps()["paris"]
+        BitMap([0])
+
+        Raises:
+            InputError: There are more than 2 ** 32 events.
+        """
+        counts, size = self._code_counts(), len(self._subscriptions.ids)
+        made = bitmaps(self.events, *self._found, counts, size)
+        return dict(zip(self._subscriptions.named(counts[0]).tolist(), made, strict=True))
 
     def limited(self, limit: int) -> Matches:
         """Only the first `limit` of each event: those of highest priority."""
+        pairs, tiles = self._found
+        limit = min(max(limit, 0), len(self._subscriptions.ids))
+        if limit == len(self._subscriptions.ids):
+            return self
+        if limit == 0:
+            return self._only(Pairs(_NOTHING, _NOTHING, ordered=True))
+        if len(tiles.code):
+            both = best_of_both(self.events, pairs, tiles, limit, self._subscriptions)
+            return self._only(both)
         counts = self.event_counts()
-        limit = min(max(limit, 0), len(self))
         if counts.max(initial=0) <= limit:
             return self
-        pairs = self._ordered()
-        kept = np.minimum(counts, limit)
-        # A pair that is kept stands as many places on as pairs before it are left out.
-        left_out = np.cumsum(counts - kept) - (counts - kept)
-        where = np.arange(kept.sum()) + np.repeat(left_out, kept)
-        few = Matches(
-            self.events, pairs.event[where], pairs.code[where], self._ids, self._priorities
-        )
-        few._pairs = few._pairs._replace(ordered=True)
-        return few
+        return self._only(best_of_pairs(pairs, counts, limit, self._subscriptions))
 
     def to_arrow(self) -> pa.Table:
         """A table of the pairs: event, subscription, priority."""
         event, code, _ = self._ordered()
+        ids, priorities = self._subscriptions
         return pa.table(
             {
                 "event": pa.array(event, pa.int64()),
-                "subscription": self._ids.take(pa.array(code)),
-                "priority": pa.array(self._priorities[code], pa.int64()),
+                "subscription": ids.take(pa.array(code)),
+                "priority": pa.array(priorities[code], pa.int64()),
             }
         )
 
-    def _ordered(self) -> _Pairs:
-        pairs = self._pairs
-        if not pairs.ordered:
-            pairs = _in_order(pairs, self._ids, self._priorities)
-            self._pairs = pairs
+    def _code_counts(self) -> tuple[Ints, Ints]:
+        """The codes that matched any event, and how many."""
+        pairs, tiles = self._found
+        if are_few(pairs.code, self._subscriptions) and not len(tiles.code):
+            return np.unique(pairs.code, return_counts=True)
+        size = len(self._subscriptions.ids)
+        totals = np.bincount(pairs.code, minlength=size) + tiles.code_counts(size)
+        matched = np.flatnonzero(totals)
+        return matched, totals[matched]
+
+    def _only(self, pairs: Pairs) -> Matches:
+        few = Matches(self.events, pairs.event, pairs.code, *self._subscriptions)
+        few._found = _Found(pairs, _NO_TILES)
+        return few
+
+    def _ordered(self) -> Pairs:
+        pairs, tiles = self._found
+        if pairs.ordered and not len(tiles.code):
+            return pairs
+        if len(tiles.code):
+            pairs = best_of_both(self.events, pairs, tiles, None, self._subscriptions)
+        else:
+            pairs = in_order(pairs, self._subscriptions)
+        self._found = _Found(pairs, _NO_TILES)
         return pairs
-
-    def _named(self, code: Ints) -> npt.NDArray[Any]:
-        """The ids that codes stand for; strings as Python's, each made once if most are wanted.
-
-        Where no code leads `ids` may be null, and must not turn the others into floats.
-        """
-        ids = self._ids
-        few_strings = len(code) < len(ids) and ids.type != pa.int64()
-        if few_strings or ids.null_count:
-            ids, code = ids.take(pa.array(code)), np.arange(len(code))
-        every: npt.NDArray[Any] = ids.to_numpy(zero_copy_only=False)
-        return every[code]
-
-
-def _are_few(code: Ints, ids: pa.Array) -> bool:
-    """Whether it costs less to sort the codes than to look at all ids."""
-    return len(code) < max(_FEW, len(ids) // 64)
-
-
-def _in_order(pairs: _Pairs, ids: pa.Array, priorities: Ints) -> _Pairs:
-    """The pairs by event, priority and id."""
-    event, code, _ = pairs
-    if _are_few(code, ids):
-        order = _by_id(code, ids)
-        order = order[np.lexsort((_urgency(priorities[code[order]]), event[order]))]
-        return _Pairs(event[order], code[order], ordered=True)
-    if (event[1:] < event[:-1]).any():
-        # A radix sort if the positions of events fit into 16 bits.
-        order = np.argsort(event.astype(np.min_scalar_type(event.max())), kind="stable")
-        event, code = event[order], code[order]
-    seen = np.zeros(len(ids), np.bool_)
-    seen[code] = True
-    matched = np.flatnonzero(seen)
-    by_rank = matched[_by_id(matched, ids)]
-    by_rank = by_rank[np.argsort(_urgency(priorities[by_rank]), kind="stable")]
-    codes_rank = (by_rank[1:] > by_rank[:-1]).all()
-    if codes_rank and ((code[1:] >= code[:-1]) | (event[1:] > event[:-1])).all():
-        return _Pairs(event, code, ordered=True)
-    return _Pairs(event, _sorted_within(event, code, by_rank, len(ids)), ordered=True)
-
-
-def _by_id(code: Ints, ids: pa.Array) -> Ints:
-    """Where the codes are, from the smallest id to the greatest."""
-    order: Ints = pc.sort_indices(ids.take(pa.array(code))).to_numpy()
-    return order
-
-
-def _urgency(priorities: Ints) -> Ints:
-    """Least for the highest priority; a minus would overflow at the lowest."""
-    return ~priorities
-
-
-def _sorted_within(event: Ints, code: Ints, by_rank: Ints, subscriptions: int) -> Ints:
-    """The codes, those of each event by rank; `event` ascends already.
-
-    Event and rank make one number, and from the sorted numbers the codes are read again: far
-    cheaper than to sort positions. It goes by some events at a time, so that the numbers stay in
-    the cache and fit into 32 bits, unless events that matched are very far apart.
-    """
-    bits = (len(by_rank) - 1).bit_length()
-    span = int(event[-1] - event[0]) + 1
-    step = max(1, min(span * _SLICE // len(code), 1 << (62 - bits)))
-    kind = np.uint32 if step << bits <= 1 << 32 else np.int64
-    rank = np.empty(subscriptions, kind)
-    rank[by_rank] = np.arange(len(by_rank), dtype=kind)
-    ordered = np.empty(len(code), np.int64)
-    cuts = event.searchsorted(np.arange(event[0], event[-1] + 1, step)).tolist()
-    for low, high in pairwise([*cuts, len(code)]):
-        if low < high:
-            keys = (event[low:high] - event[low]).astype(kind)
-            keys <<= kind(bits)
-            keys |= rank[code[low:high]]
-            keys.sort()
-            keys &= kind((1 << bits) - 1)
-            ordered[low:high] = by_rank[keys]
-    return ordered
