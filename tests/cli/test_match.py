@@ -151,10 +151,10 @@ def test_counts_of_many_batches_make_no_pairs(
 ) -> None:
     monkeypatch.setattr("tamis.matches.Matches._ordered", None)
     (tmp_path / "s.txt").write_text("n >= 0\nn < 70\nn < 0\n")
-    (tmp_path / "e.jsonl").write_text("".join(f'{{"n": {n}}}\n' for n in range(5000)))
+    (tmp_path / "e.jsonl").write_text("".join(f'{{"n": {n}}}\n' for n in range(12_000)))
     done = run("match", "-s", tmp_path / "s.txt", "-e", tmp_path / "e.jsonl", "--format", "counts")
     rows = [tuple(json.loads(line).values()) for line in done.stdout.splitlines()]
-    assert rows == [(1, 5000), (2, 70), (3, 0)]
+    assert rows == [(1, 12_000), (2, 70), (3, 0)]
 
 
 # -- files ----------------------------------------------------------------------------------------
