@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis import matches
-from tamis.matches import Id, Matches
+from tamis.matches import Id, Matches, answer, pairs
 from tamis.values import INT_MAX, INT_MIN
 
 INTS = st.integers(-3, 3) | st.integers(INT_MIN, INT_MAX) | st.sampled_from([INT_MIN, INT_MAX])
@@ -62,8 +61,14 @@ def _ways(request):
     if request.param == "few":
         yield
     else:
-        with mock.patch.multiple(matches, _FEW=0, _SLICE=5):
+        with mock.patch.multiple(pairs, _FEW=0, _SLICE=5):
             yield
+
+
+def never_ordered():
+    """No order is made of anything."""
+    fails = mock.Mock(side_effect=AssertionError)
+    return mock.patch.multiple(answer, in_order=fails, best_of_both=fails)
 
 
 def check(made: Matches, events: int, rows: list[tuple[int, Id, int]]) -> None:
@@ -109,7 +114,7 @@ def test_limited(found: Found, limit: int) -> None:
 @given(found())
 def test_counting_needs_no_order(found: Found) -> None:
     made = found.matches()
-    with mock.patch.object(matches, "_in_order", side_effect=AssertionError):
+    with never_ordered():
         len(made), repr(made), made.counts(), made.event_counts(), made.limited(12)
 
 
@@ -117,7 +122,7 @@ def test_counting_needs_no_order(found: Found) -> None:
 def test_order_is_made_once(found: Found) -> None:
     made = found.matches()
     first = made.event
-    with mock.patch.object(matches, "_in_order", side_effect=AssertionError):
+    with never_ordered():
         check(made, found.events, found.rows())
         made.limited(1).per_event()
     assert made.event is first

@@ -91,3 +91,17 @@ m = tamis.Matcher(); m.add('s', 'a = 1'); assert m.match({'a': 1}) == ['s']
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_what_is_small_does_not_wait_for_numba() -> None:
+    script = """
+import sys
+import tamis
+m = tamis.Matcher(engine="brute"); m.add("s", "a = 1"); m.add("t", "a > 0", priority=1)
+found = m.match_batch([{"a": n} for n in range(5)], limit=1)
+assert found.per_event() == [[], ["t"], ["t"], ["t"], ["t"]]
+assert found.counts() == {"t": 4} and found.event_counts().sum() == len(found) == 4
+assert "numba" not in sys.modules and "pyroaring" not in sys.modules
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 import typer
 
 from tamis.cli import console
+from tamis.cli.counts import CountAnswers
 from tamis.errors import InputError
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ class Format(StrEnum):
     table = "table"
     jsonl = "jsonl"
     parquet = "parquet"
+    counts = "counts"
 
 
 class Answers(Protocol):
@@ -48,20 +50,26 @@ def open_answers(format: Format | None, out: str | None, matcher: Matcher) -> It
             from tamis.cli.table import TableAnswers
 
             yield TableAnswers()
+        elif format is Format.counts:
+            with CountAnswers(None, matcher).closing() as answers:
+                yield answers
         else:
             yield JsonAnswers(None)
         return
     if format is Format.table:
-        raise typer.BadParameter("a table is for reading; --out takes jsonl or parquet")
+        raise typer.BadParameter("a table is for reading; --out takes jsonl, parquet or counts")
     if format is None:
         format = Format.parquet if out.endswith(".parquet") else Format.jsonl
     with _appearing(_place(out, format)) as draft:
         if format is Format.jsonl:
             with draft.open("wb") as file:
                 yield JsonAnswers(file)
+        elif format is Format.counts:
+            with draft.open("wb") as file, CountAnswers(file, matcher).closing() as counts:
+                yield counts
         else:
-            with ParquetAnswers(draft, matcher).closing() as answers:
-                yield answers
+            with ParquetAnswers(draft, matcher).closing() as pairs:
+                yield pairs
 
 
 def _place(out: str, format: Format) -> Path:
@@ -69,7 +77,7 @@ def _place(out: str, format: Format) -> Path:
     # A suffix makes a file, unless such a directory is there.
     if path.suffix and not path.is_dir() and not out.endswith(("/", os.sep)):
         return path
-    return path / f"matches.{format.value}"
+    return path / ("counts.jsonl" if format is Format.counts else f"matches.{format.value}")
 
 
 @contextmanager

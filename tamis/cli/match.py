@@ -31,6 +31,7 @@ EXAMPLES = """\
   tamis match --subscriptions rules.jsonl --events events.jsonl
   tamis match -s rules.txt -e events.csv.gz --bad skip --limit 3
   tamis match -s rules.csv -e events.parquet --format parquet --out answers/
+  tamis match -s rules.txt -e events.csv --format counts
   tail -f app.log.jsonl | tamis match -s rules.txt -e - --format jsonl
 
 Events are numbered from 0 as they stand in the file, bad ones too.
@@ -61,9 +62,9 @@ def match(
         Format | None,
         typer.Option(
             metavar="FORMAT",
-            help="[cyan]table[/cyan] (to read), [cyan]jsonl[/cyan] (a line per event) or "
-            "[cyan]parquet[/cyan] (a row per match; needs --out). By default a table on a "
-            "terminal, else jsonl.",
+            help="[cyan]table[/cyan] (to read), [cyan]jsonl[/cyan] (a line per event), "
+            "[cyan]parquet[/cyan] (a row per match; needs --out) or [cyan]counts[/cyan] (how many "
+            "events each subscription matched). By default a table on a terminal, else jsonl.",
             show_default=False,
         ),
     ] = None,
@@ -71,8 +72,8 @@ def match(
         str | None,
         typer.Option(
             metavar="DIR|FILE",
-            help="Write there instead: a file, or [cyan]matches.jsonl[/cyan] (or .parquet) in a "
-            "directory. It appears when it is complete.",
+            help="Write there instead: a file, or [cyan]matches.jsonl[/cyan] (or .parquet, or "
+            "[cyan]counts.jsonl[/cyan]) in a directory. It appears when it is complete.",
         ),
     ] = None,
     limit: Annotated[
@@ -94,7 +95,8 @@ def match(
     r"""Find, for every event, the subscriptions it satisfies: highest priority first.
 
     The answers go to stdout, and a summary to stderr. With jsonl, each event is
-    a line [cyan]{"event": 0, "matches": \["id", …]}[/cyan].
+    a line [cyan]{"event": 0, "matches": \["id", …]}[/cyan]; with counts, each subscription
+    is a line [cyan]{"subscription": "id", "events": 2}[/cyan], or a row on a terminal.
     """
     if subscriptions == events == "-":
         raise typer.BadParameter("only one of --subscriptions and --events can be stdin")

@@ -41,7 +41,7 @@ class TableAnswers:
             self._headed = True
             self._line("event", "attributes", "matches", "bold")
         for number, row, ids in zip(numbers, batch.rows(), matches.per_event(), strict=True):
-            first, *more = _wrapped([_word(id) for id in ids], self._matches)
+            first, *more = _wrapped([word(id) for id in ids], self._matches)
             self._line(str(number), rendered(row), first, "green" if ids else "dim")
             for line in more:
                 self._line("", "", line, "green")
@@ -60,7 +60,7 @@ class TableAnswers:
 
 def rendered(event: Mapping[str, object]) -> str:
     """An event on one line: `price=900 user.city=Lyon`."""
-    return " ".join(f"{name}={_word(value)}" for name, value in _leaves(event, ()))
+    return " ".join(f"{name}={word(value)}" for name, value in _leaves(event, ()))
 
 
 def _leaves(event: Mapping[str, object], above: tuple[str, ...]) -> Iterator[tuple[str, object]]:
@@ -71,14 +71,15 @@ def _leaves(event: Mapping[str, object], above: tuple[str, ...]) -> Iterator[tup
             yield _safe(path_text((*above, name))), value
 
 
-def _word(value: object) -> str:
+def word(value: object) -> str:
+    """A value as a word of a line: `900`, `Lyon`, `"New York"`."""
     if isinstance(value, str):
         # Quotes where a reader could not tell where the text ends; control characters escaped.
         return value if _PLAIN.fullmatch(value) else _safe(json.dumps(value, ensure_ascii=False))
     if isinstance(value, Timestamp):
         return str(value).replace(" ", "T")
     if isinstance(value, list):
-        return f"[{', '.join(_word(element) for element in value)}]"
+        return f"[{', '.join(word(element) for element in value)}]"
     if value is OPAQUE:
         return "{…}"
     return "NULL" if value is None else str(value).lower() if value in (True, False) else str(value)

@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
-import pyarrow as pa
 
+from tamis.engines.dot import quoted
 from tamis.engines.subscription import Subscription
 from tamis.errors import UnsupportedExpression
 from tamis.events import EventBatch
 from tamis.language.evaluate import Event, evaluate, look_up
 from tamis.language.expr import Sequence
-from tamis.matches import Id, Matches
+from tamis.matches import Id, Matches, ids_array
 
 
 class BruteEngine:
@@ -49,10 +49,9 @@ class BruteEngine:
             if satisfies(row, subscription)
         ]
         event, code = np.array(pairs, np.int64).reshape(-1, 2).T
-        ids = [subscription.id for subscription in subscriptions]
-        kind = pa.int64() if ids and isinstance(ids[0], int) else pa.string()
+        ids = ids_array([subscription.id for subscription in subscriptions])
         priorities = np.array([s.priority for s in subscriptions], np.int64)
-        return Matches(len(batch), event, code, pa.array(ids, kind), priorities)
+        return Matches(len(batch), event, code, ids, priorities)
 
     def stats(self) -> Mapping[str, object]:
         """How many subscriptions there are."""
@@ -61,8 +60,7 @@ class BruteEngine:
     def to_dot(self) -> str:
         """One node per subscription: there is no structure to draw."""
         nodes = [
-            f"  {_quoted(str(s.id))} [label={_quoted(s.text)}];"
-            for s in self._subscriptions.values()
+            f"  {quoted(str(s.id))} [label={quoted(s.text)}];" for s in self._subscriptions.values()
         ]
         return "\n".join(["digraph brute {", "  node [shape=box];", *nodes, "}"])
 
@@ -72,8 +70,3 @@ def satisfies(event: Event, subscription: Subscription) -> bool:
     if any(look_up(path, event) is None for path in subscription.required):
         return False
     return evaluate(subscription.selector, event) is True  # type: ignore[arg-type]
-
-
-def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'"{escaped}"'

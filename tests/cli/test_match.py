@@ -112,6 +112,51 @@ def test_rendering_of_events() -> None:
     )
 
 
+COUNTS = """\
+{"subscription": "paris", "events": 2}
+{"subscription": "cheap", "events": 1}
+{"subscription": "unpriced", "events": 1}
+{"subscription": "zero", "events": 0}
+"""
+
+
+@pytest.mark.parametrize("engine", sorted(ENGINES))
+def test_counts(files: tuple[Path, Path], tmp_path: Path, engine: str) -> None:
+    files[0].write_text(SUBSCRIPTIONS + '{"id": "zero", "selector": "price < 0"}\n')
+    args = ["match", "-s", files[0], "-e", files[1], "--engine", engine, "--format", "counts"]
+    done = run(*args)
+    assert (done.exit_code, done.stdout) == (0, COUNTS)
+    assert done.stderr.startswith("3 events, 4 subscriptions, 4 pairs, ")
+    assert run(*args, "--limit", 1).stdout.splitlines()[1] == (
+        '{"subscription": "cheap", "events": 0}'
+    )
+    assert run(*args, "--out", tmp_path / "d").stdout == ""
+    assert (tmp_path / "d" / "counts.jsonl").read_text() == COUNTS
+
+
+def test_counts_on_a_terminal(files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    files[0].write_text(SUBSCRIPTIONS.replace("unpriced", "no price"))
+    monkeypatch.setattr("tamis.cli.console.on_terminal", lambda: True)
+    done = run("match", "-s", files[0], "-e", files[1], "--format", "counts")
+    assert done.stdout.splitlines() == [
+        "      events  subscription",
+        "           2  paris",
+        "           1  cheap",
+        '           1  "no price"',
+    ]
+
+
+def test_counts_of_many_batches_make_no_pairs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tamis.matches.Matches._ordered", None)
+    (tmp_path / "s.txt").write_text("n >= 0\nn < 70\nn < 0\n")
+    (tmp_path / "e.jsonl").write_text("".join(f'{{"n": {n}}}\n' for n in range(12_000)))
+    done = run("match", "-s", tmp_path / "s.txt", "-e", tmp_path / "e.jsonl", "--format", "counts")
+    rows = [tuple(json.loads(line).values()) for line in done.stdout.splitlines()]
+    assert rows == [(1, 12_000), (2, 70), (3, 0)]
+
+
 # -- files ----------------------------------------------------------------------------------------
 
 
@@ -172,9 +217,10 @@ def test_parquet_without_events_is_an_empty_table(tmp_path: Path) -> None:
 
 def test_nothing_appears_when_it_fails(files: tuple[Path, Path], tmp_path: Path) -> None:
     files[1].write_text(EVENTS + "bad\n")
-    for name in ("x.jsonl", "x.parquet"):
-        done = run("match", "-s", files[0], "-e", files[1], "--out", tmp_path / "d" / name)
-        assert done.exit_code == 2
+    for name, form in (("x.jsonl", "jsonl"), ("x.parquet", "parquet"), ("x.txt", "counts")):
+        out = ["--out", tmp_path / "d" / name, "--format", form]
+        assert run("match", "-s", files[0], "-e", files[1], *out).exit_code == 2
+    assert run("match", "-s", files[0], "-e", files[1], "--format", "counts").stdout == ""
     assert list((tmp_path / "d").iterdir()) == []
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tamis.engines.atree.tree import Tree
+from tamis.engines.dot import quoted
 from tamis.kernels.atree_store import (
     AND,
     AT_LEAST,
@@ -47,7 +48,7 @@ def to_dot(tree: Tree, index: PredicateIndex, ids: Sequence[Id | None]) -> str:
             names = sorted(str(ids[code]) for code in roots)
             more = [f"and {len(names) - _SHOWN} more"] if len(names) > _SHOWN else []
             label = ", ".join([*names[:_SHOWN], *more])
-            lines.append(f"  s{node} [shape=plaintext, label={_quoted(label)}];")
+            lines.append(f"  s{node} [shape=plaintext, label={quoted(label)}];")
             lines.append(f"  s{node} -> n{node} [style=dotted, dir=none, constraint=false];")
     for level in sorted(levels):
         lines.append(f"  {{ rank=same; {'; '.join(levels[level])}; }}  // level {level}")
@@ -58,19 +59,19 @@ def _look(tree: Tree, index: PredicateIndex, node: int) -> str:
     function = tree.function_of(node)
     if function == LEAF:
         text = str(index.predicate(tree.predicate(node)))
-        return f"shape=box, label={_quoted(text)}"
+        return f"shape=box, label={quoted(text)}"
     if function in _SYMBOLS:
-        return f"label={_quoted(_SYMBOLS[function])}"
+        return f"label={quoted(_SYMBOLS[function])}"
     label = tree.labels.get(node)
     operator, k, n = tree.described(node)
     if operator == AT_LEAST:
-        return f"label={_quoted(f'≥{k} of {n}')}"
+        return f"label={quoted(f'≥{k} of {n}')}"
     if operator == COMPARE and isinstance(label, Comparison):
-        return f"shape=diamond, label={_quoted(label.op)}"
+        return f"shape=diamond, label={quoted(label.op)}"
     assert operator == VALUE
     if tree.children(node):
-        return f"shape=ellipse, label={_quoted(_operator(label))}"
-    return f"shape=box, style=rounded, label={_quoted(str(label))}"
+        return f"shape=ellipse, label={quoted(_operator(label))}"
+    return f"shape=box, style=rounded, label={quoted(str(label))}"
 
 
 def _operator(label: object) -> str:
@@ -81,8 +82,3 @@ def _operator(label: object) -> str:
         if isinstance(found, str):
             return found
     return "-"
-
-
-def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'"{escaped}"'

@@ -13,7 +13,6 @@ from threading import Lock
 from typing import ClassVar
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from tamis.engines.atree.draw import to_dot
@@ -31,7 +30,7 @@ from tamis.kernels.atree_priorities import climb_by_priority
 from tamis.kernels.atree_store import Ints
 from tamis.language.expr import Comparison, Not, Predicate
 from tamis.language.rewrite.negation import push_not_down
-from tamis.matches import Id, Matches
+from tamis.matches import Id, Matches, ids_array
 from tamis.predicates import PredicateIndex, Satisfied
 
 PIECE = 64  # events that a thread takes at a time
@@ -148,10 +147,9 @@ class AtreeEngine:
         seen[codes] = True
         found = np.flatnonzero(seen)
         places = np.cumsum(seen) - 1
-        ids = [self._ids[code] for code in found.tolist()]
-        kind = pa.int64() if ids and isinstance(ids[0], int) else pa.string()
+        ids = ids_array([self._ids[code] for code in found.tolist()])
         priorities = self._priorities.of(found)
-        return Matches(len(batch), event, places[codes], pa.array(ids, kind), priorities)
+        return Matches(len(batch), event, places[codes], ids, priorities)
 
     def matched(
         self, batch: EventBatch, limit: int | None = None

@@ -1,0 +1,78 @@
+"""The first few of each event, found without putting all in order; or all, out of tiles."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tamis.matches.pairs import Pairs, are_few, in_order
+from tamis.matches.subscriptions import Ints, Subscriptions
+from tamis.matches.tiles import Tiles, words_for
+
+
+def best_of_pairs(pairs: Pairs, counts: Ints, limit: int, subscriptions: Subscriptions) -> Pairs:
+    """The first `limit` of each event, in order; `counts` says how many each has."""
+    kept = np.minimum(counts, limit)
+    most = 2 * kept.sum() > len(pairs.code)  # a heap of nearly all would be the slower sort
+    if pairs.ordered or most or are_few(pairs.code, subscriptions):
+        return _cut(in_order(pairs, subscriptions), counts, kept)
+    from tamis.kernels.best import keep_best
+
+    by_rank = subscriptions.ranked(subscriptions.distinct(pairs.code))
+    rank = np.empty(len(subscriptions.ids), np.int64)
+    rank[by_rank] = np.arange(len(by_rank))
+    ends = np.cumsum(kept)
+    ranks = np.empty(ends[-1], np.int64)
+    keep_best(pairs.event, pairs.code, rank, ends, ranks)
+    return _listed(by_rank[ranks], kept)
+
+
+def _cut(pairs: Pairs, counts: Ints, kept: Ints) -> Pairs:
+    """The first `kept[e]` of the `counts[e]` pairs of each event e."""
+    # A pair that is kept stands as many places on as pairs before it are left out.
+    left_out = np.cumsum(counts - kept) - (counts - kept)
+    where = np.arange(kept.sum()) + np.repeat(left_out, kept)
+    return Pairs(pairs.event[where], pairs.code[where], ordered=True)
+
+
+def best_of_both(
+    events: int, pairs: Pairs, tiles: Tiles, limit: int | None, subscriptions: Subscriptions
+) -> Pairs:
+    """The first `limit` of each event, or all of them, in order."""
+    rank = subscriptions.ranks(subscriptions.distinct(pairs.code, tiles.code))
+    code, counts = _best_of_tiles(events, tiles, limit, rank)
+    if not len(pairs.code):
+        return _listed(code, counts)
+    from tamis.kernels.best import merge_best
+
+    others = np.bincount(pairs.event, minlength=events)
+    if limit is None:
+        pairs = in_order(pairs, subscriptions)
+        kept = counts + others
+    else:
+        pairs = best_of_pairs(pairs, others, limit, subscriptions)
+        others = np.minimum(others, limit)
+        kept = np.minimum(counts + others, limit)
+    ends = np.cumsum(kept)
+    out = np.empty(ends[-1], np.int64)
+    merge_best(np.cumsum(counts), code, np.cumsum(others), pairs.code, rank, ends, out)
+    return _listed(out, kept)
+
+
+def _best_of_tiles(events: int, tiles: Tiles, limit: int | None, rank: Ints) -> tuple[Ints, Ints]:
+    """The codes, and how many of them are of each event."""
+    from tamis.kernels.tiles import count_best, fill_best
+
+    rows = tiles.by_rank(rank)
+    counts = np.zeros(words_for(events) * 64, np.int64)
+    if limit is None:
+        counts[:events] = tiles.event_counts(events)
+    else:
+        count_best(rows, tiles.first, tiles.masks, limit, counts)
+    ends = np.cumsum(counts)
+    out = np.empty(ends[-1] if events else 0, np.int64)
+    fill_best(rows, tiles.first, tiles.code, tiles.masks, ends, out)
+    return out, counts[:events]
+
+
+def _listed(code: Ints, counts: Ints) -> Pairs:
+    return Pairs(np.repeat(np.arange(len(counts)), counts), code, ordered=True)
