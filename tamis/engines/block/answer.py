@@ -13,8 +13,8 @@ from tamis.engines.brute import satisfies
 from tamis.engines.subscription import Subscription
 from tamis.events import EventBatch
 from tamis.kernels.block_masks import Found
-from tamis.kernels.block_words import Ints, Longs
-from tamis.matches import Matches
+from tamis.kernels.block_words import Ints, Longs, Words
+from tamis.matches import Matches, Tiles, ids_array
 
 
 class Part(NamedTuple):
@@ -33,31 +33,47 @@ class Part(NamedTuple):
     found: Found | None
 
 
+class _Pieces:
+    """What one segment has found so far."""
+
+    def __init__(self) -> None:
+        self.event: list[Longs] = []
+        self.record: list[Ints] = []
+        self.tile_first: list[Longs] = []
+        self.tile_record: list[Ints] = []
+        self.tile_masks: list[Words] = []
+
+
 class Answer:
-    """Pairs of events and subscriptions, as they come in."""
+    """Pairs of events and subscriptions, and masks, as they come in."""
 
     def __init__(self, events: int) -> None:
         """Begin with nothing."""
         self._events = events
-        self._parts: dict[int, tuple[Segment, list[Longs], list[Longs]]] = {}
+        self._pieces: dict[Segment, _Pieces] = {}
         self._event: list[Longs] = []
         self._code: list[Longs] = []
+        self._tiles: list[Tiles] = []
         self._ids: list[pa.Array] = []
         self._priorities: list[Longs] = []
         self._named = 0
 
     def add(self, segment: Segment, first: int, part: Part) -> None:
         """Take a part; `first` is the event that its chunk begins with."""
-        _, events, records = self._parts.setdefault(id(segment), (segment, [], []))
+        pieces = self._pieces.setdefault(segment, _Pieces())
         if len(part.records):
             counts = np.diff(part.ends, prepend=0)
             begin = first + part.begin
-            events.append(np.repeat(np.arange(begin, begin + len(counts)), counts))
-            records.append(part.records)
+            pieces.event.append(np.repeat(np.arange(begin, begin + len(counts)), counts))
+            pieces.record.append(part.records)
         found = part.found
         if found is not None and found.pairs:
-            events.append(first + found.event[: found.pairs].astype(np.int64))
-            records.append(found.record[: found.pairs])
+            pieces.event.append(first + found.event[: found.pairs].astype(np.int64))
+            pieces.record.append(found.record[: found.pairs])
+        if found is not None and found.tiles:
+            pieces.tile_first.append(first + found.tile_first[: found.tiles])
+            pieces.tile_record.append(found.tile_record[: found.tiles])
+            pieces.tile_masks.append(found.tile_masks[: found.tiles])
 
     def add_whole(self, subscriptions: Sequence[Subscription], batch: EventBatch) -> None:
         """Ask the oracle about subscriptions that are in no segment."""
@@ -65,16 +81,14 @@ class Answer:
         for subscription in subscriptions:
             events = [e for e, row in enumerate(rows) if satisfies(row, subscription)]
             if events:
-                kind = pa.int64() if isinstance(subscription.id, int) else pa.string()
-                self._name(pa.array([subscription.id], kind), np.array([subscription.priority]))
+                self._name(ids_array([subscription.id]), np.array([subscription.priority]))
                 self._event.append(np.array(events, np.int64))
                 self._code.append(np.full(len(events), self._named - 1, np.int64))
 
     def matches(self) -> Matches:
         """All of it."""
-        for segment, events, records in self._parts.values():
-            if events:
-                self._take(segment, np.concatenate(events), np.concatenate(records))
+        for segment, pieces in self._pieces.items():
+            self._take(segment, pieces)
         ids = pa.concat_arrays(self._ids) if self._ids else pa.array([], pa.string())
         return Matches(
             self._events,
@@ -82,18 +96,28 @@ class Answer:
             _joined(self._code),
             ids,
             _joined(self._priorities),
+            _tiles(self._tiles),
         )
 
-    def _take(self, segment: Segment, event: Longs, record: Longs) -> None:
-        if len(record) * 16 < len(segment.ledger):
-            distinct, code = np.unique(record, return_inverse=True)
+    def _take(self, segment: Segment, pieces: _Pieces) -> None:
+        event, record = _joined(pieces.event), _joined(pieces.record)
+        tile_record = _joined(pieces.tile_record)
+        both = np.concatenate([record, tile_record]) if len(tile_record) else record
+        if not len(both):
+            return
+        if len(both) * 16 < len(segment.ledger):
+            distinct, code = np.unique(both, return_inverse=True)
         else:
             seen = np.zeros(len(segment.ledger), np.bool_)
-            seen[record] = True
+            seen[both] = True
             distinct = np.flatnonzero(seen)
-            code = (np.cumsum(seen) - 1)[record]
+            code = (np.cumsum(seen) - 1)[both]
+        code = code + self._named
         self._event.append(event)
-        self._code.append(code + self._named)
+        self._code.append(code[: len(record)])
+        if len(tile_record):
+            first, masks = _joined(pieces.tile_first), np.concatenate(pieces.tile_masks)
+            self._tiles.append(Tiles(first, code[len(record) :], masks))
         distinct = distinct.astype(np.int64)
         self._name(segment.ledger.ids_of(distinct), segment.ledger.priorities_of(distinct))
 
@@ -103,5 +127,25 @@ class Answer:
         self._named += len(ids)
 
 
-def _joined(parts: list[Longs]) -> Longs:
+def _tiles(parts: list[Tiles]) -> Tiles | None:
+    """All tiles, brought to the width of the narrowest."""
+    if not parts:
+        return None
+    words = min(part.masks.shape[1] for part in parts)
+    cut = []
+    for first, code, masks in parts:
+        times = masks.shape[1] // words
+        if times > 1:
+            masks = masks.reshape(-1, words)
+            first = np.repeat(first, times) + np.tile(64 * words * np.arange(times), len(first))
+            code = np.repeat(code, times)
+            some = masks.any(axis=1)
+            first, code, masks = first[some], code[some], masks[some]
+        cut.append(Tiles(first, code, masks))
+    if len(cut) == 1:
+        return cut[0]
+    return Tiles(*(np.concatenate(column) for column in zip(*cut, strict=True)))
+
+
+def _joined(parts: Sequence[Longs]) -> Longs:
     return np.concatenate(parts) if parts else np.zeros(0, np.int64)

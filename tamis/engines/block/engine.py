@@ -216,9 +216,12 @@ class BlockEngine:
 
     def _refresh(self) -> None:
         """Bring the tail up to the draft."""
-        held = 0 if self._tail is None else len(self._tail.ledger)
-        if len(self._drafted) == held:
+        tail = self._tail
+        if tail is None and not self._drafted:
             return
+        if tail is not None and len(tail.ledger) == len(self._drafted):
+            if tail.informed or self._sample is None:
+                return
         drafted = self._drafted
         ids = [subscription.id for subscription in drafted]
         ledger = Ledger.of(
@@ -492,7 +495,7 @@ class _Task:
                     plan.predicate_row,
                     board.block(size),
                     segment.visits,
-                    size,
+                    size // 64,
                     nothing_found(size // 64),
                 )
         return Part(begin, ends, records, found)
