@@ -11,7 +11,7 @@ one may be just the last write, which did not finish. It is *torn*, and forgotte
 
 1. the file ends before the frame does: a process that is killed leaves a prefix of its last write;
 2. or the frame is bad, and from the last sector of its bad part (the header, or all of it) to the
-   end of the file there are only zeros: a power cut may leave a file with its new length but without
+   end of the file there are only zeros: a power cut may leave a file with its new length, without
    its last sectors, which read as zeros then.
 
 Nothing else can come of one unfinished write, so everything else is corruption. The header has a
