@@ -115,6 +115,8 @@ class Writer:
             self._check_writable()
             view = next_view(self.view, edit)
             logs = self._next_logs(view.covered, made)
+            # A manifest that says how long a log is must not be on disk before the log is.
+            self._log.sync()
             before = self._manifest
             manifest = next_manifest(before, edit, view, logs, self._next_file)
             write_manifest(self._folder, manifest)
@@ -134,8 +136,6 @@ class Writer:
         logs = self._manifest.logs
         if covered == self._manifest.covered:
             return logs
-        # A manifest that says how long a log is must not be on disk before the log is.
-        self._log.sync()
         fresh = LogPart(self._new_name("log"), self.position)
         made.add(fresh.name)
         create_log(self._folder / fresh.name, fresh.first)

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -82,7 +83,9 @@ def test_commit_covers_some_changes(path: Path) -> None:
         check_tidy(path)
         store.append([(5,)])
         assert store.commit(covers=2) == 3
+        assert len(list(path.glob("log-*"))) == 2
         assert store.commit(add=[small(3, 4), small()], covers=4) == 4
+        assert len(list(path.glob("log-*"))) == 2
         check_tidy(path)
     found = on_disk(path)
     assert found[:3] == (4, 4, {"m": 1})
@@ -102,6 +105,7 @@ def test_the_changes_that_were_found_go_as_they_are_covered(path: Path) -> None:
         assert store.changes == [(2,), (3,)]
         store.commit(covers=4)
         assert store.changes == []
+        assert len(list(path.glob("log-*"))) == 1
 
 
 def test_drop_and_removed(path: Path) -> None:
@@ -375,6 +379,7 @@ def test_many_threads(path: Path) -> None:
     """Two append, one commits, one opens for reading meanwhile: no change is lost or doubled."""
     store = Store.create(path, sync=False)
     appended = [0, 0]
+    end = time.monotonic() + 60
     done = threading.Event()
     errors: list[BaseException] = []
 
@@ -388,7 +393,7 @@ def test_many_threads(path: Path) -> None:
         return threading.Thread(target=run)
 
     def append(who: int) -> None:
-        while store.version < 12 and not errors:
+        while store.version < 12 and not errors and time.monotonic() < end:
             store.append([(who, appended[who], part) for part in range(3)])
             appended[who] += 1
 
@@ -417,6 +422,7 @@ def test_many_threads(path: Path) -> None:
     store.close()
     assert not errors
     with Store.open(path) as store:
+        assert store.version >= 12
         found = _all_changes(store)
     _check_order(found)
     assert len(found) == store.position == sum(appended) * 3
