@@ -64,6 +64,14 @@ def test_nothing_unfinished_is_left(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
 
 
+def test_the_folder_is_there_when_it_is_whole(tmp_path: Path, monkeypatch) -> None:
+    seen = []
+    monkeypatch.setattr(os, "fsync", lambda _: seen.append((tmp_path / "x").exists()))
+    write_arrays(tmp_path / "x", {"a": np.arange(3)}, {})
+    # The two files and their folder; then the folder that it is moved in.
+    assert seen == [False, False, False, True]
+
+
 def test_what_an_unfinished_write_left_is_no_hindrance(tmp_path: Path) -> None:
     (tmp_path / "x.tmp").mkdir()
     (tmp_path / "x.tmp" / "arrays").write_bytes(b"half")

@@ -14,7 +14,7 @@ import pytest
 
 from tamis.errors import IndexCorrupt, IndexLocked, InputError
 from tamis.index import Store
-from tamis.index.manifest import current_file
+from tamis.index.manifest import current_file, read_manifest, switch_to
 from tests.index.contents import check_tidy, contents, on_disk, put
 
 
@@ -223,8 +223,9 @@ def test_a_fork_has_no_right_to_write(path: Path) -> None:
             store.close()
             os._exit(0)
         os.waitpid(child, 0)
+        os.close(said[1])
         assert b"a fork of" in os.read(said[0], 1000)
-        os.close(said[0]), os.close(said[1])
+        os.close(said[0])
         with pytest.raises(IndexLocked):
             Store.open(path)
         store.append([(2,)])
@@ -289,6 +290,37 @@ def test_a_failed_switch_leaves_the_store_in_doubt(path: Path, monkeypatch) -> N
     with Store.open(path) as store:
         assert contents(store) == (1, 0, {}, [], [], [(1,)])
         check_tidy(path)
+
+
+def test_a_switch_that_is_done_before_it_fails(path: Path, monkeypatch) -> None:
+    """Then the files of the new version must not be removed."""
+
+    def late(*arguments) -> None:
+        switch_to(*arguments)
+        raise OSError("no")
+
+    with Store.create(path) as store, monkeypatch.context() as patch:
+        store.append([(1,)])
+        patch.setattr("tamis.index.writer.switch_to", late)
+        with pytest.raises(OSError):
+            store.commit(add=[small(1)], covers=1)
+    with Store.open(path) as store:
+        assert store.version == 2 and store.changes == []
+        check_tidy(path)
+
+
+def test_a_reader_tries_again_when_a_commit_comes_between(path: Path, monkeypatch) -> None:
+    with Store.create(path) as store:
+        store.commit(add=[small(1)])
+
+        def late(folder: Path, file: str):
+            manifest = read_manifest(folder, file)
+            if store.version < 5:
+                store.commit(add=[small(2)], drop=list(store.removed))
+            return manifest
+
+        monkeypatch.setattr("tamis.index.view.read_manifest", late)
+        assert on_disk(path).version == 5
 
 
 @pytest.mark.parametrize("step", ["write_arrays", "open_segment", "create_log", "write_manifest"])
