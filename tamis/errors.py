@@ -12,6 +12,8 @@
     ├── SubscriptionError         an id or priority that cannot be used
     │   ├── DuplicateSubscription
     │   └── UnknownSubscription
+    ├── IndexCorrupt              an index on disk that is damaged, or of another format
+    ├── IndexLocked               an index on disk that another writer has open
     └── InputError                a file, a row or an option that cannot be read
 
 Every error carries its parts as attributes, so that a program need not read the message.
@@ -23,6 +25,8 @@ __all__ = [
     "DuplicateSubscription",
     "EventError",
     "FunctionError",
+    "IndexCorrupt",
+    "IndexLocked",
     "InputError",
     "SchemaError",
     "SelectorError",
@@ -223,6 +227,34 @@ class UnknownSubscription(SubscriptionError, KeyError):
         super().__init__("is not here", id)
 
     __str__ = Exception.__str__  # KeyError would show the repr of the message
+
+
+class IndexCorrupt(TamisError):
+    """An index on disk that is damaged, or of a format that this Tamis does not know.
+
+    Attributes:
+        path: The file that is wrong.
+        reason: What is wrong with it.
+    """
+
+    def __init__(self, path: object, reason: str) -> None:
+        """Name the file and what is wrong with it."""
+        self.path = str(path)
+        self.reason = reason
+        super().__init__(f"{self.path}: {reason}")
+
+
+class IndexLocked(TamisError):
+    """An index on disk that another writer has open; readers need no lock.
+
+    Attributes:
+        path: The index.
+    """
+
+    def __init__(self, path: object) -> None:
+        """Name the index."""
+        self.path = str(path)
+        super().__init__(f"{self.path}: another writer has it open; close that one first")
 
 
 class InputError(TamisError):

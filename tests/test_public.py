@@ -45,6 +45,8 @@ def test_every_error_is_in_the_tree() -> None:
         errors.FunctionError("f", (1, "x", [None]), "raised ValueError: why"),
         errors.DuplicateSubscription("a"),
         errors.UnknownSubscription(5),
+        errors.IndexCorrupt("file", "why"),
+        errors.IndexLocked("folder"),
         errors.InputError("why", "file", 3),
     ],
 )

@@ -1,0 +1,117 @@
+"""Batches of changes as frames of a log, and what the end of a log looks like after a crash.
+
+    length of the payload      8 bytes    ┐
+    position of its first      8 bytes    ├ the header
+    checksum of these two      8 bytes    ┘
+    payload                    msgpack, filled up with zeros to a multiple of 8
+    checksum of the payload    8 bytes
+
+A frame is a batch, so that a batch is there whole or not at all. Frames are only appended; so a bad
+one may be just the last write, which did not finish. It is *torn*, and forgotten, if
+
+1. the file ends before the frame does: a process that is killed leaves a prefix of its last write;
+2. or the frame is bad, and from the last sector of its bad part (the header, or all of it) to the
+   end of the file there are only zeros: a power cut may leave a file with its new length, without
+   its last sectors, which read as zeros then.
+
+Nothing else can come of one unfinished write, so everything else is corruption. The header has a
+checksum of its own, else a wrong length would look like the first case. A whole frame ends with a
+checksum, so a damaged byte does not make it look like the second. Frames begin at multiples of 8:
+no sector boundary parts a checksum. What is torn was never acknowledged: in the first case because
+the process was killed in its write, in the second if every append is synced.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+import msgspec
+import xxhash
+
+from tamis.errors import IndexCorrupt, InputError
+
+Change: TypeAlias = tuple[Any, ...]
+
+_HEADER = struct.Struct("<QQQ")
+_CHECKSUM = struct.Struct("<Q")
+_SECTOR = 512
+_DECODER = msgspec.msgpack.Decoder(list[tuple[Any, ...]])
+
+
+class Frame(NamedTuple):
+    """A batch of changes, and where its frame ends in the log."""
+
+    changes: list[Change]
+    end: int
+
+
+def encode(changes: Sequence[Change], position: int) -> bytes:
+    """The frame of a batch whose first change is at a position.
+
+    Raises:
+        InputError: A change is no tuple, or holds what msgpack cannot bring back.
+    """
+    payload = _payload(changes)
+    header = _HEADER.pack(len(payload), position, _header_checksum(len(payload), position))
+    padded = payload + bytes(-len(payload) % 8)
+    return b"".join([header, padded, _CHECKSUM.pack(xxhash.xxh3_64_intdigest(padded))])
+
+
+def decode(path: Path, log: bytes, start: int, position: int) -> Frame | None:
+    """The frame that begins at `start`, which is before the end of the log; None if it is torn.
+
+    Raises:
+        IndexCorrupt: It is neither good nor torn.
+    """
+    body = start + _HEADER.size
+    if body > len(log):
+        return None
+    length, found, checksum = _HEADER.unpack_from(log, start)
+    if checksum != _header_checksum(length, found):
+        _check_torn(path, log, start, body)
+        return None
+    if found != position:
+        raise IndexCorrupt(path, f"at byte {start}: change {found} where {position} is due")
+    padded = body + length + -length % 8
+    end = padded + _CHECKSUM.size
+    if end > len(log):
+        return None
+    view = memoryview(log)
+    if _CHECKSUM.unpack_from(log, padded)[0] != xxhash.xxh3_64_intdigest(view[body:padded]):
+        _check_torn(path, log, start, end)
+        return None
+    return Frame(_changes(path, view[body : body + length], start), end)
+
+
+def _payload(changes: Sequence[Change]) -> bytes:
+    for change in changes:
+        if not isinstance(change, tuple):
+            raise InputError(f"a change is a tuple, not {type(change).__name__}")
+    try:
+        payload = msgspec.msgpack.encode(changes)
+        # What is acknowledged must come back: the time to find out is now.
+        _DECODER.decode(payload)
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise InputError(f"a change cannot be written as msgpack: {error}") from error
+    return payload
+
+
+def _header_checksum(length: int, position: int) -> int:
+    return xxhash.xxh3_64_intdigest(struct.pack("<QQ", length, position))
+
+
+def _check_torn(path: Path, log: bytes, start: int, end: int) -> None:
+    """Refuse what is bad from `start` to `end`, unless its last sector was never written."""
+    sector = max(start, (end - 1) // _SECTOR * _SECTOR)
+    if log.count(0, sector) < len(log) - sector:
+        raise IndexCorrupt(path, f"is damaged: the checksum of the batch at byte {start} is wrong")
+
+
+def _changes(path: Path, payload: memoryview, start: int) -> list[Change]:
+    try:
+        return _DECODER.decode(payload)
+    except msgspec.DecodeError as error:
+        raise IndexCorrupt(path, f"at byte {start}: {error}") from error

@@ -1,0 +1,73 @@
+"""A process that works on a store until it is killed, saying what has been acknowledged to it.
+
+    python -m tests.index.crasher STORE SEED [sync]
+
+One thread appends batches of changes, numbered from 1, and says "position n" after each. Another
+puts them into segments, merges those, and says "version v". A change is (number, number of the
+first in its batch, size of the batch, filler).
+"""
+
+import os
+import random
+import sys
+import threading
+import time
+
+import numpy as np
+
+from tamis.index import Store
+from tamis.index.frames import Change
+
+COLUMNS = ("number", "first", "size")
+
+
+def main(path: str, seed: int, sync: bool) -> None:
+    say("start", 0)
+    store = Store.open(path, sync=sync)
+    pending = store.changes
+    rng = random.Random(seed)
+    threading.Thread(target=committing, args=(store, pending, rng.random()), daemon=True).start()
+    while True:
+        batch = next_batch(store.position + 1, rng)
+        position = store.append(batch)
+        say("position", position)
+        pending += batch
+        time.sleep(rng.choice([0, 0, 0.0005, 0.002]))
+
+
+def next_batch(first: int, rng: random.Random) -> list[Change]:
+    size = rng.choice([1, 1, 2, 5, 30])
+    filler = "x" * rng.choice([0, 20, 500])
+    return [(number, first, size, filler) for number in range(first, first + size)]
+
+
+def committing(store: Store, pending: list[Change], seed: float) -> None:
+    rng = random.Random(seed)
+    while True:
+        time.sleep(rng.choice([0, 0.002, 0.01]))
+        # Not always all of them: some have come while a segment was made.
+        taken = pending[: rng.randint(0, len(pending))]
+        rows = np.array([change[:3] for change in taken], np.int64).reshape(-1, 3)
+        merged = store.segments if len(store.segments) > 4 else ()
+        columns = {
+            name: np.concatenate([*(one.arrays[name] for one in merged), rows[:, place]])
+            for place, name in enumerate(COLUMNS)
+        }
+        marked = () if merged else store.segments[-1:]
+        version = store.commit(
+            add=[(columns, {"rows": len(columns["number"])})],
+            drop=[segment.name for segment in merged],
+            removed={segment.name: segment.arrays["number"][::2] for segment in marked},
+            covers=store.view.covered + len(taken),
+        )
+        say("version", version)
+        del pending[: len(taken)]
+
+
+def say(what: str, number: int) -> None:
+    # One write, so that a line is there or is not.
+    os.write(1, f"{what} {number}\n".encode())
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), "sync" in sys.argv[3:])
