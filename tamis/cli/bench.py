@@ -125,7 +125,8 @@ def _run(
         run, usual, whole = known[name]
         found[name] = list(run(whole if full else usual, console.note))
         console.stdout().print(f"\n{name}: {_first_line(run)}", style="bold")
-        console.stdout().print(_rows(found[name]))
+        # As wide as it must be: a figure that is cut off is none.
+        console.stdout().print(_rows(found[name]), width=1000, crop=False, soft_wrap=True)
         if out:  # after every experiment: the long ones may be interrupted
             keep(out, bench, full=full, experiments=found)
 
