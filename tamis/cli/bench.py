@@ -125,8 +125,9 @@ def _run(
         run, usual, whole = known[name]
         found[name] = list(run(whole if full else usual, console.note))
         console.stdout().print(f"\n{name}: {_first_line(run)}", style="bold")
-        # As wide as it must be: a figure that is cut off is none.
-        console.stdout().print(_rows(found[name]), width=1000, crop=False, soft_wrap=True)
+        wide = console.stdout()
+        wide.width = 1000  # as wide as it must be: a figure that is cut off is none
+        wide.print(_rows(found[name]))
         if out:  # after every experiment: the long ones may be interrupted
             keep(out, bench, full=full, experiments=found)
 

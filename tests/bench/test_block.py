@@ -137,7 +137,7 @@ def test_an_engine_that_cannot_take_part(with_engine: dict[str, object]) -> None
 def test_an_engine_that_is_slow_to_load(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(comparing, "SLOWEST_LOAD", -1.0)
     field = comparing.loaded(
-        comparing.contestants("atree", 60), block.Selective(subscriptions=60), print
+        comparing.contestants("atree"), block.Selective(subscriptions=60), print
     )
     assert [contestant.subscriptions for contestant in field] == [0, 0, 0]
 
@@ -158,10 +158,13 @@ def test_fewer_subscriptions_are_compared_as_far_as_they_go() -> None:
     assert not comparing.equal(all_, few, sample)
 
 
-def test_brute_is_left_out_where_there_are_many() -> None:
-    names = [[c.name for c in comparing.contestants("atree", n)] for n in (100_000, 100_001)]
-    assert names == [["atree", "atree", *sorted({*ENGINES} - {"atree"})],
-                     ["atree", "atree", *sorted({*ENGINES} - {"atree", "brute"})]]  # fmt: skip
+def test_brute_has_only_so_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(comparing.MOST, "brute", 25)
+    *atrees, brute = rows_of("selective")
+    assert brute["subscriptions"] == 25 and brute["equal"] == "yes"
+    assert {row["subscriptions"] for row in atrees} == {60}
+    # It was not asked as much, so it is no measure for the others.
+    assert {row["times_best_other"] for row in (*atrees, brute)} == {"no other"}
 
 
 # -- the command line -----------------------------------------------------------------------------

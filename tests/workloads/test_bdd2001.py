@@ -40,6 +40,21 @@ def test_atoms_and_operators_on_average() -> None:
     assert nots / 4000 == pytest.approx(1.1, abs=0.08)
 
 
+def test_trees_have_any_shape() -> None:
+    """As many ORs lie below an AND as ANDs below an OR; without parentheses there were none."""
+    below = {
+        outer: sum(
+            isinstance(inner, other)
+            for tree in TREES
+            for node in walk(tree)
+            if isinstance(node, outer)
+            for inner in node.operands
+        )
+        for outer, other in ((And, Or), (Or, And))
+    }
+    assert below[And] > 2000 and below[And] / below[Or] == pytest.approx(1, abs=0.2)
+
+
 def test_roots_and_leaves_may_be_negated() -> None:
     assert {type(tree) for tree in TREES if not isinstance(tree, Comparison | StringTest)} == {
         And,

@@ -58,6 +58,12 @@ def test_constructs_attributes_and_types() -> None:
     assert equalities / (ranges + equalities) == pytest.approx(0.6, abs=0.02)
 
 
+def test_every_test_has_an_attribute_of_its_own() -> None:
+    for text in WORKLOAD.selectors():
+        named = re.findall(r"\b[id]\d\b", text)
+        assert len(named) == len(set(named))
+
+
 def test_null_is_seen() -> None:
     """Selectors are true, false and unknown, and some would say otherwise of a zero."""
     trees = [parse(text) for text in list(WORKLOAD.selectors())[:500]]
