@@ -7,6 +7,7 @@ among those that the others are compared with. Answers are compared as far as th
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -78,9 +79,15 @@ def compared(
     """Events per second of the engine, with one thread and with two, and of all others."""
     say(f"{workload.subscriptions:,} subscriptions into each engine …")
     field = loaded(contestants(engine), workload, say)
-    for name, answer in (answers or {"pairs": ANSWERS["pairs"]}).items():
-        say(f"{name} of {', '.join(contestant.title for contestant in field)} …")
-        yield from _measured(field, batch, name, answer)
+    # What one engine keeps is not to cost the others time, whenever Python's collector runs.
+    gc.collect()
+    gc.freeze()
+    try:
+        for name, answer in (answers or {"pairs": ANSWERS["pairs"]}).items():
+            say(f"{name} of {', '.join(contestant.title for contestant in field)} …")
+            yield from _measured(field, batch, name, answer)
+    finally:
+        gc.unfreeze()
 
 
 def contestants(engine: str) -> list[Contestant]:

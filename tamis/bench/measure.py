@@ -72,20 +72,21 @@ def event_rates(rounds: Mapping[str, list[float]], events: float) -> dict[str, R
 
 
 def enough(do: Callable[[int], object], most: int, least: int = 1, seconds: float = 1 / 3) -> int:
-    """How many items make `do` last about so long, within bounds.
+    """How many items make `do` last about so long, or longer, within bounds.
 
-    It takes more and more of them: from a few one cannot tell how long many take, where part of the
-    work is done once for all.
+    It takes four times as many until that takes twice as long, at least: from a few one cannot tell
+    how long many take, where part of the work is done once for all.
     """
-    count = least
+    count, before = least, float("inf")
     do(count)  # to warm up
     while True:
         begun = time.perf_counter()
         do(count)
         took = time.perf_counter() - begun
-        if took >= seconds / 2 or count >= most:
-            return max(least, min(most, int(count * seconds / took)))
-        count = min(most, 4 * count)
+        settled = took >= seconds / 2 and took >= 2 * before
+        if settled or count >= most or took >= 10 * seconds:
+            return max(count, min(most, int(count * seconds / took)))
+        count, before = min(most, 4 * count), took
 
 
 def resident() -> int:
