@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import random
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from itertools import islice
+from typing import NamedTuple, TypeVar
 
-import numpy as np
-
-from tamis.bench.adding import CHUNK, parsed_in_chunks, seconds_to_add, seconds_to_remove
+from tamis.bench.adding import parsed_in_chunks, seconds_to_add, seconds_to_remove
 from tamis.bench.measure import Row
 from tamis.engines import ENGINES, Engine
 from tamis.engines.subscription import Subscription
@@ -21,7 +22,10 @@ from tamis.workloads.selective import Selective
 # Engines that may be changed in one thread while another matches; the rest take turns at a lock.
 CONCURRENT = frozenset({"block"})
 IDLE_SECONDS = 2.0
-TURN = 100  # changes between which a thread without a lock of its own lets others in
+TURN = 100  # changes after which others have their turn at the lock
+MOST_SECONDS = 30.0  # for changes in a row: by a lock, some take for ever
+
+T = TypeVar("T")
 
 
 class Matching:
@@ -65,69 +69,77 @@ class Matching:
 
 
 def changed(name: str, size: int) -> Iterator[Row]:
-    """Additions and removals per second; half of the subscriptions while nothing else happens."""
+    """Additions and removals per second: of one half alone, of the other while a thread matches."""
     engine = ENGINES[name]()
     workload = Selective(subscriptions=size)
     texts = workload.selectors()
     batch = workload.events(2048)
     engine.add(Subscription.of(size, "a0 = -1"))  # so that there is something to compile for
     engine.match(batch)
-    chunk = max(1, min(CHUNK, size // 4))
-    alone = islice(texts, size // 2)
-    added = [(len(part), seconds_to_add(engine, part)) for part in parsed_in_chunks(alone, chunk)]
+    half = size // 2
+    row: Row = {"engine": name, "subscriptions": half}
+
+    added: list[Turn] = []
+    for chunk in parsed_in_chunks(islice(texts, half)):
+        added += in_turns(chunk, partial(seconds_to_add, engine), nullcontext())
     with Matching(engine, batch, nullcontext()) as idle:
         time.sleep(IDLE_SECONDS)
-    removed = _some(size // 2)
-    row: Row = {"engine": name, "subscriptions": size // 2}
-    yield row | {
-        "way": "alone",
-        **_per_second(added),
-        "removed_per_s": len(removed) / seconds_to_remove(engine, removed),
-        "events_per_s": idle.events_per_s,
-        "visible": _visible(engine),
-    }
+    removed = in_turns(_some(range(half)), partial(seconds_to_remove, engine), nullcontext())
+    found = _per_second(added, removed) | {"events_per_s": idle.events_per_s}
+    yield row | {"way": "alone"} | found | {"visible": _visible(engine)}
+
     lock = nullcontext() if name in CONCURRENT else threading.Lock()
     # Parsed beforehand: parsing would take its share of the interpreter from both.
-    parts = list(parsed_in_chunks(texts, chunk, size // 2))
+    rest = [subscription for chunk in parsed_in_chunks(texts, first=half) for subscription in chunk]
     with Matching(engine, batch, lock) as during:
-        added = [(len(part), _add_in_turns(engine, part, lock)) for part in parts]
-    removed = [id + size // 2 for id in _some(size - size // 2)]
+        added = in_turns(rest, partial(seconds_to_add, engine), lock)
+    ids = _some(range(half, half + sum(turn.changes for turn in added)))
     with Matching(engine, batch, lock):
+        removed = in_turns(ids, partial(seconds_to_remove, engine), lock)
+    found = _per_second(added, removed) | {"events_per_s": during.events_per_s}
+    way = "while matching" if name in CONCURRENT else "while matching, by a lock"
+    yield row | {"way": way} | found | {"visible": _visible(engine)}
+
+
+class Turn(NamedTuple):
+    """So many changes, and how long they took with waiting for the lock."""
+
+    changes: int
+    seconds: float
+
+
+def in_turns(
+    items: list[T], change: Callable[[list[T]], object], lock: AbstractContextManager[object]
+) -> list[Turn]:
+    """Make changes, a hundred at a time, until all are made or there is no time left."""
+    turns: list[Turn] = []
+    end = time.perf_counter() + MOST_SECONDS
+    for start in range(0, len(items), TURN):
+        part = items[start : start + TURN]
         begun = time.perf_counter()
-        for start in range(0, len(removed), TURN):
-            with lock:
-                seconds_to_remove(engine, removed[start : start + TURN])
-        took = time.perf_counter() - begun
-    yield row | {
-        "way": "while matching" if name in CONCURRENT else "while matching, by a lock",
-        **_per_second(added),
-        "removed_per_s": len(removed) / took,
-        "events_per_s": during.events_per_s,
-        "visible": _visible(engine),
-    }
-
-
-def _add_in_turns(
-    engine: Engine, part: list[Subscription], lock: AbstractContextManager[object]
-) -> float:
-    """Seconds to add them, and to wait for the lock."""
-    begun = time.perf_counter()
-    for start in range(0, len(part), TURN):
         with lock:
-            seconds_to_add(engine, part[start : start + TURN])
-    return time.perf_counter() - begun
+            change(part)
+        turns.append(Turn(len(part), time.perf_counter() - begun))
+        if time.perf_counter() > end:
+            break
+    return turns
 
 
-def _some(size: int) -> list[int]:
-    """Half of so many, in random order."""
-    return np.random.default_rng(1).permutation(size)[: max(1, size // 2)].tolist()  # type: ignore[no-any-return]
+def _some(ids: range) -> list[int]:
+    """Half of them, in random order."""
+    return random.Random(1).sample(ids, max(1, len(ids) // 2))
 
 
-def _per_second(added: list[tuple[int, float]]) -> Row:
+def _per_second(added: list[Turn], removed: list[Turn]) -> Row:
     return {
-        "added_per_s": sum(count for count, _ in added) / sum(seconds for _, seconds in added),
-        "slowest_chunk_per_s": min(count / seconds for count, seconds in added),
+        "added_per_s": _rate(added),
+        "slowest_hundred_per_s": min(turn.changes / turn.seconds for turn in added),
+        "removed_per_s": _rate(removed),
     }
+
+
+def _rate(turns: list[Turn]) -> float:
+    return sum(turn.changes for turn in turns) / sum(turn.seconds for turn in turns)
 
 
 def _visible(engine: Engine) -> str:

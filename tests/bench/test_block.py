@@ -76,6 +76,15 @@ def test_changes() -> None:
     assert (alone["way"], during["way"]) == ("alone", "while matching, by a lock")
 
 
+def test_changes_end_when_there_is_no_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[list[int]] = []
+    turns = changing.in_turns(list(range(250)), done.append, changing.nullcontext())
+    assert [turn.changes for turn in turns] == [100, 100, 50] and done[2][-1] == 249
+    monkeypatch.setattr(changing, "MOST_SECONDS", -1.0)
+    turns = changing.in_turns(list(range(250)), done.append, changing.nullcontext())
+    assert [turn.changes for turn in turns] == [100]
+
+
 def test_a_thread_that_fails_is_heard_of() -> None:
     engine = ENGINES["brute"]()
     with pytest.raises(AttributeError), changing.Matching(engine, None, changing.nullcontext()):  # type: ignore[arg-type]
