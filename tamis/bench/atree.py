@@ -6,7 +6,6 @@ hits all alike; every figure comes with its slowest and its fastest round.
 
 from __future__ import annotations
 
-import gc
 import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -16,7 +15,8 @@ from itertools import islice
 
 import numpy as np
 
-from tamis.bench.measure import resident
+from tamis.bench.adding import parsed_in_chunks, seconds_to_add, seconds_to_remove
+from tamis.bench.measure import Experiments, Report, Row, enough, event_rates, resident, rounds
 from tamis.engines.atree import AtreeEngine
 from tamis.engines.atree.filters import FILTERS
 from tamis.engines.subscription import Subscription
@@ -24,9 +24,6 @@ from tamis.events import EventBatch
 from tamis.workloads.atree2004 import Workload
 
 EVENTS = 5_000
-
-Row = dict[str, object]
-Report = Callable[[str], None]
 
 # By predicates, how long the shared part is, and how many subscriptions have one: this brings SNPS,
 # over internal nodes as Table 5.1 has it, into the 35 to 40 % of §5.4. Among many subscriptions
@@ -75,21 +72,11 @@ def maintenance(size: int, say: Report) -> Iterator[Row]:
     workload = conjunctions(size, 10)
     say(f"{size:,} of 10 predicates, as subscriptions …")
     engine = AtreeEngine()
-    inserted, removed = 0.0, 0.0
-    texts = enumerate(workload.selectors())
-    while chunk := [Subscription.of(id, text) for id, text in islice(texts, 20_000)]:
-        gc.disable()  # as add_many does
-        begun = time.perf_counter()
-        for subscription in chunk:
-            engine.add(subscription)
-        inserted += time.perf_counter() - begun
-        gc.enable()
+    chunks = parsed_in_chunks(workload.selectors())
+    inserted = sum(seconds_to_add(engine, chunk) for chunk in chunks)
     row = _sizes(workload, engine) | {"way": "subscriptions", "inserted_per_s": size / inserted}
     ids = np.random.default_rng(1).permutation(size).tolist()
-    begun = time.perf_counter()
-    for id in ids:
-        engine.remove(id)
-    removed = time.perf_counter() - begun
+    removed = seconds_to_remove(engine, ids)
     yield row | {"deleted_per_s": size / removed, "nodes_left": len(engine.tree)}
 
 
@@ -104,14 +91,14 @@ def memory(size: int, say: Report) -> Iterator[Row]:
     before = resident()
     engine, seconds = loaded(workload)
     events = workload.events(200, matching=1.0)
-    rounds = _rounds({"tvp": lambda: engine.matched(events)}, 3)
+    seconds_each = rounds({"tvp": lambda: engine.matched(events)}, 3)
     stamps = 2 * len(engine.tree.store.nodes)
     yield (
         _sizes(workload, engine)
         | {"bytes_with_stamps": engine.tree.bytes + stamps}
         | {"resident_bytes": resident() - before}
         | {"inserted_per_s": size / seconds}
-        | _rates(rounds, len(events))["tvp"]
+        | event_rates(seconds_each, len(events))["tvp"]
         | {"smpe": _smpe(engine, events, size)}
     )
 
@@ -184,7 +171,7 @@ def priorities(size: int, say: Report) -> Iterator[Row]:
         for name, engine in engines.items()
         for limit in (None, 10)
     }
-    for name, found in _rates(_seconds(work), 1).items():
+    for name, found in event_rates(_seconds(work), 1).items():
         yield {"subscriptions": size, "predicates": 10, "filter": name} | found
 
 
@@ -201,9 +188,9 @@ def threads(size: int, say: Report) -> Iterator[Row]:
             "two threads": lambda: list(pool.map(engine.matched, pieces)),
             "phase 1 ahead": lambda: _ahead(engine, pieces, pool),
         }
-        rates = _rates(_rounds(work, 5), len(batch))
-    phase_1 = _rates(
-        _rounds({"": lambda: [engine.index.satisfied(piece) for piece in pieces]}, 3), len(batch)
+        rates = event_rates(rounds(work, 5), len(batch))
+    phase_1 = event_rates(
+        rounds({"": lambda: [engine.index.satisfied(piece) for piece in pieces]}, 3), len(batch)
     )
     for name, found in rates.items():
         yield {"subscriptions": size, "predicates": 10, "way": name} | found
@@ -228,8 +215,7 @@ def values(size: int, say: Report) -> Iterator[Row]:
     yield from _compared({name: (engine, batch) for name, engine in engines.items()}, sizes)
 
 
-EXPERIMENTS: Mapping[str, tuple[Callable[[int, Report], Iterator[Row]], int, int]] = {
-    # name: what runs, on how many subscriptions, and on how many with --full
+EXPERIMENTS: Experiments = {
     "maintenance": (maintenance, 100_000, 1_000_000),
     "memory": (memory, 400_000, 4_000_000),
     "events": (events, 100_000, 1_000_000),
@@ -312,12 +298,12 @@ def _by_filter(engine: AtreeEngine, batch: EventBatch, sizes: Row) -> Iterator[R
 def _compared(
     work: Mapping[str, tuple[AtreeEngine, EventBatch]], sizes: Mapping[str, Row]
 ) -> Iterator[Row]:
-    rounds = _seconds({name: (*both, None) for name, both in work.items()})
+    seconds = _seconds({name: (*both, None) for name, both in work.items()})
     *_, (engine, batch) = work.values()
     smpe = _smpe(engine, batch.slice(0, 500), int(sizes[next(iter(sizes))]["subscriptions"]))  # type: ignore[call-overload]
-    general = statistics.median(rounds["general"])
-    for name, found in _rates(rounds, 1).items():
-        times_general = general / statistics.median(rounds[name])
+    general = statistics.median(seconds["general"])
+    for name, found in event_rates(seconds, 1).items():
+        times_general = general / statistics.median(seconds[name])
         yield (
             sizes[name] | {"smpe": smpe, "filter": name} | found | {"times_general": times_general}
         )
@@ -328,9 +314,9 @@ def _seconds(
 ) -> dict[str, list[float]]:
     """Seconds per event in each of five rounds: engines, their events, and a limit."""
     few = {name: _enough(*parts) for name, parts in work.items()}
-    rounds = _rounds({name: _matching(*parts) for name, parts in few.items()}, 5)
+    taken = rounds({name: _matching(*parts) for name, parts in few.items()}, 5)
     return {
-        name: [second / len(few[name][1]) for second in seconds] for name, seconds in rounds.items()
+        name: [second / len(few[name][1]) for second in seconds] for name, seconds in taken.items()
     }
 
 
@@ -348,29 +334,6 @@ def _ahead(engine: AtreeEngine, pieces: list[EventBatch], pool: ThreadPoolExecut
         engine.climbed(pieces[i], satisfied)
 
 
-def _rounds(work: Mapping[str, Callable[[], object]], count: int) -> dict[str, list[float]]:
-    """Seconds per round, all kinds of work in turn, after one round to warm up."""
-    seconds: dict[str, list[float]] = {name: [] for name in work}
-    for number in range(count + 1):
-        for name, do in work.items():
-            begun = time.perf_counter()
-            do()
-            if number:
-                seconds[name].append(time.perf_counter() - begun)
-    return seconds
-
-
-def _rates(rounds: Mapping[str, list[float]], items: int) -> dict[str, Row]:
-    return {
-        name: {
-            "events_per_s": items / statistics.median(seconds),
-            "slowest": items / max(seconds),
-            "fastest": items / min(seconds),
-        }
-        for name, seconds in rounds.items()
-    }
-
-
 def _smpe(engine: AtreeEngine, batch: EventBatch, subscriptions: int) -> float:
     codes, _ = engine.matched(batch)
     return len(codes) / len(batch) / subscriptions
@@ -380,9 +343,5 @@ def _enough(
     engine: AtreeEngine, batch: EventBatch, limit: int | None
 ) -> tuple[AtreeEngine, EventBatch, int | None]:
     """As many of the events as make a round last about a third of a second, but five at least."""
-    few = batch.slice(0, 5)
-    engine.matched(few, limit)
-    begun = time.perf_counter()
-    engine.matched(few, limit)
-    seconds = time.perf_counter() - begun
-    return engine, batch.slice(0, max(5, int(5 * 0.33 / seconds))), limit
+    count = enough(lambda n: engine.matched(batch.slice(0, n), limit), len(batch), least=5)
+    return engine, batch.slice(0, count), limit

@@ -8,10 +8,15 @@ import platform
 import resource
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+
+Row = dict[str, object]
+Report = Callable[[str], None]
+# By name: what runs, on how many subscriptions, and on how many with --full.
+Experiments = Mapping[str, tuple[Callable[[int, Report], Iterator[Row]], int, int]]
 
 _PACKAGES = ("numpy", "numba", "pyarrow", "google-re2", "tamis")
 
@@ -37,6 +42,51 @@ def rate(name: str, items: int, work: Callable[[], object], runs: int = 5) -> Ra
         work()
         rates.append(items / (time.perf_counter() - begun))
     return Rate(name, items, statistics.median(rates), min(rates), max(rates), runs)
+
+
+def rounds(work: Mapping[str, Callable[[], object]], count: int) -> dict[str, list[float]]:
+    """Seconds per round, all kinds of work in turn, after one round to warm up.
+
+    In turns, so that whatever else the machine is doing hits all alike.
+    """
+    seconds: dict[str, list[float]] = {name: [] for name in work}
+    for number in range(count + 1):
+        for name, do in work.items():
+            begun = time.perf_counter()
+            do()
+            if number:
+                seconds[name].append(time.perf_counter() - begun)
+    return seconds
+
+
+def event_rates(rounds: Mapping[str, list[float]], events: float) -> dict[str, Row]:
+    """Events per second of each kind of work: the median round, the slowest and the fastest."""
+    return {
+        name: {
+            "events_per_s": events / statistics.median(seconds),
+            "slowest": events / max(seconds),
+            "fastest": events / min(seconds),
+        }
+        for name, seconds in rounds.items()
+    }
+
+
+def enough(do: Callable[[int], object], most: int, least: int = 1, seconds: float = 1 / 3) -> int:
+    """How many items make `do` last about so long, or longer, within bounds.
+
+    It takes four times as many until that takes twice as long, at least: from a few one cannot tell
+    how long many take, where part of the work is done once for all.
+    """
+    count, before = least, float("inf")
+    do(count)  # to warm up
+    while True:
+        begun = time.perf_counter()
+        do(count)
+        took = time.perf_counter() - begun
+        settled = took >= seconds / 2 and took >= 2 * before
+        if settled or count >= most or took >= 10 * seconds:
+            return max(count, min(most, int(count * seconds / took)))
+        count, before = min(most, 4 * count), took
 
 
 def resident() -> int:

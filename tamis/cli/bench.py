@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,9 +12,16 @@ from tamis.cli import console
 from tamis.cli.guard import Verb, Verbs
 
 if TYPE_CHECKING:
-    from tamis.bench.measure import Rate
+    from tamis.bench.measure import Experiments, Rate
 
 app = typer.Typer(cls=Verbs, no_args_is_help=True, rich_markup_mode="rich", help="Measure.")
+
+ExperimentsArgument = Annotated[
+    list[str] | None, typer.Argument(metavar="[EXPERIMENT]…", help="Which; all if none.")
+]
+OutOption = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Keep the figures there, as JSON.")
+]
 
 PARSE_EXAMPLES = """\
 [bold]Examples[/bold]
@@ -30,9 +38,7 @@ def parse(
     predicates: Annotated[
         int, typer.Option(min=1, metavar="N", help="Predicates in each of them.")
     ] = 8,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Keep the figures there, as JSON.")
-    ] = None,
+    out: OutOption = None,
 ) -> None:
     """How fast selectors are read, rewritten, printed and added, on one core."""
     from tamis.bench.measure import write
@@ -59,33 +65,71 @@ shown beside the median.
 
 @app.command("atree", cls=Verb, epilog=ATREE_EXAMPLES)
 def atree(
-    experiments: Annotated[
-        list[str] | None, typer.Argument(metavar="[EXPERIMENT]…", help="Which; all if none.")
-    ] = None,
+    experiments: ExperimentsArgument = None,
     full: Annotated[
         bool, typer.Option("--full", help="As many subscriptions as in the thesis.")
     ] = (False),
-    out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Keep the figures there, as JSON.")
-    ] = None,
+    out: OutOption = None,
 ) -> None:
     """The A-Tree on the workload of its thesis: insertion, deletion, memory, the three filters."""
     from tamis.bench.atree import EXPERIMENTS, warm_up
+
+    _run("atree", EXPERIMENTS, experiments, full, out, warm_up)
+
+
+BLOCK_EXAMPLES = """\
+[bold]Examples[/bold]
+  tamis bench block
+  tamis bench block selective broad
+  tamis bench block --full --out results/block.json
+  tamis bench block latency --engine atree
+
+All engines have the same subscriptions, and run in turns; a slow one gets fewer events, which its
+row says. With --full up to 1,000,000 subscriptions.
+"""
+
+
+@app.command("block", cls=Verb, epilog=BLOCK_EXAMPLES)
+def block(
+    experiments: ExperimentsArgument = None,
+    full: Annotated[bool, typer.Option("--full", help="Up to a million subscriptions.")] = False,
+    out: OutOption = None,
+    engine: Annotated[
+        str, typer.Option(metavar="NAME", help="Measure another engine in its place.")
+    ] = "block",
+) -> None:
+    """The engine block and all others: throughput, latency, changes, memory, start."""
+    from tamis.bench import block
+
+    _run("block", block.experiments(engine), experiments, full, out)
+
+
+def _run(
+    bench: str,
+    known: Experiments,
+    asked: list[str] | None,
+    full: bool,
+    out: Path | None,
+    warm_up: Callable[[], None] = lambda: None,
+) -> None:
+    """Run experiments, print what they found and keep it."""
     from tamis.bench.measure import keep
     from tamis.errors import InputError
 
-    for name in experiments or ():
-        if name not in EXPERIMENTS:
-            raise InputError(f"unknown experiment {name!r}; one of {', '.join(EXPERIMENTS)}")
+    for name in asked or ():
+        if name not in known:
+            raise InputError(f"unknown experiment {name!r}; one of {', '.join(known)}")
     warm_up()
     found: dict[str, list[dict[str, object]]] = {}
-    for name in experiments or EXPERIMENTS:
-        run, usual, whole = EXPERIMENTS[name]
+    for name in asked or known:
+        run, usual, whole = known[name]
         found[name] = list(run(whole if full else usual, console.note))
         console.stdout().print(f"\n{name}: {_first_line(run)}", style="bold")
-        console.stdout().print(_rows(found[name]))
+        wide = console.stdout()
+        wide.width = 1000  # as wide as it must be: a figure that is cut off is none
+        wide.print(_rows(found[name]))
         if out:  # after every experiment: the long ones may be interrupted
-            keep(out, "atree", full=full, experiments=found)
+            keep(out, bench, full=full, experiments=found)
 
 
 def _first_line(described: object) -> str:

@@ -7,9 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
-from tamis.events import EventBatch
 from tamis.workloads.atree2004.parts import Parts
 from tamis.workloads.atree2004.predicates import Numbers, PredicateTable
 from tamis.workloads.atree2004.trees import satisfying
@@ -92,11 +90,3 @@ class EventMaker:
         high = np.where(truths, np.maximum(constants + 1, top), np.minimum(constants, top))
         found: _Whole = low + (spread * (high + 1 - low)).astype(np.int64)
         return found
-
-
-def batch_of(names: tuple[str, ...], values: _Whole, present: _Flags) -> EventBatch:
-    """Events of integers; what is not present is NULL."""
-    columns = [
-        pa.array(column, mask=~there) for column, there in zip(values.T, present.T, strict=True)
-    ]
-    return EventBatch.from_arrow(pa.RecordBatch.from_arrays(columns, list(names)))

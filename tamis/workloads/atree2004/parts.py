@@ -15,6 +15,7 @@ import numpy.typing as npt
 from tamis.errors import InputError
 from tamis.workloads.atree2004.predicates import Numbers
 from tamis.workloads.atree2004.trees import shapes
+from tamis.workloads.drawing import distinct, places
 
 Operators = npt.NDArray[np.int8]
 
@@ -84,8 +85,7 @@ class Side:
         return parts
 
     def _attributes(self, rng: np.random.Generator, count: int) -> npt.NDArray[np.intp]:
-        shuffled = rng.random((count, self.attributes), np.float32).argsort(axis=1)
-        attributes = shuffled[:, : self.predicates]
+        attributes = distinct(rng, count, self.attributes, self.predicates)
         return np.sort(attributes, axis=1) if self.frequencies is None else attributes
 
     def _parts(
@@ -107,6 +107,4 @@ def drawn_operators(
     rng: np.random.Generator, frequencies: tuple[float, ...], size: tuple[int, ...]
 ) -> Operators:
     """Operators by their frequencies, as places in `trees.JUNCTIONS`."""
-    # Without the last bound, which may be a little less than 1.
-    bounds = np.cumsum(frequencies)[:-1]
-    return bounds.searchsorted(rng.random(size), "right").astype(np.int8)
+    return places(frequencies, rng.random(size)).astype(np.int8)

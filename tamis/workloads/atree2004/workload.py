@@ -19,14 +19,21 @@ from itertools import chain, islice
 
 import numpy as np
 
-from tamis.errors import InputError
 from tamis.events import EventBatch
 from tamis.language.expr import And, BoolExpr
-from tamis.workloads.atree2004.events import EventMaker, Targets, batch_of
+from tamis.workloads.atree2004.events import EventMaker, Targets
 from tamis.workloads.atree2004.parts import Parts, Side
 from tamis.workloads.atree2004.predicates import Numbers, PredicateTable
 from tamis.workloads.atree2004.subscriptions import Block, Form, Mixture
 from tamis.workloads.atree2004.trees import JUNCTIONS, grown
+from tamis.workloads.drawing import (
+    POOLS,
+    SUBSCRIPTIONS,
+    batch_of,
+    check,
+    events_in_blocks,
+    generator,
+)
 
 # Table 5.2: how often AND, OR and XOR occur.
 FREQUENCIES = {
@@ -34,9 +41,6 @@ FREQUENCIES = {
     "disjunctive": (0.8, 0.2, 0.0),  # OS_B
     "mixed": (0.6, 0.3, 0.1),  # OS_C
 }
-
-# What is drawn, each from a seed of its own: the one does not change with the other.
-_POOLS, _SUBSCRIPTIONS, _EVENTS = range(3)
 
 # Subscriptions and events are drawn in whole blocks, each from a seed of its own, and the rest of
 # the last one is thrown away: so the first n are the same however many are asked for.
@@ -89,18 +93,18 @@ class Workload:
         Raises:
             InputError: A parameter is out of range.
         """
-        _check(self.subscriptions >= 1, "subscriptions", "1 or more")
-        _check(2 <= self.predicates <= self.attributes, "predicates", "2 to `attributes`")
-        _check(1 <= self.shared_predicates < self.predicates, "shared_predicates",
-               "1 or more, and fewer than `predicates`")  # fmt: skip
-        _check(self.values >= 2, "values", "2 or more")
-        _check(self.attributes * self.values < 2**31, "values", "so few that 32 bits number all")
-        _check(self.operators in FREQUENCIES, "operators", ", ".join(FREQUENCIES))
-        _check(self.relation in ("=", ">"), "relation", "= or >")
-        _check(self.pool >= 1, "pool", "1 or more")
-        _check(0 <= self.overlap <= 1, "overlap", "0 to 1")
-        _check(0 <= self.repeated <= 1, "repeated", "0 to 1")
-        _check(self.seed >= 0, "seed", "0 or more")
+        check(self.subscriptions >= 1, "subscriptions", "1 or more")
+        check(2 <= self.predicates <= self.attributes, "predicates", "2 to `attributes`")
+        check(1 <= self.shared_predicates < self.predicates, "shared_predicates",
+              "1 or more, and fewer than `predicates`")  # fmt: skip
+        check(self.values >= 2, "values", "2 or more")
+        check(self.attributes * self.values < 2**31, "values", "so few that 32 bits number all")
+        check(self.operators in FREQUENCIES, "operators", ", ".join(FREQUENCIES))
+        check(self.relation in ("=", ">"), "relation", "= or >")
+        check(self.pool >= 1, "pool", "1 or more")
+        check(0 <= self.overlap <= 1, "overlap", "0 to 1")
+        check(0 <= self.repeated <= 1, "repeated", "0 to 1")
+        check(self.seed >= 0, "seed", "0 or more")
 
     @cached_property
     def table(self) -> PredicateTable:
@@ -119,8 +123,8 @@ class Workload:
 
     def conjunction_chunks(self, rows: int = 100_000) -> Iterator[Numbers]:
         """The same, so many rows at a time."""
-        _check(self.operators == "conjunctive", "operators", "conjunctive, or ask for expressions")
-        _check(rows >= 1, "rows", "1 or more")
+        check(self.operators == "conjunctive", "operators", "conjunctive, or ask for expressions")
+        check(rows >= 1, "rows", "1 or more")
         return self._conjunction_chunks(rows)
 
     def _conjunction_chunks(self, rows: int) -> Iterator[Numbers]:
@@ -172,25 +176,24 @@ class Workload:
                 A: they satisfy both, and so every subscription that ANDs or ORs these two.
             scale: The values of the others lie between 1 and `scale * values`.
         """
-        _check(count >= 0, "count", "0 or more")
-        _check(0 <= matching <= 1, "matching", "0 to 1")
+        check(0 <= matching <= 1, "matching", "0 to 1")
         # Beyond 2**53 a random number between 0 and 1 no longer reaches every value.
-        _check(0 < scale * self.values < 2**53, "scale", "more than 0, and not huge")
+        check(0 < scale * self.values < 2**53, "scale", "more than 0, and not huge")
         fewest = self.predicates if self.operators == "conjunctive" else 1
         left, right = self._pools
         maker = EventMaker(self.table, (Targets.of(left), Targets.of(right)), fewest)
-        blocks = [
-            maker.drawn(self._rng(_EVENTS, index), _EVENT_BLOCK, matching, scale)
-            for index in range(-(-count // _EVENT_BLOCK) or 1)
-        ]
-        values, present = (np.concatenate(arrays)[:count] for arrays in zip(*blocks, strict=True))
-        return batch_of(self.table.names, values, present)
+        values, present = events_in_blocks(
+            self.seed,
+            count,
+            lambda rng, rows: maker.drawn(rng, rows, matching, scale),
+            _EVENT_BLOCK,
+        )
+        return batch_of(self.table.names, values.T, present)
 
     # -- how it is drawn --------------------------------------------------------------------------
 
     def _rng(self, *key: int) -> np.random.Generator:
-        # The same as SeedSequence.spawn, but by number.
-        return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=key))
+        return generator(self.seed, *key)
 
     @cached_property
     def _sides(self) -> tuple[Side, Side]:
@@ -206,8 +209,7 @@ class Workload:
     @cached_property
     def _pools(self) -> tuple[Parts, Parts]:
         left, right = (
-            side.dealt(self._rng(_POOLS, place), self.pool)
-            for place, side in enumerate(self._sides)
+            side.dealt(self._rng(POOLS, place), self.pool) for place, side in enumerate(self._sides)
         )
         return left, right
 
@@ -215,13 +217,8 @@ class Workload:
         frequencies = FREQUENCIES[self.operators]
         mixture = Mixture(self._sides, self._pools, frequencies, self.overlap, self.repeated)
         for index in range(-(-self.subscriptions // _BLOCK)):
-            yield mixture.drawn(self._rng(_SUBSCRIPTIONS, index), _BLOCK)
+            yield mixture.drawn(self._rng(SUBSCRIPTIONS, index), _BLOCK)
 
     def _rows(self) -> Iterator[tuple[list[int], Form, Form, int]]:
         rows = chain.from_iterable(block.rows() for block in self._blocks())
         return islice(rows, self.subscriptions)
-
-
-def _check(holds: bool, parameter: str, wanted: str) -> None:
-    if not holds:
-        raise InputError(f"must be {wanted}", parameter)

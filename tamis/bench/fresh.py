@@ -1,0 +1,31 @@
+"""Work in a process of its own, so that nothing else is in the figure."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import tamis
+
+
+def in_fresh_process(function: Callable[..., object], *arguments: object) -> Any:
+    """Call a function of a module in a new process; what goes in and out is JSON's."""
+    code = (
+        "import json, sys; "
+        f"from {function.__module__} import {function.__name__} as function; "
+        "found = function(*json.loads(sys.argv[1])); "
+        "sys.stdout.write(json.dumps(found))"
+    )
+    root = str(Path(tamis.__file__).parents[1])
+    done = subprocess.run(
+        [sys.executable, "-c", code, json.dumps(arguments)],
+        env={**os.environ, "PYTHONPATH": root},
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    return json.loads(done.stdout)

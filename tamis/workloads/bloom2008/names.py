@@ -1,0 +1,60 @@
+"""Which attribute names are taken: all equally often, or a few very often (Pareto).
+
+The paper gives its Pareto distribution as alpha = 1, beta = 3, and does not say which is which.
+Here alpha is the shape and beta the scale, P(X > x) = 3 / x: it skews as the paper says. The n-th
+name is taken where X - 3 lies between n and n + 1, and X ends with the last name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+CHOICES = ("uniform", "pareto")
+_SCALE = 3
+
+Numbers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """A choice among so many names, by number."""
+
+    count: int
+    choice: str
+
+    def drawn(self, rng: np.random.Generator, size: int | tuple[int, int]) -> Numbers:
+        """Any names."""
+        if self.choice == "uniform":
+            return rng.integers(self.count, size=size)
+        # 1 - random() is never 0; the least that is left leads to the last name.
+        least = _SCALE / (self.count + _SCALE)
+        share = 1 - rng.random(size) * (1 - least)
+        ranks = (_SCALE / share - _SCALE).astype(np.int64)
+        return np.minimum(ranks, self.count - 1)
+
+    def distinct(self, rng: np.random.Generator, rows: int, taken: int) -> Numbers:
+        """In each row, different names: what came before in it is drawn again."""
+        found = self.drawn(rng, (rows, taken))
+        open_rows = np.arange(rows)
+        while len(open_rows):
+            again = _met_before(found[open_rows])
+            open_rows = open_rows[again.any(axis=1)]
+            again = again[again.any(axis=1)]
+            fresh = found[open_rows]
+            fresh[again] = self.drawn(rng, int(again.sum()))
+            found[open_rows] = fresh
+        return found
+
+
+def _met_before(rows: Numbers) -> npt.NDArray[np.bool_]:
+    """Where a number stands that stood in its row before."""
+    order = rows.argsort(axis=1, kind="stable")
+    ascending = np.take_along_axis(rows, order, axis=1)
+    same = np.zeros(rows.shape, np.bool_)
+    same[:, 1:] = ascending[:, 1:] == ascending[:, :-1]
+    met = np.empty_like(same)
+    np.put_along_axis(met, order, same, axis=1)
+    return met
