@@ -136,6 +136,15 @@ def test_every_limit(answer: Answer, form, ordered: bool) -> None:
     check(made, answer.events, rows)
 
 
+def test_rows_that_overlap() -> None:
+    """The better subscription is in the row that begins later, of the next block."""
+    none, masks = np.zeros(0, np.int64), np.array([[0, 4], [4, 0]], np.uint64)
+    tiles = Tiles(np.array([64, 128]), np.array([0, 1]), masks)
+    made = Matches(200, none, none, pa.array(["a", "b"]), np.array([0, 5]), tiles)
+    assert made.limited(1).per_event()[130] == ["b"]
+    assert made.per_event()[130] == ["b", "a"]
+
+
 @given(answers(), FORMS)
 def test_bitmaps(answer: Answer, form) -> None:
     expected: dict[Id, BitMap] = {}
