@@ -73,7 +73,8 @@ def answers(draw) -> Answer:
     ids = draw(st.lists(draw(st.sampled_from([INTS, TEXTS])), unique=True, max_size=9))
     some = st.just([0] * len(ids)) | st.lists(INTS, min_size=len(ids), max_size=len(ids))
     priorities = draw(some)
-    events = draw(st.integers(0, 8) | st.sampled_from([63, 64, 65, 128, 200]))
+    # Four words and more, so that blocks of two or three may overlap.
+    events = draw(st.sampled_from([0, 1, 5, 63, 64, 65, 200, 300]))
     density = draw(st.sampled_from([0.02, 0.4, 1.0]))
     random = draw(RANDOMS)
     every = [(event, code) for event in range(events) for code in range(len(ids))]
@@ -133,6 +134,15 @@ def test_every_limit(answer: Answer, form, ordered: bool) -> None:
     for limit in [*range(-1, len(answer.ids) + 2), 10**30]:
         check(made.limited(limit), answer.events, cut(rows, limit))
     check(made, answer.events, rows)
+
+
+def test_rows_that_overlap() -> None:
+    """The better subscription is in the row that begins later, of the next block."""
+    none, masks = np.zeros(0, np.int64), np.array([[0, 4], [4, 0]], np.uint64)
+    tiles = Tiles(np.array([64, 128]), np.array([0, 1]), masks)
+    made = Matches(200, none, none, pa.array(["a", "b"]), np.array([0, 5]), tiles)
+    assert made.limited(1).per_event()[130] == ["b"]
+    assert made.per_event()[130] == ["b", "a"]
 
 
 @given(answers(), FORMS)

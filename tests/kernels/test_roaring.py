@@ -1,0 +1,21 @@
+"""The bytes of bitmaps, against those that pyroaring writes: it does not read all of them."""
+
+import numpy as np
+from pyroaring import BitMap
+
+from tamis.kernels.grouping import grouped
+from tamis.kernels.roaring import WORDS, ByCode, write_bitmaps
+
+
+def test_bytes() -> None:
+    events = [[1, 70_000, 70_001, 200_000], [65_535], list(range(0, 140_000, 3))]
+    event = np.concatenate(events)
+    code = np.repeat(np.arange(3), [len(some) for some in events])
+    none = np.zeros(0, np.int64)
+    found = ByCode(*grouped(none, 3), none, np.zeros((0, 1), np.uint64), event, grouped(code, 3)[1])
+    out, ends = np.zeros(1 << 18, np.uint16), np.zeros(3, np.int64)
+    scratch = np.zeros(4 * WORDS, np.uint64)
+    assert write_bitmaps(found, np.arange(3), 0, scratch, out, ends) == 3
+    parts = np.split(out[: ends[-1]], ends[:-1])
+    assert [part.tobytes() for part in parts] == [BitMap(some).serialize() for some in events]
+    assert not scratch.any()
