@@ -63,5 +63,3 @@ def refill(old: Words, slots: Words) -> None:
             while slots[at] != np.uint64(EMPTY):
                 at = (at + 1) & mask
             slots[at] = slot
-
-

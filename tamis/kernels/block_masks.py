@@ -20,7 +20,6 @@ from tamis.kernels.block_words import (
     AXES,
     CONSTANT,
     OR,
-    PREDICATE,
     XOR,
     Bytes,
     Ints,

@@ -34,7 +34,6 @@ from tamis.kernels.block_words import (
 from tamis.kernels.decorator import kernel
 from tamis.kernels.prefetch import prefetch
 
-
 # Events that are looked at ahead of time: a power of two.
 _AHEAD = 4
 # Words from here on are no leaves on an axis.

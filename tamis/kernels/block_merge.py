@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tamis.kernels.block_match import General, Narrow
 from tamis.kernels.block_masks import Wide
+from tamis.kernels.block_match import General, Narrow
 from tamis.kernels.block_words import (
     AND,
     AXES,
@@ -273,9 +273,7 @@ def _compared(data: Bytes, bounds: Longs, left: int, right: int) -> int:
 
 
 @kernel
-def gather_texts(
-    bounds: Longs, data: Bytes, chosen: Longs, new_bounds: Longs, out: Bytes
-) -> None:
+def gather_texts(bounds: Longs, data: Bytes, chosen: Longs, new_bounds: Longs, out: Bytes) -> None:
     """Copy some texts, one after the other; `new_bounds` are known."""
     for i in range(len(chosen)):
         source = data[bounds[chosen[i]] : bounds[chosen[i] + 1]]

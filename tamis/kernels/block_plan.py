@@ -226,7 +226,9 @@ def _is_exact(word: np.uint64) -> bool:
 @kernel
 def _bucket(word: np.uint64, point_at: Longs, predicate_at: int) -> int:
     axis = axis_of(word)
-    return predicate_at + low_of(word) if axis == PREDICATE else point_at[axis] + (low_of(word) >> 1)
+    return (
+        predicate_at + low_of(word) if axis == PREDICATE else point_at[axis] + (low_of(word) >> 1)
+    )
 
 
 @kernel

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from tamis.kernels.block_words import Bytes, Ints, Longs
 from tamis.kernels.decorator import kernel
 

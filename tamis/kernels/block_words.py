@@ -64,9 +64,7 @@ def high_of(word: np.uint64) -> int:
 @kernel
 def word_of(axis: int, low: int, high: int) -> np.uint64:
     """Put a word together."""
-    return (
-        (np.uint64(axis) << np.uint64(48)) | (np.uint64(low) << np.uint64(24)) | np.uint64(high)
-    )
+    return (np.uint64(axis) << np.uint64(48)) | (np.uint64(low) << np.uint64(24)) | np.uint64(high)
 
 
 @kernel

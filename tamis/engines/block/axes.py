@@ -197,9 +197,7 @@ def joined(left: Axes, right: Axes) -> tuple[Axes, tuple[Mapping, Mapping]]:
     bounds, texts, text_counts, text_places = _joined_texts(left, right, right_axis, len(slot))
     is_text = kind == TEXT
     count = np.where(is_text, text_counts, numbers)
-    begin = np.where(
-        is_text, np.cumsum(text_counts) - text_counts, np.cumsum(numbers) - numbers
-    )
+    begin = np.where(is_text, np.cumsum(text_counts) - text_counts, np.cumsum(numbers) - numbers)
     axes = Axes(slot, kind, begin, count, value, residual, bounds, texts)
     cut, text_cut = len(left.value), len(left.bounds) - 1
     return axes, (
@@ -249,9 +247,7 @@ def _exact(constants: Sequence[Scalar]) -> tuple[Doubles, Longs]:
     return value, residual
 
 
-def _distinct(
-    owner: Longs, value: Doubles, residual: Longs
-) -> tuple[Doubles, Longs, Longs, Longs]:
+def _distinct(owner: Longs, value: Doubles, residual: Longs) -> tuple[Doubles, Longs, Longs, Longs]:
     """The distinct numbers of each owner in order; their owners; by number, its place there."""
     keys = (value, owner) if not residual.any() else (residual, value, owner)
     order = np.lexsort(keys)
@@ -305,7 +301,10 @@ def _joined_texts(
     begin, count = np.zeros((2, axes), np.int64), np.zeros((2, axes), np.int64)
     for side, (some, new) in enumerate(((left, np.arange(len(left))), (right, right_axis))):
         mine = some.kind == TEXT
-        begin[side, new[mine]], count[side, new[mine]] = some.begin[mine] + side * cut, some.count[mine]
+        begin[side, new[mine]], count[side, new[mine]] = (
+            some.begin[mine] + side * cut,
+            some.count[mine],
+        )
     total = count.sum(axis=0)
     end = np.cumsum(total)
     start = end - total
@@ -347,14 +346,23 @@ def _tables(
 ) -> tuple[Longs, Longs, Longs, NDArray[np.int32]]:
     """Tables of ranks for the axes whose constants are integers that lie close together."""
     axes = len(begin)
-    table_at, least, span = np.full(axes, -1, np.int64), np.zeros(axes, np.int64), np.zeros(axes, np.int64)
+    table_at, least, span = (
+        np.full(axes, -1, np.int64),
+        np.zeros(axes, np.int64),
+        np.zeros(axes, np.int64),
+    )
     some = np.flatnonzero(count >= _MANY)
     first, last = floors[begin[some]], floors[begin[some] + count[some] - 1]
     uneven = _before(floors != ceilings)
     whole = uneven[begin[some] + count[some]] == uneven[begin[some]]
     # As doubles: the difference of two integers may overflow.
     wide = last.astype(np.float64) - first.astype(np.float64)
-    close = whole & (wide <= _ROOMY * count[some] + 64) & (np.abs(first) < 2**62) & (np.abs(last) < 2**62)
+    close = (
+        whole
+        & (wide <= _ROOMY * count[some] + 64)
+        & (np.abs(first) < 2**62)
+        & (np.abs(last) < 2**62)
+    )
     some, first, last = some[close], first[close], last[close]
     least[some], span[some] = first - 1, last - first + 3
     ends = np.cumsum(span[some])

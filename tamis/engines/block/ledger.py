@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 
 from tamis.engines.block.axes import packed, taken
-from tamis.engines.block.ids import tag_of
 from tamis.kernels.block_words import Bytes, Longs
 from tamis.matches import Id
 

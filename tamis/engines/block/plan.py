@@ -124,7 +124,15 @@ def laid_out(rules: Rules, shares: Shares) -> Plan:
         buckets,
         _narrow(rules, code, choice, chosen[NARROW], points),
         _general(
-            rules, code, choice, chosen[GENERAL], shares, point_at, predicate_at, level_bucket, total
+            rules,
+            code,
+            choice,
+            chosen[GENERAL],
+            shares,
+            point_at,
+            predicate_at,
+            level_bucket,
+            total,
         ),
         wide,
         rules.record[chosen[NEVER]],
@@ -287,9 +295,7 @@ def _distinct_leaves(words: Words, sets: Sets) -> tuple[Words, Longs, Ints]:
     return distinct[order], owner[order], place[inverse]
 
 
-def _grades(
-    rules: Rules, leaves: Words, owner: Longs, axes: Longs
-) -> tuple[Longs, Ints, Longs]:
+def _grades(rules: Rules, leaves: Words, owner: Longs, axes: Longs) -> tuple[Longs, Ints, Longs]:
     """By axis, the ends of its leaves; by rank, how many of them are at it or below."""
     low = ((leaves >> np.uint64(LOW_SHIFT)) & np.uint64(FIELD)).astype(np.int64)
     high = (leaves & np.uint64(FIELD)).astype(np.int64)
@@ -326,7 +332,13 @@ def words_of(plan: Plan, alive: Bytes) -> tuple[Words, Longs, Ints]:
     parts: list[tuple[Words, Longs, Ints]] = []
     for count, lengths_of, take, source, record in (
         (len(plan.narrow.second), narrow_lengths, None, plan.narrow, plan.narrow.record),
-        (len(plan.general.record), general_lengths, take_general, plan.general, plan.general.record),
+        (
+            len(plan.general.record),
+            general_lengths,
+            take_general,
+            plan.general,
+            plan.general.record,
+        ),
         (len(plan.wide.flat_record), flat_lengths, take_flat, plan.wide, plan.wide.flat_record),
         (len(plan.wide.tree_record), tree_lengths, take_trees, plan.wide, plan.wide.tree_record),
     ):
@@ -349,5 +361,3 @@ def words_of(plan: Plan, alive: Bytes) -> tuple[Words, Longs, Ints]:
     np.cumsum(lengths, out=offsets[1:])
     where = np.arange(offsets[-1]) + np.repeat(begins - offsets[:-1], lengths)
     return words[where], offsets, record[by_record]
-
-

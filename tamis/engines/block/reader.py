@@ -90,7 +90,9 @@ class Columns:
         axis_kind, kind = _KIND_OF[type]
         data_at, text = 0, -1
         if kind in (block_ranks.INT, block_ranks.DOUBLE):
-            data_at = self._put(0, self._keys, np.frombuffer(buffers[1], np.int64, len(data), 8 * offset))
+            data_at = self._put(
+                0, self._keys, np.frombuffer(buffers[1], np.int64, len(data), 8 * offset)
+            )
         elif kind == block_ranks.BOOL:
             data_at = self._put_bits(buffers[1], offset)
         else:
@@ -160,7 +162,11 @@ class Columns:
     def rows(self, axes: Axes, lookup: Longs) -> Rows:
         """The events on some axes; `lookup` is the axes' own, for all terms."""
         inside = self._key < len(lookup)
-        axis = np.where(inside, lookup[np.where(inside, self._key, 0)], -1) if len(lookup) else np.full(len(self._key), -1)
+        axis = (
+            np.where(inside, lookup[np.where(inside, self._key, 0)], -1)
+            if len(lookup)
+            else np.full(len(self._key), -1)
+        )
         sources = self._sources(axes, np.flatnonzero(axis >= 0), axis)
         count, events = len(sources.axis), self.events
         ints = axes.int_scales
@@ -237,7 +243,11 @@ def _codes(indices: pa.Array) -> Ints:
 
 def _utf8(texts: pa.Array) -> _Texts:
     buffers, offset = texts.buffers(), texts.offset
-    bounds = np.frombuffer(buffers[1], np.int32, len(texts) + 1, 4 * offset) if len(texts) else np.zeros(1, np.int32)
+    bounds = (
+        np.frombuffer(buffers[1], np.int32, len(texts) + 1, 4 * offset)
+        if len(texts)
+        else np.zeros(1, np.int32)
+    )
     data = np.frombuffer(buffers[2], np.uint8) if buffers[2] is not None else np.zeros(0, np.uint8)
     return _Texts(bounds.astype(np.int64), data)
 
