@@ -110,11 +110,23 @@ def rank_of(scales: Scales, axis: int, key: int) -> int:
             offset = scales.span[axis] - 1
         return scales.table[table_at + offset]
     begin, count = scales.begin[axis], scales.count[axis]
-    under = lower(scales.floors, begin, count, key)
-    upto = lower(scales.ceilings, begin, count, key)
-    while upto < count and scales.ceilings[begin + upto] == key:
+    return 2 * scales.below[axis] + _searched(scales.floors, scales.ceilings, begin, count, key)
+
+
+@kernel
+def _searched(floors: Longs, ceilings: Longs, begin: int, count: int, key: int) -> int:
+    """How many floors are less, and how many ceilings are not greater.
+
+    Both are in order and no floor is above its ceiling, so that one search does for both, but for
+    the constants that lie between the same two values of the type.
+    """
+    under = lower(floors, begin, count, key)
+    upto = under
+    while upto > 0 and ceilings[begin + upto - 1] > key:
+        upto -= 1
+    while upto < count and ceilings[begin + upto] <= key:
         upto += 1
-    return 2 * scales.below[axis] + under + upto
+    return under + upto
 
 
 @kernel
@@ -159,36 +171,77 @@ def rank_densely(sources: Sources, ints: Scales, doubles: Scales, events: int, r
     Some events at a time, so that the rows of a block stay in the cache from column to column.
     """
     count = len(sources.axis)
+    codes, texts = sources.codes, sources.text_ranks
     for begin in range(0, events, _BLOCK):
         end = min(begin + _BLOCK, events)
         for j in range(count):
-            valid_at = sources.valid_at[j]
-            if valid_at < 0 and sources.kind[j] == INT:
-                _rank_ints(sources, j, ints, begin, end, count, ranks)
-                continue
-            for event in range(begin, end):
-                if valid_at < 0 or _bit(sources.bits, valid_at + event):
+            kind, at = sources.kind[j], sources.data_at[j]
+            if kind == INT:
+                _rank_keys(sources.keys, at, ints, sources.axis[j], begin, end, count, j, ranks)
+            elif kind == DOUBLE:
+                _rank_doubles(
+                    sources.keys, at, doubles, sources.axis[j], begin, end, count, j, ranks
+                )
+            elif kind == TEXT:
+                base = sources.ranks_at[j]
+                for event in range(begin, end):
+                    code = codes[at + event]
+                    ranks[event * count + j] = texts[base + code] if code >= 0 else -1
+            else:
+                for event in range(begin, end):
                     ranks[event * count + j] = _rank(sources, j, event, ints, doubles)
-                else:
-                    ranks[event * count + j] = -1
+            valid_at = sources.valid_at[j]
+            if valid_at >= 0:
+                bits = sources.bits
+                for event in range(begin, end):
+                    if not _bit(bits, valid_at + event):
+                        ranks[event * count + j] = -1
 
 
 @kernel
-def _rank_ints(
-    sources: Sources, j: int, ints: Scales, begin: int, end: int, count: int, ranks: Ints
+def _rank_keys(
+    keys: Longs,
+    at: int,
+    scales: Scales,
+    axis: int,
+    begin: int,
+    end: int,
+    count: int,
+    column: int,
+    ranks: Ints,
 ) -> None:
-    """The hot case: integers everywhere, and a table for them."""
-    axis, at, keys = sources.axis[j], sources.data_at[j], sources.keys
-    table_at, least, span = ints.table_at[axis], ints.least[axis], ints.span[axis]
-    if table_at < 0:
+    """The ranks of integers: a look into a table if there is one, else a search."""
+    table_at, least, span = scales.table_at[axis], scales.least[axis], scales.span[axis]
+    table, floors, ceilings = scales.table, scales.floors, scales.ceilings
+    if table_at >= 0:
         for event in range(begin, end):
-            ranks[event * count + j] = rank_of(ints, axis, keys[at + event])
+            near = min(max(keys[at + event], least), least + span - 1)
+            ranks[event * count + column] = table[table_at + near - least]
         return
-    table = ints.table
+    first, size, below = scales.begin[axis], scales.count[axis], 2 * scales.below[axis]
     for event in range(begin, end):
-        key = keys[at + event]
-        near = min(max(key, least), least + span - 1)
-        ranks[event * count + j] = table[table_at + near - least]
+        rank = _searched(floors, ceilings, first, size, keys[at + event])
+        ranks[event * count + column] = below + rank
+
+
+@kernel
+def _rank_doubles(
+    keys: Longs,
+    at: int,
+    scales: Scales,
+    axis: int,
+    begin: int,
+    end: int,
+    count: int,
+    column: int,
+    ranks: Ints,
+) -> None:
+    floors, ceilings = scales.floors, scales.ceilings
+    first, size, below = scales.begin[axis], scales.count[axis], 2 * scales.below[axis]
+    for event in range(begin, end):
+        key = ordered_double(keys[at + event])
+        rank = _searched(floors, ceilings, first, size, key)
+        ranks[event * count + column] = below + rank
 
 
 @kernel

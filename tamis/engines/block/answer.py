@@ -71,9 +71,10 @@ class Answer:
             pieces.event.append(first + found.event[: found.pairs].astype(np.int64))
             pieces.record.append(found.record[: found.pairs])
         if found is not None and found.tiles:
-            pieces.tile_first.append(first + found.tile_first[: found.tiles])
+            pieces.tile_first.append(first + found.tile_first[: found.tiles].astype(np.int64))
             pieces.tile_record.append(found.tile_record[: found.tiles])
-            pieces.tile_masks.append(found.tile_masks[: found.tiles])
+            width = len(found.tile_masks) // len(found.tile_record)
+            pieces.tile_masks.append(found.tile_masks.reshape(-1, width)[: found.tiles])
 
     def add_whole(self, subscriptions: Sequence[Subscription], batch: EventBatch) -> None:
         """Ask the oracle about subscriptions that are in no segment."""
@@ -116,7 +117,7 @@ class Answer:
         self._event.append(event)
         self._code.append(code[: len(record)])
         if len(tile_record):
-            first, masks = _joined(pieces.tile_first), np.concatenate(pieces.tile_masks)
+            first, masks = _joined(pieces.tile_first), _joined(pieces.tile_masks)
             self._tiles.append(Tiles(first, code[len(record) :], masks))
         distinct = distinct.astype(np.int64)
         self._name(segment.ledger.ids_of(distinct), segment.ledger.priorities_of(distinct))
@@ -148,4 +149,6 @@ def _tiles(parts: list[Tiles]) -> Tiles | None:
 
 
 def _joined(parts: Sequence[Longs]) -> Longs:
+    if len(parts) == 1:
+        return parts[0]
     return np.concatenate(parts) if parts else np.zeros(0, np.int64)

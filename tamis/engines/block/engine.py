@@ -449,6 +449,7 @@ class _Task:
     ) -> None:
         self._segment, self._rows, self._offsets, self._ids = segment, rows, offsets, ids
         self._local = segment.local(capacity)
+        self._totals = np.zeros(0, np.int64)
 
     def __call__(self, begin: int, end: int) -> Part:
         segment, plan = self._segment, self._segment.plan
@@ -473,14 +474,15 @@ class _Task:
                     board.clock,
                     segment.visits,
                     ends,
-                    1024,
+                    64 + int(1.1 * board.records * (end - begin)),
                 )
                 board.clock += end - begin
+                board.records = count / (end - begin)
                 records = records[:count]
             else:
                 ends[:] = 0
-            if len(plan.wide.leaves):
-                size = segment.block_size
+            if len(plan.wide.leaves.words):
+                size, events = segment.block_size, end - begin
                 found = match_blocks(
                     self._rows,
                     begin,
@@ -492,12 +494,17 @@ class _Task:
                     segment.sets,
                     segment.alive,
                     plan.defaults,
-                    plan.predicate_row,
                     board.block(size),
                     segment.visits,
                     size // 64,
-                    nothing_found(size // 64),
+                    self._totals,
+                    nothing_found(
+                        size // 64,
+                        1024 + int(1.1 * board.pairs * events),
+                        64 + int(1.1 * board.tiles * events),
+                    ),
                 )
+                board.pairs, board.tiles = found.pairs / events, found.tiles / events
         return Part(begin, ends, records, found)
 
 

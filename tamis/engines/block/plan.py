@@ -13,6 +13,7 @@ import numpy as np
 from tamis.engines.block.axes import PRESENCE, Axes
 from tamis.engines.block.rules import Rules
 from tamis.kernels.block_masks import COUNTER, Wide
+from tamis.kernels.block_rows import Leaves
 from tamis.kernels.block_match import Buckets, General, Narrow, Sets
 from tamis.kernels.block_merge import (
     flat_lengths,
@@ -56,8 +57,8 @@ from tamis.kernels.block_words import (
 
 # Where looking at a selector for every event that its cover lets through costs as much as the
 # selector's part of a block, per event: measured with `tamis bench block`.
-NARROW_BELOW = 0.02
-GENERAL_BELOW = 0.01
+NARROW_BELOW = 0.005
+GENERAL_BELOW = 0.002
 
 # What a block costs each of its events before any selector is looked at, per axis, and what it
 # costs an event to look at a selector under its cover, in nanoseconds. Where few selectors are wide
@@ -78,7 +79,6 @@ class Plan:
         never: The records of those that nothing satisfies.
         leaves: By bucket of a value or a predicate, its leaf.
         defaults: By axis, the rank of an event without a value.
-        predicate_row: By predicate, its row in blocks; -1 if it has none.
         narrow_cost, general_cost: Estimates: how many of them an event looks at.
     """
 
@@ -89,7 +89,6 @@ class Plan:
     never: Ints
     leaves: Words
     defaults: Ints
-    predicate_row: Ints
     narrow_cost: float
     general_cost: float
 
@@ -117,9 +116,7 @@ def laid_out(rules: Rules, shares: Shares) -> Plan:
     level_offsets, level_shift, level_at, level_bucket, total = _levels(axes, levels, points)
     buckets = Buckets(point_at, level_offsets, level_shift, level_at, predicate_at)
     chosen = [np.flatnonzero(choice.kind == kind) for kind in range(NEVER + 1)]
-    wide, predicate_row = _wide(
-        rules, code, chosen[WIDE_FLAT], chosen[WIDE_TREE], len(rules.predicates)
-    )
+    wide = _wide(rules, code, chosen[WIDE_FLAT], chosen[WIDE_TREE], len(rules.predicates))
     return Plan(
         buckets,
         _narrow(rules, code, choice, chosen[NARROW], points),
@@ -138,7 +135,6 @@ def laid_out(rules: Rules, shares: Shares) -> Plan:
         rules.record[chosen[NEVER]],
         _leaves(axes, len(rules.predicates)),
         np.where(axes.kind == PRESENCE, 0, -1).astype(np.int32),
-        predicate_row,
         float(choice.cost[chosen[NARROW]].sum()),
         float(choice.cost[chosen[GENERAL]].sum()),
     )
@@ -226,9 +222,7 @@ def _gathered(code: Words, offsets: Longs, chosen: Longs) -> tuple[Longs, Words]
 # -- blocks ---------------------------------------------------------------------------------------
 
 
-def _wide(
-    rules: Rules, code: Words, flat: Longs, trees: Longs, predicates: int
-) -> tuple[Wide, Ints]:
+def _wide(rules: Rules, code: Words, flat: Longs, trees: Longs, predicates: int) -> Wide:
     flat_offsets, flat_code = _gathered(code, rules.offsets, flat)
     tree_offsets, tree_code = _gathered(code, rules.offsets, trees)
     words = np.concatenate([flat_code, tree_code])
@@ -258,23 +252,26 @@ def _wide(
     is_predicate = (leaves >> np.uint64(AXIS_SHIFT)) == PREDICATE
     numbers = (leaves[is_predicate] >> np.uint64(LOW_SHIFT)) & np.uint64(FIELD)
     predicate_row[numbers.astype(np.int64)] = np.flatnonzero(is_predicate)
-    wide = Wide(
-        leaves,
-        axes.astype(np.int32),
-        np.append(first, on_axis).astype(np.int64),
-        grade_at,
-        grades,
-        ends,
+    return Wide(
+        Leaves(
+            leaves,
+            axes.astype(np.int32),
+            np.append(first, on_axis).astype(np.int64),
+            grade_at,
+            grades,
+            ends,
+            predicate_row,
+        ),
         before[flat_offsets],
         row_of[:cut][in_flat],
         rules.record[flat],
         laid_offsets,
         tree,
         rules.record[trees],
-        COUNTER + max(int(largest).bit_length(), 0),
+        # One for the parity's other rail, or as many as a counter has bits.
+        COUNTER + max(int(largest).bit_length(), 1),
         int(depth),
     )
-    return wide, predicate_row
 
 
 def _is_operator(words: Words) -> np.ndarray:
