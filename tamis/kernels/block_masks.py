@@ -69,8 +69,8 @@ class Found(NamedTuple):
         tiles: How many.
     """
 
-    event: Ints
-    record: Ints
+    event: Longs
+    record: Longs
     pairs: int
     tile_first: Ints
     tile_record: Ints
@@ -85,8 +85,8 @@ def _emit_pairs(
     width: int,
     first: int,
     record: int,
-    event: Ints,
-    records: Ints,
+    event: Longs,
+    records: Longs,
     pairs: int,
 ) -> int:
     """Add the bits of a mask to the pairs; how many there are then."""

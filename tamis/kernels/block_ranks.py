@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from tamis.kernels.block_words import Bytes, Ints, Longs
 from tamis.kernels.decorator import kernel
 
@@ -74,8 +76,8 @@ class Rows(NamedTuple):
     Attributes:
         offsets: Event e has the entries from offsets[e] up to offsets[e + 1].
         ranks: The rank of each entry; it may be NOWHERE.
-        axes: The axis of each entry; or, if `dense`, of the entries of any event.
-        dense: All events have entries for the same axes, in the same order.
+        axes: The axis of each entry; if `dense`, all axes once.
+        dense: All events have entries for all axes, in their order.
     """
 
     offsets: Longs
@@ -165,50 +167,44 @@ def _rank(sources: Sources, j: int, event: int, ints: Scales, doubles: Scales) -
 
 
 @kernel
-def rank_densely(sources: Sources, ints: Scales, doubles: Scales, events: int, ranks: Ints) -> None:
-    """The ranks of all cells, one row per event; NOWHERE where there is no value.
+def rank_densely(
+    sources: Sources, ints: Scales, doubles: Scales, defaults: Ints, events: int, ranks: Ints
+) -> None:
+    """The ranks of all events on all axes, one row per event.
 
     Some events at a time, so that the rows of a block stay in the cache from column to column.
     """
-    count = len(sources.axis)
-    codes, texts = sources.codes, sources.text_ranks
+    stride = len(defaults)
+    codes, texts, bits = sources.codes, sources.text_ranks, sources.bits
+    found = np.empty(_BLOCK, np.int32)
     for begin in range(0, events, _BLOCK):
         end = min(begin + _BLOCK, events)
-        for j in range(count):
-            kind, at = sources.kind[j], sources.data_at[j]
+        for event in range(begin, end):
+            for axis in range(stride):
+                ranks[event * stride + axis] = defaults[axis]
+        for j in range(len(sources.axis)):
+            kind, axis, at = sources.kind[j], sources.axis[j], sources.data_at[j]
             if kind == INT:
-                _rank_keys(sources.keys, at, ints, sources.axis[j], begin, end, count, j, ranks)
+                _rank_keys(sources.keys, at, ints, axis, begin, end, found)
             elif kind == DOUBLE:
-                _rank_doubles(
-                    sources.keys, at, doubles, sources.axis[j], begin, end, count, j, ranks
-                )
+                _rank_doubles(sources.keys, at, doubles, axis, begin, end, found)
             elif kind == TEXT:
                 base = sources.ranks_at[j]
                 for event in range(begin, end):
                     code = codes[at + event]
-                    ranks[event * count + j] = texts[base + code] if code >= 0 else -1
+                    found[event - begin] = texts[base + code] if code >= 0 else -1
             else:
                 for event in range(begin, end):
-                    ranks[event * count + j] = _rank(sources, j, event, ints, doubles)
+                    found[event - begin] = _rank(sources, j, event, ints, doubles)
             valid_at = sources.valid_at[j]
-            if valid_at >= 0:
-                bits = sources.bits
-                for event in range(begin, end):
-                    if not _bit(bits, valid_at + event):
-                        ranks[event * count + j] = -1
+            for event in range(begin, end):
+                if valid_at < 0 or _bit(bits, valid_at + event):
+                    ranks[event * stride + axis] = found[event - begin]
 
 
 @kernel
 def _rank_keys(
-    keys: Longs,
-    at: int,
-    scales: Scales,
-    axis: int,
-    begin: int,
-    end: int,
-    count: int,
-    column: int,
-    ranks: Ints,
+    keys: Longs, at: int, scales: Scales, axis: int, begin: int, end: int, found: Ints
 ) -> None:
     """The ranks of integers: a look into a table if there is one, else a search."""
     table_at, least, span = scales.table_at[axis], scales.least[axis], scales.span[axis]
@@ -216,32 +212,23 @@ def _rank_keys(
     if table_at >= 0:
         for event in range(begin, end):
             near = min(max(keys[at + event], least), least + span - 1)
-            ranks[event * count + column] = table[table_at + near - least]
+            found[event - begin] = table[table_at + near - least]
         return
     first, size, below = scales.begin[axis], scales.count[axis], 2 * scales.below[axis]
     for event in range(begin, end):
         rank = _searched(floors, ceilings, first, size, keys[at + event])
-        ranks[event * count + column] = below + rank
+        found[event - begin] = below + rank
 
 
 @kernel
 def _rank_doubles(
-    keys: Longs,
-    at: int,
-    scales: Scales,
-    axis: int,
-    begin: int,
-    end: int,
-    count: int,
-    column: int,
-    ranks: Ints,
+    keys: Longs, at: int, scales: Scales, axis: int, begin: int, end: int, found: Ints
 ) -> None:
     floors, ceilings = scales.floors, scales.ceilings
     first, size, below = scales.begin[axis], scales.count[axis], 2 * scales.below[axis]
     for event in range(begin, end):
         key = ordered_double(keys[at + event])
-        rank = _searched(floors, ceilings, first, size, key)
-        ranks[event * count + column] = below + rank
+        found[event - begin] = below + _searched(floors, ceilings, first, size, key)
 
 
 @kernel

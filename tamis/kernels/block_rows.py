@@ -105,20 +105,15 @@ def fill_columns(
     """The ranks of the block's events by axis, for the axes that are wanted."""
     columns, ranks, axes = block.columns, block.ranks, leaves.axes
     offsets, found, owners, dense = rows.offsets, rows.ranks, rows.axes, rows.dense
-    for k in range(len(axes)):
-        default = defaults[axes[k]]
-        for i in range(end - begin):
-            ranks[k, i] = default
     if dense:
-        count = offsets[1] - offsets[0] if len(offsets) > 1 else 0
-        for p in range(count):
-            k = columns[owners[p]]
-            if k >= 0:
-                for event in range(begin, end):
-                    rank = found[event * count + p]
-                    if rank >= 0:
-                        ranks[k, event - begin] = rank
+        stride = len(owners)
+        for k in range(len(axes)):
+            for event in range(begin, end):
+                ranks[k, event - begin] = found[event * stride + axes[k]]
         return
+    for k in range(len(axes)):
+        for i in range(end - begin):
+            ranks[k, i] = defaults[axes[k]]
     for event in range(begin, end):
         for p in range(offsets[event], offsets[event + 1]):
             k = columns[owners[p]]

@@ -68,6 +68,11 @@ class Axes:
         np.cumsum(2 * self.count + 2, out=ends[1:])
         return ends
 
+    @cached_property
+    def defaults(self) -> NDArray[np.int32]:
+        """By axis, the rank of an event without a value."""
+        return np.where(self.kind == PRESENCE, 0, -1).astype(np.int32)
+
     def lookup(self, slots: int) -> Longs:
         """By slot * KINDS + kind, the axis; -1 if there is none."""
         found = np.full(slots * KINDS, -1, np.int64)

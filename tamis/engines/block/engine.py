@@ -14,21 +14,28 @@ from typing import ClassVar
 
 import numpy as np
 
-from tamis.engines.block.answer import Answer, Part
+from tamis.engines.block.answer import Answer
 from tamis.engines.block.draft import Draft, TooLarge
 from tamis.engines.block.ids import IdTable, tag_of
 from tamis.engines.block.ledger import Ledger
 from tamis.engines.block.reader import Columns
 from tamis.engines.block.rules import Rules, pruned
-from tamis.engines.block.segment import Sample, Segment, merged, nothing_found, renewed
+from tamis.engines.block.segment import (
+    Board,
+    Sample,
+    Segment,
+    merged,
+    nothing_found,
+    renewed,
+)
 from tamis.engines.block.terms import Terms
 from tamis.engines.block.upkeep import Work, next_work
 from tamis.engines.subscription import Subscription
 from tamis.errors import InputError, UnsupportedExpression
 from tamis.events import EventBatch
 from tamis.kernels.block_ids import MOST
-from tamis.kernels.block_masks import match_blocks
-from tamis.kernels.block_match import match_rows
+from tamis.kernels.block_masks import Found, match_blocks
+from tamis.kernels.block_match import match_rows, match_values
 from tamis.kernels.block_ranks import Rows
 from tamis.kernels.block_words import Longs
 from tamis.language.expr import Sequence
@@ -42,6 +49,8 @@ _IDLE = 64
 # Events that are matched at a time, and cells of the table of their ranks.
 _CHUNK = 1 << 16
 _CELLS = 1 << 24
+# From so many conjunctions per value on they are read value by value.
+_LONG = 12
 # Events that the plans go by, and how many pass before others are taken.
 _SAMPLED = 1024
 _SAMPLE_LEAST = 64
@@ -451,38 +460,17 @@ class _Task:
         self._local = segment.local(capacity)
         self._totals = np.zeros(0, np.int64)
 
-    def __call__(self, begin: int, end: int) -> Part:
+    def __call__(self, begin: int, end: int) -> Found:
         segment, plan = self._segment, self._segment.plan
-        ends = np.empty(end - begin, np.int64)
-        records = np.zeros(0, np.int32)
-        found = None
+        events, size = end - begin, segment.block_size
         with segment.board() as board:
-            if len(plan.narrow.record) or len(plan.general.record):
-                records, count = match_rows(
-                    self._rows,
-                    begin,
-                    end,
-                    self._offsets,
-                    self._ids,
-                    self._local,
-                    plan.buckets,
-                    plan.narrow,
-                    plan.general,
-                    segment.sets,
-                    segment.alive,
-                    board.board,
-                    board.clock,
-                    segment.visits,
-                    ends,
-                    64 + int(1.1 * board.records * (end - begin)),
-                )
-                board.clock += end - begin
-                board.records = count / (end - begin)
-                records = records[:count]
-            else:
-                ends[:] = 0
+            found = nothing_found(
+                size // 64,
+                1024 + int(1.1 * board.pairs * events),
+                64 + int(1.1 * board.tiles * events),
+            )
+            found = self._match_rows(begin, end, board, found)
             if len(plan.wide.leaves.words):
-                size, events = segment.block_size, end - begin
                 found = match_blocks(
                     self._rows,
                     begin,
@@ -498,14 +486,51 @@ class _Task:
                     segment.visits,
                     size // 64,
                     self._totals,
-                    nothing_found(
-                        size // 64,
-                        1024 + int(1.1 * board.pairs * events),
-                        64 + int(1.1 * board.tiles * events),
-                    ),
+                    found,
                 )
-                board.pairs, board.tiles = found.pairs / events, found.tiles / events
-        return Part(begin, ends, records, found)
+            board.pairs, board.tiles = found.pairs / events, found.tiles / events
+        return found
+
+    def _match_rows(self, begin: int, end: int, board: Board, found: Found) -> Found:
+        segment, plan = self._segment, self._segment.plan
+        by_value = len(plan.narrow.record) > _LONG * len(plan.leaves) and self._rows.dense
+        if by_value and not len(segment.predicates) and not len(plan.general.record):
+            event, record, pairs = match_values(
+                self._rows,
+                begin,
+                end,
+                segment.axes.count,
+                plan.buckets,
+                plan.narrow,
+                segment.sets,
+                segment.alive,
+                segment.visits,
+                found.event,
+                found.record,
+            )
+        elif len(plan.narrow.record) or len(plan.general.record):
+            event, record, pairs = match_rows(
+                self._rows,
+                begin,
+                end,
+                self._offsets,
+                self._ids,
+                self._local,
+                plan.buckets,
+                plan.narrow,
+                plan.general,
+                segment.sets,
+                segment.alive,
+                board.board,
+                board.clock,
+                segment.visits,
+                found.event,
+                found.record,
+            )
+            board.clock += end - begin
+        else:
+            return found
+        return found._replace(event=event, record=record, pairs=pairs)
 
 
 def _cuts(events: int, threads: int) -> list[int]:

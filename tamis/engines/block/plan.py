@@ -10,10 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tamis.engines.block.axes import PRESENCE, Axes
+from tamis.engines.block.axes import Axes
 from tamis.engines.block.rules import Rules
 from tamis.kernels.block_masks import COUNTER, Wide
-from tamis.kernels.block_rows import Leaves
 from tamis.kernels.block_match import Buckets, General, Narrow, Sets
 from tamis.kernels.block_merge import (
     flat_lengths,
@@ -40,6 +39,7 @@ from tamis.kernels.block_plan import (
     lay_trees,
     sort_into_buckets,
 )
+from tamis.kernels.block_rows import Leaves
 from tamis.kernels.block_words import (
     AXES,
     AXIS_SHIFT,
@@ -134,7 +134,7 @@ def laid_out(rules: Rules, shares: Shares) -> Plan:
         wide,
         rules.record[chosen[NEVER]],
         _leaves(axes, len(rules.predicates)),
-        np.where(axes.kind == PRESENCE, 0, -1).astype(np.int32),
+        axes.defaults,
         float(choice.cost[chosen[NARROW]].sum()),
         float(choice.cost[chosen[GENERAL]].sum()),
     )

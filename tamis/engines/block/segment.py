@@ -16,7 +16,8 @@ from tamis.engines.block.plan import Plan, laid_out, words_of
 from tamis.engines.block.rules import Leaf, Rules, join, pruned
 from tamis.engines.block.shares import shares_of
 from tamis.kernels.block_masks import Found
-from tamis.kernels.block_match import Board, Sets
+from tamis.kernels.block_match import Board as Arrays
+from tamis.kernels.block_match import Sets
 from tamis.kernels.block_plan import Shares
 from tamis.kernels.block_ranks import Rows
 from tamis.kernels.block_rows import Block
@@ -67,7 +68,7 @@ class Segment:
         self.dead = 0
         self.base = 0
         self.visits = np.zeros(0, np.int32)
-        self._boards: list[_Board] = []
+        self._boards: list[Board] = []
         self._lock = Lock()
         self._lookup = np.zeros(0, np.int64)
         self._local = np.zeros(0, np.int32)
@@ -119,10 +120,10 @@ class Segment:
         )
 
     @contextmanager
-    def board(self) -> Iterator[_Board]:
+    def board(self) -> Iterator[Board]:
         """What to write on: several threads may match at once, each on its own."""
         with self._lock:
-            board = self._boards.pop() if self._boards else _Board(self)
+            board = self._boards.pop() if self._boards else Board(self)
         yield board
         with self._lock:
             self._boards.append(board)
@@ -181,18 +182,18 @@ def renewed(segment: Segment, alive: Bytes, sample: Sample | None) -> tuple[Segm
     return Segment.of(segment.ledger.kept(kept), rules, sample), kept
 
 
-class _Board:
+class Board:
     """The arrays that one thread writes on."""
 
     def __init__(self, segment: Segment) -> None:
         plan = segment.plan
         self.clock = 0
         # What was found last, per event: as much room is made next time.
-        self.pairs = self.tiles = self.records = 0.0
+        self.pairs = self.tiles = 0.0
         depth = max(DEEP, _deepest(plan))
         row = np.full(1 << 16, -1, np.int32)
         row[: len(plan.defaults)] = plan.defaults
-        self.board = Board(
+        self.board = Arrays(
             row,
             plan.defaults,
             np.zeros(len(segment.predicates), np.int64),
@@ -253,8 +254,8 @@ def _deepest(plan: Plan) -> int:
 def nothing_found(words: int, pairs: int = 1024, tiles: int = 64) -> Found:
     """An empty answer, with room for some."""
     return Found(
-        np.empty(pairs, np.int32),
-        np.empty(pairs, np.int32),
+        np.empty(pairs, np.int64),
+        np.empty(pairs, np.int64),
         0,
         np.empty(tiles, np.int32),
         np.empty(tiles, np.int32),
