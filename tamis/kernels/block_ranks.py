@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tamis.kernels.block_words import Bytes, Ints, Longs
 from tamis.kernels.decorator import kernel
@@ -21,6 +22,8 @@ BOOL = 3
 PRESENCE = 4
 
 _BLOCK = 256
+
+Doubles = NDArray[np.float64]
 
 
 class Sources(NamedTuple):

@@ -28,6 +28,7 @@ from tamis.engines.block.segment import (
     nothing_found,
     renewed,
 )
+from tamis.engines.block.single import matched, values_of
 from tamis.engines.block.terms import Terms
 from tamis.engines.block.upkeep import Work, next_work
 from tamis.engines.subscription import Subscription
@@ -347,6 +348,30 @@ class BlockEngine:
             answer.add_whole(whole, batch)
         return answer.matches()
 
+    def match_event(self, event: Mapping[str, object]) -> list[Id] | None:
+        """The ids that one event matches, highest priority first; None if `match` must be asked.
+
+        That is where a value needs columns to be taken (a date, a list, an object), or where a
+        term must be computed, or a text looked into.
+        """
+        if self._terms.derived or self._whole or len(self._index):
+            return None
+        with self._lock:
+            self._refresh()
+            if self._terms.derived or self._whole or len(self._index):
+                return None
+            stack = self._stack if self._tail is None else (*self._stack, self._tail)
+        values = values_of(event, self._terms)
+        if values is None:
+            return None
+        found = [
+            pair for segment in stack for pair in matched(values, segment, len(self._terms))
+        ]
+        if any(priority for priority, _ in found):
+            found.sort(key=lambda pair: (-pair[0], pair[1]))
+            return [id for _, id in found]
+        return sorted([id for _, id in found])  # type: ignore[type-var]
+
     def _satisfied(self, batch: EventBatch) -> Satisfied:
         if not len(self._index):
             return Satisfied(np.zeros(len(batch) + 1, np.int64), np.zeros(0, np.int32))
@@ -463,32 +488,33 @@ class _Task:
     def __call__(self, begin: int, end: int) -> Found:
         segment, plan = self._segment, self._segment.plan
         events, size = end - begin, segment.block_size
-        with segment.board() as board:
-            found = nothing_found(
+        board = segment.take_board()
+        found = nothing_found(
+            size // 64,
+            1024 + int(1.1 * board.pairs * events),
+            64 + int(1.1 * board.tiles * events),
+        )
+        found = self._match_rows(begin, end, board, found)
+        if len(plan.wide.leaves.words):
+            found = match_blocks(
+                self._rows,
+                begin,
+                end,
+                self._offsets,
+                self._ids,
+                self._local,
+                plan.wide,
+                segment.sets,
+                segment.alive,
+                plan.defaults,
+                board.block(size),
+                segment.visits,
                 size // 64,
-                1024 + int(1.1 * board.pairs * events),
-                64 + int(1.1 * board.tiles * events),
+                self._totals,
+                found,
             )
-            found = self._match_rows(begin, end, board, found)
-            if len(plan.wide.leaves.words):
-                found = match_blocks(
-                    self._rows,
-                    begin,
-                    end,
-                    self._offsets,
-                    self._ids,
-                    self._local,
-                    plan.wide,
-                    segment.sets,
-                    segment.alive,
-                    plan.defaults,
-                    board.block(size),
-                    segment.visits,
-                    size // 64,
-                    self._totals,
-                    found,
-                )
-            board.pairs, board.tiles = found.pairs / events, found.tiles / events
+        board.pairs, board.tiles = found.pairs / events, found.tiles / events
+        segment.give_board(board)
         return found
 
     def _match_rows(self, begin: int, end: int, board: Board, found: Found) -> Found:

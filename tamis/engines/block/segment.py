@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from threading import Lock
 
 import numpy as np
 
@@ -69,7 +67,6 @@ class Segment:
         self.base = 0
         self.visits = np.zeros(0, np.int32)
         self._boards: list[Board] = []
-        self._lock = Lock()
         self._lookup = np.zeros(0, np.int64)
         self._local = np.zeros(0, np.int32)
         self.numbers = np.zeros(0, np.int32)
@@ -119,25 +116,20 @@ class Segment:
             or len(plan.wide.tree_record)
         )
 
-    @contextmanager
-    def board(self) -> Iterator[Board]:
+    def take_board(self) -> Board:
         """What to write on: several threads may match at once, each on its own."""
-        with self._lock:
-            board = self._boards.pop() if self._boards else Board(self)
-        yield board
-        with self._lock:
-            self._boards.append(board)
+        try:
+            return self._boards.pop()
+        except IndexError:
+            return Board(self)
+
+    def give_board(self, board: Board) -> None:
+        """Give it back, as it was; after an error it is left to the collector."""
+        self._boards.append(board)
 
     def __getstate__(self) -> dict[str, object]:
         """Leave out what is only for matching."""
-        state = {**self.__dict__, "_boards": [], "_lock": None}
-        state.pop("empty", None)
-        return state
-
-    def __setstate__(self, state: dict[str, object]) -> None:
-        """Begin with no boards."""
-        self.__dict__.update(state)
-        self._lock = Lock()
+        return {**self.__dict__, "_boards": []}
 
 
 class Sample:
