@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tamis.kernels.block_masks import Wide
-from tamis.kernels.block_match import Sets, grown, leaf_holds
+from tamis.kernels.block_match import OTHER, Sets, grown, leaf_holds
 from tamis.kernels.block_ranks import (
     BOOL,
     DOUBLE,
@@ -26,8 +26,11 @@ from tamis.kernels.block_words import (
     Bytes,
     Ints,
     Longs,
+    Words,
     axis_of,
     contains,
+    high_of,
+    low_of,
 )
 from tamis.kernels.decorator import kernel
 
@@ -107,6 +110,7 @@ def rank_event(
 @kernel
 def match_wide_event(
     wide: Wide,
+    flat_first: Words,
     axes: Ints,
     ranks: Ints,
     filled: int,
@@ -118,13 +122,26 @@ def match_wide_event(
     record_out: Longs,
     found: int,
 ) -> tuple[Longs, int]:
-    """The records of the selectors over rows that an event matches, after those found so far."""
+    """The records of the selectors over rows that an event matches, after those found so far.
+
+    `flat_first` has the first leaf of every conjunction.
+    """
     words = wide.leaves.words
     flat, flat_offsets, flat_record = wide.flat, wide.flat_offsets, wide.flat_record
     set_axis, set_offsets, set_ranks = sets.axis, sets.offsets, sets.ranks
     for i in range(filled):
         row[axes[i]] = ranks[i]
-    for s in range(len(flat_record)):
+    # First those whose first leaf holds, or may: no branch depends on what is found.
+    likely = np.empty(len(flat_first), np.int32)
+    count = 0
+    for s in range(len(flat_first)):
+        word = flat_first[s]
+        rank = row[word >> np.uint64(48)]
+        low, high = low_of(word), high_of(word)
+        likely[count] = s
+        count += ((rank >= low) & (rank < high)) | (low > high) | (word >= np.uint64(OTHER))
+    for i in range(count):
+        s = likely[i]
         matches = True
         for k in range(flat_offsets[s], flat_offsets[s + 1]):
             word = words[flat[k]]
@@ -142,9 +159,7 @@ def match_wide_event(
     if len(wide.tree_record) > 0:
         truth = np.empty(len(words), np.uint8)
         for leaf in range(len(words)):
-            truth[leaf] = leaf_holds(
-                words[leaf], row, true, -1, set_axis, set_offsets, set_ranks
-            )
+            truth[leaf] = leaf_holds(words[leaf], row, true, -1, set_axis, set_offsets, set_ranks)
         stack = np.empty((wide.depth + 1, 5), np.int64)
         for s in range(len(wide.tree_record)):
             if _tree_holds(wide.tree, wide.tree_offsets[s], truth, stack):

@@ -245,8 +245,8 @@ def _tree_mask(
             depth += 1
             at += 3
             continue
-        place, in_frame = np.int64(number) * width, False
-        state = np.int64(known[number])
+        place, in_frame = number * width, False
+        state = int(known[number])
         at += 1
         while depth > 0:
             operator, stop, seen = stack[depth - 1, 0], stack[depth - 1, 1], stack[depth - 1, 3]

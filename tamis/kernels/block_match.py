@@ -7,7 +7,7 @@ it finds there is checked against its row of ranks.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -39,7 +39,7 @@ _AHEAD = 4
 # Events that are sorted by value at a time: their rows should stay in the cache.
 _TOGETHER = 4096
 # Words from here on are no leaves on an axis.
-_OTHER = AXES << AXIS_SHIFT
+OTHER = AXES << AXIS_SHIFT
 
 
 class Buckets(NamedTuple):
@@ -205,8 +205,11 @@ def holds(
             depth -= 1
 
 
+A = TypeVar("A", Ints, Longs)
+
+
 @kernel
-def grown(array: Ints) -> Ints:
+def grown(array: A) -> A:
     """The same with twice the room."""
     larger = np.empty(2 * len(array), array.dtype)
     larger[: len(array)] = array
@@ -259,7 +262,7 @@ def match_rows(
     point_at, predicate_at = buckets.point_at, buckets.predicate_at
     n_offsets, second, n_record = narrow.offsets, narrow.second, narrow.record
     rest_offsets, rest = narrow.rest_offsets, narrow.rest
-    row, defaults, true, seen = board.row, board.defaults, board.true, board.seen
+    row, defaults, true = board.row, board.defaults, board.true
     set_axis, set_offsets, set_ranks = sets.axis, sets.offsets, sets.ranks
     counting = len(visits) > 0
     any_narrow, any_general = len(second) > 0, len(general.entry_program) > 0
@@ -328,7 +331,7 @@ def match_rows(
                     high = np.int64(word & np.uint64(0xFFFFFF))
                     likely[count] = i
                     count += (
-                        ((rank >= low) & (rank < high)) | (low > high) | (word >= np.uint64(_OTHER))
+                        ((rank >= low) & (rank < high)) | (low > high) | (word >= np.uint64(OTHER))
                     )
             for k in range(count):
                 prefetch(rest_offsets, likely[k])
@@ -530,7 +533,7 @@ def match_values(
                         count += (
                             ((rank >= from_) & (rank < to))
                             | (from_ > to)
-                            | (word >= np.uint64(_OTHER))
+                            | (word >= np.uint64(OTHER))
                         )
                     if count == 0:
                         continue

@@ -54,7 +54,7 @@ class Scales(NamedTuple):
     """The constants of all axes, as seen from one type of values; by axis.
 
     Attributes:
-        begin, count: Where they stand in `floors` and `ceilings`.
+        begin, length: Where they stand in `floors` and `ceilings`.
         below: The number of constants below the range of the type.
         table_at: Where the ranks of all integers from `least` on stand in `table`; -1 if nowhere.
         least, span: The first of these integers, and how many there are.
@@ -63,7 +63,7 @@ class Scales(NamedTuple):
     """
 
     begin: Longs
-    count: Longs
+    length: Longs
     below: Longs
     table_at: Longs
     least: Longs
@@ -114,7 +114,7 @@ def rank_of(scales: Scales, axis: int, key: int) -> int:
         elif offset >= scales.span[axis] or offset < 0:
             offset = scales.span[axis] - 1
         return scales.table[table_at + offset]
-    begin, count = scales.begin[axis], scales.count[axis]
+    begin, count = scales.begin[axis], scales.length[axis]
     return 2 * scales.below[axis] + _searched(scales.floors, scales.ceilings, begin, count, key)
 
 
@@ -217,7 +217,7 @@ def _rank_keys(
             near = min(max(keys[at + event], least), least + span - 1)
             found[event - begin] = table[table_at + near - least]
         return
-    first, size, below = scales.begin[axis], scales.count[axis], 2 * scales.below[axis]
+    first, size, below = scales.begin[axis], scales.length[axis], 2 * scales.below[axis]
     for event in range(begin, end):
         rank = _searched(floors, ceilings, first, size, keys[at + event])
         found[event - begin] = below + rank
@@ -228,7 +228,7 @@ def _rank_doubles(
     keys: Longs, at: int, scales: Scales, axis: int, begin: int, end: int, found: Ints
 ) -> None:
     floors, ceilings = scales.floors, scales.ceilings
-    first, size, below = scales.begin[axis], scales.count[axis], 2 * scales.below[axis]
+    first, size, below = scales.begin[axis], scales.length[axis], 2 * scales.below[axis]
     for event in range(begin, end):
         key = ordered_double(keys[at + event])
         found[event - begin] = below + _searched(floors, ceilings, first, size, key)

@@ -97,7 +97,7 @@ class _Loop:
     def run(self, step: Callable[[Any], Any], fold: str | None) -> Any:
         """Do a step for every group; with a fold, what the groups that it gives come to."""
         builder = self.builder
-        total = cgutils.alloca_once(builder, _GROUP)
+        total = cgutils.alloca_once(builder, _GROUP)  # type: ignore[no-untyped-call]
         builder.store(ir.Constant(_GROUP, [0] * WORDS), total, align=8)
         with cgutils.for_range(builder, self._arguments[-1]) as loop:
             found = step(loop.index)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from tamis.engines.block.segment import Segment
 from tamis.engines.brute import satisfies
@@ -14,6 +16,8 @@ from tamis.events import EventBatch
 from tamis.kernels.block_masks import Found
 from tamis.kernels.block_words import Ints, Longs, Words
 from tamis.matches import Matches, Tiles, ids_array
+
+N = TypeVar("N", bound=np.generic)
 
 
 class _Pieces:
@@ -81,7 +85,7 @@ class Answer:
 
     def _take(self, segment: Segment, pieces: _Pieces) -> None:
         event, record = _joined(pieces.event), _joined(pieces.record)
-        tile_record = _joined(pieces.tile_record)
+        tile_record = _joined(pieces.tile_record).astype(np.int64)
         size = len(segment.ledger)
         if len(record) + len(tile_record) >= size:
             # Most are in it: to name all is less work than to find out which.
@@ -127,7 +131,7 @@ def _tiles(parts: list[Tiles]) -> Tiles | None:
     return Tiles(*(np.concatenate(column) for column in zip(*cut, strict=True)))
 
 
-def _joined(parts: Sequence[Longs]) -> Longs:
+def _joined(parts: Sequence[NDArray[N]]) -> NDArray[N]:
     if len(parts) == 1:
         return parts[0]
     return np.concatenate(parts) if parts else np.zeros(0, np.int64)

@@ -193,7 +193,7 @@ class Draft:
     def _quick(self, test: Comparison | Between) -> int:
         """A test of an attribute against literals, as `_plain` found it."""
         if type(test) is Comparison:
-            value = test.right.value  # type: ignore[union-attr]
+            value: Scalar = test.right.value  # type: ignore[union-attr, assignment]
             slot = self._terms.by_path.get(test.left.path)  # type: ignore[union-attr]
             if slot is None:
                 slot = self._terms.of_path(test.left.path)  # type: ignore[union-attr]

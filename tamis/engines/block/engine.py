@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from threading import RLock, Thread
 from typing import ClassVar
 
@@ -33,7 +32,7 @@ from tamis.engines.block.terms import Terms
 from tamis.engines.block.upkeep import Work, next_work
 from tamis.engines.subscription import Subscription
 from tamis.errors import InputError, UnsupportedExpression
-from tamis.events import EventBatch
+from tamis.events import Column, EventBatch
 from tamis.kernels.block_ids import MOST
 from tamis.kernels.block_masks import Found, match_blocks
 from tamis.kernels.block_match import match_rows, match_values
@@ -364,13 +363,11 @@ class BlockEngine:
         values = values_of(event, self._terms)
         if values is None:
             return None
-        found = [
-            pair for segment in stack for pair in matched(values, segment, len(self._terms))
-        ]
+        found = [pair for segment in stack for pair in matched(values, segment, len(self._terms))]
         if any(priority for priority, _ in found):
             found.sort(key=lambda pair: (-pair[0], pair[1]))
             return [id for _, id in found]
-        return sorted([id for _, id in found])  # type: ignore[type-var]
+        return sorted([id for _, id in found])
 
     def _satisfied(self, batch: EventBatch) -> Satisfied:
         if not len(self._index):
@@ -397,11 +394,11 @@ class BlockEngine:
                 parts = [task(*cuts)]
             else:
                 with ThreadPoolExecutor(len(cuts) - 1) as pool:
-                    parts = list(pool.map(lambda cut: task(*cut), pairwise(cuts)))
+                    parts = list(pool.map(task, cuts[:-1], cuts[1:]))
             for part in parts:
                 answer.add(segment, begin, part)
 
-    # -- what is known of events --------------------------------------------------------------------
+    # -- what is known of events ------------------------------------------------------------------
 
     def _notice(self, batch: EventBatch) -> None:
         """Keep some events now and then, as plans go by them; and see when nothing changes."""
@@ -568,8 +565,6 @@ def _cuts(events: int, threads: int) -> list[int]:
 
 def _few(batch: EventBatch) -> EventBatch:
     """Some of the events, from all over the batch, in memory of their own."""
-    from tamis.columns import Column
-
     chosen = np.unique(np.linspace(0, len(batch) - 1, _SAMPLED).astype(np.int64))
     columns = {
         path: tuple(Column(column.type, column.data.take(chosen)) for column in found)

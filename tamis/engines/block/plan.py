@@ -6,6 +6,7 @@ out otherwise the words are taken out again and laid out anew.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -326,27 +327,29 @@ def words_of(plan: Plan, alive: Bytes) -> tuple[Words, Longs, Ints]:
     Returns:
         The words, where each selector begins, and its record; in the order of the records.
     """
-    parts: list[tuple[Words, Longs, Ints]] = []
-    for count, lengths_of, take, source, record in (
-        (len(plan.narrow.second), narrow_lengths, None, plan.narrow, plan.narrow.record),
-        (
-            len(plan.general.record),
-            general_lengths,
-            take_general,
-            plan.general,
-            plan.general.record,
+    narrow, general, wide = plan.narrow, plan.general, plan.wide
+    parts = [
+        _taken(
+            narrow.record,
+            lambda lengths: narrow_lengths(narrow, alive, lengths),
+            lambda lengths, words: take_narrow(narrow, plan.leaves, lengths, words),
         ),
-        (len(plan.wide.flat_record), flat_lengths, take_flat, plan.wide, plan.wide.flat_record),
-        (len(plan.wide.tree_record), tree_lengths, take_trees, plan.wide, plan.wide.tree_record),
-    ):
-        lengths = np.zeros(count, np.int64)
-        lengths_of(source, alive, lengths)  # type: ignore[operator]
-        words = np.empty(int(lengths.sum()), np.uint64)
-        if take is None:
-            take_narrow(plan.narrow, plan.leaves, lengths, words)
-        else:
-            take(source, lengths, words)  # type: ignore[operator]
-        parts.append((words, lengths[lengths > 0], record[lengths > 0]))
+        _taken(
+            general.record,
+            lambda lengths: general_lengths(general, alive, lengths),
+            lambda lengths, words: take_general(general, lengths, words),
+        ),
+        _taken(
+            wide.flat_record,
+            lambda lengths: flat_lengths(wide, alive, lengths),
+            lambda lengths, words: take_flat(wide, lengths, words),
+        ),
+        _taken(
+            wide.tree_record,
+            lambda lengths: tree_lengths(wide, alive, lengths),
+            lambda lengths, words: take_trees(wide, lengths, words),
+        ),
+    ]
     dead = plan.never[alive[plan.never] == 1]
     parts.append((np.full(len(dead), FALSE, np.uint64), np.ones(len(dead), np.int64), dead))
     words, lengths, record = (np.concatenate(some) for some in zip(*parts, strict=True))
@@ -358,3 +361,14 @@ def words_of(plan: Plan, alive: Bytes) -> tuple[Words, Longs, Ints]:
     np.cumsum(lengths, out=offsets[1:])
     where = np.arange(offsets[-1]) + np.repeat(begins - offsets[:-1], lengths)
     return words[where], offsets, record[by_record]
+
+
+def _taken(
+    record: Ints, measure: Callable[[Longs], None], take: Callable[[Longs, Words], None]
+) -> tuple[Words, Longs, Ints]:
+    """The words of the selectors of one kind, their lengths, and their records."""
+    lengths = np.zeros(len(record), np.int64)
+    measure(lengths)
+    words = np.empty(int(lengths.sum()), np.uint64)
+    take(lengths, words)
+    return words, lengths[lengths > 0], record[lengths > 0]

@@ -182,7 +182,7 @@ class Columns:
 
     def _is_dense(self, sources: Sources, axes: int) -> bool:
         """Whether most events have values on most axes, as far as can be told without looking."""
-        columns = max(1, np.count_nonzero(self._kinds == block_ranks.PRESENCE))
+        columns = max(1, int(np.count_nonzero(self._kinds == block_ranks.PRESENCE)))
         filled = self.cells / (columns * max(self.events, 1))
         return bool(len(sources.axis) * filled >= _DENSE * axes)
 

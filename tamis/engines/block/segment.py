@@ -19,7 +19,7 @@ from tamis.kernels.block_match import Sets
 from tamis.kernels.block_plan import Shares
 from tamis.kernels.block_ranks import Rows
 from tamis.kernels.block_rows import Block
-from tamis.kernels.block_words import Bytes, Ints, Longs
+from tamis.kernels.block_words import Bytes, Ints, Longs, Words
 
 RowsOn = Callable[[Axes], Rows]
 CountOf = Callable[[Leaf], int]
@@ -116,6 +116,12 @@ class Segment:
             or len(plan.wide.tree_record)
         )
 
+    @cached_property
+    def flat_first(self) -> Words:
+        """The first leaf of every conjunction that is looked at in blocks."""
+        wide = self.plan.wide
+        return wide.leaves.words[wide.flat[wide.flat_offsets[:-1]]]
+
     def take_board(self) -> Board:
         """What to write on: several threads may match at once, each on its own."""
         try:
@@ -178,6 +184,7 @@ class Board:
     """The arrays that one thread writes on."""
 
     def __init__(self, segment: Segment) -> None:
+        """Make them for a segment."""
         plan = segment.plan
         self.clock = 0
         # What was found last, per event: as much room is made next time.

@@ -134,6 +134,7 @@ def matched(values: Values, segment: Segment, slots: int) -> list[tuple[int, Id]
     if len(plan.wide.leaves.words):
         records, found = match_wide_event(
             plan.wide,
+            segment.flat_first,
             owners,
             ranks,
             filled,
