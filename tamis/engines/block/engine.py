@@ -116,7 +116,8 @@ class BlockEngine:
                 if self._tail is not None and place < len(self._tail.ledger):
                     self._tail.alive[place] = 0
                     self._tail.dead += 1
-                if len(self._drafted) > _IDLE + 4 * len(self._places):
+                # When none is left, the next ids may be of the other kind.
+                if not self._places or len(self._drafted) > _IDLE + 4 * len(self._places):
                     self._redraft()
             elif id in self._whole:
                 del self._whole[id]
