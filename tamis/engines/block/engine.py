@@ -24,7 +24,7 @@ from tamis.engines.block.segment import Sample, Segment, merged, nothing_found, 
 from tamis.engines.block.terms import Terms
 from tamis.engines.block.upkeep import Work, next_work
 from tamis.engines.subscription import Subscription
-from tamis.errors import InputError, UnsupportedExpression
+from tamis.errors import FunctionError, InputError, UnsupportedExpression
 from tamis.events import EventBatch
 from tamis.kernels.block_ids import MOST
 from tamis.kernels.block_masks import match_blocks
@@ -391,13 +391,18 @@ class BlockEngine:
         events = self._sample
         if events is None:
             return None
-        columns = Columns(events, self._terms)
         slots = len(self._terms)
-        with self._lock:
-            counts: Longs | None = None
-            if len(self._index):
-                found = self._index.satisfied(events).ids
-                counts = np.bincount(found, minlength=self._index.capacity)
+        counts: Longs | None = None
+        try:
+            columns = Columns(events, self._terms)
+            with self._lock:
+                if len(self._index):
+                    found = self._index.satisfied(events).ids
+                    counts = np.bincount(found, minlength=self._index.capacity)
+        except FunctionError:
+            # A function is not made for these events: it is those to come that it must answer for.
+            self._sample = None
+            return None
 
         def count(predicate: object) -> int:
             number = self._index.find(predicate)  # type: ignore[arg-type]

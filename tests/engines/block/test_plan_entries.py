@@ -55,13 +55,8 @@ def shares_of(predicates: list[float]) -> Shares:
 def chosen(code: Words, shares: Shares) -> int:
     """How many entries `choose` counts, with covers wherever there are any."""
     offsets, none = np.array([0, len(code)]), np.zeros(0, np.int64)
-    choice = Choice(
-        np.zeros(1, np.uint8),
-        np.zeros(1, np.int64),
-        np.zeros(1, np.int64),
-        np.zeros(1),
-        offsets[:1],
-    )
+    byte, double, longs = np.zeros(1, np.uint8), np.zeros(1), [np.zeros(1, np.int64) for _ in "123"]
+    choice = Choice(byte, longs[0], longs[1], double, longs[2])
     choose(code, offsets, shares, none, 0, -1.0, NO_COVER - 0.5, choice, none)
     assert choice.kind[0] == GENERAL
     return int(choice.entries[0])
