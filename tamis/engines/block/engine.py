@@ -31,7 +31,7 @@ from tamis.engines.block.single import matched, values_of
 from tamis.engines.block.terms import Terms
 from tamis.engines.block.upkeep import Work, next_work
 from tamis.engines.subscription import Subscription
-from tamis.errors import InputError, UnsupportedExpression
+from tamis.errors import FunctionError, InputError, UnsupportedExpression
 from tamis.events import Column, EventBatch
 from tamis.kernels.block_ids import MOST
 from tamis.kernels.block_masks import Found, match_blocks
@@ -125,7 +125,8 @@ class BlockEngine:
                 if self._tail is not None and place < len(self._tail.ledger):
                     self._tail.alive[place] = 0
                     self._tail.dead += 1
-                if len(self._drafted) > _IDLE + 4 * len(self._places):
+                # When none is left, the next ids may be of the other kind.
+                if not self._places or len(self._drafted) > _IDLE + 4 * len(self._places):
                     self._redraft()
             elif id in self._whole:
                 del self._whole[id]
@@ -421,13 +422,18 @@ class BlockEngine:
         events = self._sample
         if events is None:
             return None
-        columns = Columns(events, self._terms)
         slots = len(self._terms)
-        with self._lock:
-            counts: Longs | None = None
-            if len(self._index):
-                found = self._index.satisfied(events).ids
-                counts = np.bincount(found, minlength=self._index.capacity)
+        counts: Longs | None = None
+        try:
+            columns = Columns(events, self._terms)
+            with self._lock:
+                if len(self._index):
+                    found = self._index.satisfied(events).ids
+                    counts = np.bincount(found, minlength=self._index.capacity)
+        except FunctionError:
+            # A function is not made for these events: it is those to come that it must answer for.
+            self._sample = None
+            return None
 
         def count(predicate: object) -> int:
             number = self._index.find(predicate)  # type: ignore[arg-type]

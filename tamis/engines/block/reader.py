@@ -70,7 +70,8 @@ class Columns:
             self._add(slot, type, data)
         if terms.derived:
             sheet = Sheet(batch)
-            for term, slot in terms.derived.items():
+            # A copy: another thread may be adding subscriptions.
+            for term, slot in terms.derived.copy().items():
                 for cells in sheet.cells(term):
                     self._add_derived(slot, cells)
         self._finish()
@@ -228,7 +229,7 @@ def _attributes(batch: EventBatch, terms: Terms) -> Iterator[tuple[int, Type, pa
                 for column in found:
                     yield slot, column.type, column.data
     else:
-        for path, slot in by_path.items():
+        for path, slot in by_path.copy().items():
             for column in columns.get(path, ()):
                 yield slot, column.type, column.data
 

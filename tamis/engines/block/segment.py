@@ -74,11 +74,12 @@ class Segment:
 
     def local(self, capacity: int) -> Ints:
         """By number in the index that all segments share, the predicate's number here, or -1."""
-        if len(self._local) < capacity:
+        local = self._local
+        if len(local) < capacity:
             local = np.full(capacity, -1, np.int32)
             local[self.numbers] = np.arange(len(self.numbers))
             self._local = local
-        return self._local
+        return local  # not `_local`: another thread may have put a shorter one there
 
     @classmethod
     def of(cls, ledger: Ledger, rules: Rules, sample: Sample | None) -> Segment:

@@ -44,13 +44,13 @@ def shares_of(
         there = ranks >= 0
         seen = np.bincount(at[axis[there]] + ranks[there], minlength=len(weights))
         weights = np.asarray((weights * _GUESSED + seen) / (events + _GUESSED), np.float64)
-    below = np.zeros(len(weights) + 1, np.float64)
+    below: Doubles = np.zeros(len(weights) + 1)
     np.cumsum(weights, out=below[1:])
     # By axis, so that rounding on one does not spill over to the next.
     below = below[:-1] - np.repeat(below[at[:-1]], np.diff(at))
     found: Doubles = np.full(predicates, _PREDICATE)
     if satisfied is not None and events:
-        found = (satisfied + _GUESSED * _PREDICATE) / (events + _GUESSED)
+        found = np.asarray((satisfied + _GUESSED * _PREDICATE) / (events + _GUESSED))
     return Shares(
         at[:-1],
         below,
