@@ -45,6 +45,9 @@ class Answer:
         self._priorities: list[Longs] = []
         self._named = 0
 
+    def totals(self, segment: Segment) -> None:
+        """There are no totals: every match is kept."""
+
     def add(self, segment: Segment, first: int, found: Found) -> None:
         """Take what was found in some events; `first` is the event that their chunk begins with."""
         pieces = self._pieces.setdefault(segment, _Pieces())

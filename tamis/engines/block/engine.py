@@ -14,29 +14,26 @@ from typing import ClassVar
 import numpy as np
 
 from tamis.engines.block.answer import Answer
+from tamis.engines.block.counted import Counted
 from tamis.engines.block.draft import Draft, TooLarge
 from tamis.engines.block.ids import IdTable, tag_of
 from tamis.engines.block.ledger import Ledger
 from tamis.engines.block.reader import Columns
 from tamis.engines.block.rules import Rules, pruned
 from tamis.engines.block.segment import (
-    Board,
     Sample,
     Segment,
     merged,
-    nothing_found,
     renewed,
 )
 from tamis.engines.block.single import matched, values_of
+from tamis.engines.block.task import Task, cuts
 from tamis.engines.block.terms import Terms
 from tamis.engines.block.upkeep import Work, next_work
 from tamis.engines.subscription import Subscription
 from tamis.errors import FunctionError, InputError, UnsupportedExpression
 from tamis.events import Column, EventBatch
 from tamis.kernels.block_ids import MOST
-from tamis.kernels.block_masks import Found, match_blocks
-from tamis.kernels.block_match import match_rows, match_values
-from tamis.kernels.block_ranks import Rows
 from tamis.kernels.block_words import Longs
 from tamis.language.expr import Sequence
 from tamis.matches import Id, Matches
@@ -46,11 +43,8 @@ from tamis.predicates import PredicateIndex, Satisfied
 _SEALED = 4096
 # It is begun again when so many in it have been removed, and most of it.
 _IDLE = 64
-# Events that are matched at a time, and cells of the table of their ranks.
+# Events that are matched at a time.
 _CHUNK = 1 << 16
-_CELLS = 1 << 24
-# From so many conjunctions per value on they are read value by value.
-_LONG = 12
 # Events that the plans go by, and how many pass before others are taken.
 _SAMPLED = 1024
 _SAMPLE_LEAST = 64
@@ -330,6 +324,17 @@ class BlockEngine:
 
     def match(self, batch: EventBatch, limit: int | None = None) -> Matches:
         """All subscriptions that each event of the batch satisfies."""
+        answer = Answer(len(batch))
+        self._answer(batch, answer)
+        return answer.matches()
+
+    def counts(self, batch: EventBatch) -> dict[Id, int]:
+        """How many events of the batch each subscription matches, for those that match any."""
+        counted = Counted()
+        self._answer(batch, counted)
+        return counted.counts()
+
+    def _answer(self, batch: EventBatch, answer: Answer | Counted) -> None:
         with self._lock:
             self._refresh()
             if len(self._drafted) >= _SEALED:
@@ -338,15 +343,11 @@ class BlockEngine:
             whole = list(self._whole.values())
             satisfied = self._satisfied(batch)
         self._notice(batch)
-        answer = Answer(len(batch))
-        columns_at_most = max(1, max((len(s.axes) for s in stack), default=1))
-        step = max(64, min(_CHUNK, _CELLS // columns_at_most // 64 * 64))
-        for begin in range(0, len(batch), step):
-            chunk = batch if len(batch) <= step else batch.slice(begin, step)
+        for begin in range(0, len(batch), _CHUNK):
+            chunk = batch if len(batch) <= _CHUNK else batch.slice(begin, _CHUNK)
             self._match_chunk(chunk, begin, stack, satisfied, answer)
         if whole:
             answer.add_whole(whole, batch)
-        return answer.matches()
 
     def match_event(self, event: Mapping[str, object]) -> list[Id] | None:
         """The ids that one event matches, highest priority first; None if `match` must be asked.
@@ -381,7 +382,7 @@ class BlockEngine:
         begin: int,
         stack: tuple[Segment, ...],
         satisfied: Satisfied,
-        answer: Answer,
+        answer: Answer | Counted,
     ) -> None:
         columns = Columns(chunk, self._terms)
         offsets = satisfied.offsets[begin : begin + len(chunk) + 1]
@@ -389,13 +390,14 @@ class BlockEngine:
             if segment.empty:
                 continue
             rows = columns.rows(segment.axes, segment.lookup(len(self._terms)))
-            cuts = _cuts(len(chunk), self.threads)
-            task = _Task(segment, rows, offsets, satisfied.ids, self._index.capacity)
-            if len(cuts) == 2:
-                parts = [task(*cuts)]
+            totals = answer.totals(segment)
+            task = Task(segment, rows, offsets, satisfied.ids, self._index.capacity, totals)
+            at = cuts(len(chunk), self.threads if totals is None else 1)
+            if len(at) == 2:
+                parts = [task(*at)]
             else:
-                with ThreadPoolExecutor(len(cuts) - 1) as pool:
-                    parts = list(pool.map(task, cuts[:-1], cuts[1:]))
+                with ThreadPoolExecutor(len(at) - 1) as pool:
+                    parts = list(pool.map(task, at[:-1], at[1:]))
             for part in parts:
                 answer.add(segment, begin, part)
 
@@ -476,97 +478,6 @@ class BlockEngine:
         """Begin with nobody at work."""
         self.__dict__.update(state)
         self._lock = RLock()
-
-
-class _Task:
-    """The matching of a chunk of events against a segment, cut into pieces for threads."""
-
-    def __init__(
-        self, segment: Segment, rows: Rows, offsets: Longs, ids: np.ndarray, capacity: int
-    ) -> None:
-        self._segment, self._rows, self._offsets, self._ids = segment, rows, offsets, ids
-        self._local = segment.local(capacity)
-        self._totals = np.zeros(0, np.int64)
-
-    def __call__(self, begin: int, end: int) -> Found:
-        segment, plan = self._segment, self._segment.plan
-        events, size = end - begin, segment.block_size
-        board = segment.take_board()
-        found = nothing_found(
-            size // 64,
-            1024 + int(1.1 * board.pairs * events),
-            64 + int(1.1 * board.tiles * events),
-        )
-        found = self._match_rows(begin, end, board, found)
-        if len(plan.wide.leaves.words):
-            found = match_blocks(
-                self._rows,
-                begin,
-                end,
-                self._offsets,
-                self._ids,
-                self._local,
-                plan.wide,
-                segment.sets,
-                segment.alive,
-                plan.defaults,
-                board.block(size),
-                segment.visits,
-                size // 64,
-                self._totals,
-                found,
-            )
-        board.pairs, board.tiles = found.pairs / events, found.tiles / events
-        segment.give_board(board)
-        return found
-
-    def _match_rows(self, begin: int, end: int, board: Board, found: Found) -> Found:
-        segment, plan = self._segment, self._segment.plan
-        by_value = len(plan.narrow.record) > _LONG * len(plan.leaves) and self._rows.dense
-        if by_value and not len(segment.predicates) and not len(plan.general.record):
-            event, record, pairs = match_values(
-                self._rows,
-                begin,
-                end,
-                segment.axes.count,
-                plan.buckets,
-                plan.narrow,
-                segment.sets,
-                segment.alive,
-                segment.visits,
-                found.event,
-                found.record,
-            )
-        elif len(plan.narrow.record) or len(plan.general.record):
-            event, record, pairs = match_rows(
-                self._rows,
-                begin,
-                end,
-                self._offsets,
-                self._ids,
-                self._local,
-                plan.buckets,
-                plan.narrow,
-                plan.general,
-                segment.sets,
-                segment.alive,
-                board.board,
-                board.clock,
-                segment.visits,
-                found.event,
-                found.record,
-            )
-            board.clock += end - begin
-        else:
-            return found
-        return found._replace(event=event, record=record, pairs=pairs)
-
-
-def _cuts(events: int, threads: int) -> list[int]:
-    """Where to cut a batch: whole blocks for each thread."""
-    pieces = min(threads, -(-events // 2048))
-    step = -(-events // max(pieces, 1) // 2048) * 2048
-    return [*range(0, events, max(step, 1)), events] if pieces > 1 else [0, events]
 
 
 def _few(batch: EventBatch) -> EventBatch:

@@ -31,6 +31,8 @@ from tamis.values import Type
 
 # Below this part of all cells it is quicker to note down where there are values.
 _DENSE = 0.4
+# No table of ranks has more cells.
+_CELLS = 1 << 24
 
 _KIND_OF = {
     Type.INT: (NUMBER, block_ranks.INT),
@@ -183,6 +185,8 @@ class Columns:
 
     def _is_dense(self, sources: Sources, axes: int) -> bool:
         """Whether most events have values on most axes, as far as can be told without looking."""
+        if axes * self.events > _CELLS:
+            return False
         columns = max(1, int(np.count_nonzero(self._kinds == block_ranks.PRESENCE)))
         filled = self.cells / (columns * max(self.events, 1))
         return bool(len(sources.axis) * filled >= _DENSE * axes)
