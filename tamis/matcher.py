@@ -24,6 +24,7 @@ from tamis.errors import (
 from tamis.events import EventBatch
 from tamis.explain import Explanation, explain
 from tamis.files.records import check_bad
+from tamis.keeping.subscriptions import subscriptions_of
 from tamis.language.functions import Callables, Functions
 from tamis.matches import Id, Matches
 from tamis.schema import SchemaLike
@@ -93,7 +94,7 @@ class Matcher:
         self.semantics = semantics
         self.functions = Functions.of(functions)
         self._engine: Engine = _engine(engine, options)
-        self._subscriptions: dict[Id, Subscription] = {}
+        self._subscriptions = subscriptions_of(self._engine, self._read)
 
     @property
     def engine(self) -> str:
@@ -114,8 +115,7 @@ class Matcher:
         subscription = self._prepared(id, selector, priority)
         if id in self._subscriptions:
             raise DuplicateSubscription(id)
-        self._engine.add(subscription)
-        self._subscriptions[id] = subscription
+        self._subscriptions.add(subscription)
 
     def add_many(self, rows: Iterable[Row] | pa.Table | pa.RecordBatch, bad: str = "fail") -> Added:
         """Register many subscriptions.
@@ -165,13 +165,12 @@ class Matcher:
         """
         old = self._known(id)
         new = self._prepared(id, selector, old.priority if priority is None else priority)
-        self._engine.remove(id)
+        self._subscriptions.remove(id)
         try:
-            self._engine.add(new)
+            self._subscriptions.add(new)
         except BaseException:
-            self._engine.add(old)
+            self._subscriptions.add(old)
             raise
-        self._subscriptions[id] = new
 
     def remove(self, id: Id) -> None:
         """Forget a subscription.
@@ -179,9 +178,10 @@ class Matcher:
         Raises:
             UnknownSubscription: There is none of that id.
         """
-        self._known(id)
-        self._engine.remove(id)
-        del self._subscriptions[id]
+        try:
+            self._subscriptions.remove(_checked(id))
+        except KeyError:
+            raise UnknownSubscription(id) from None
 
     def __len__(self) -> int:
         """How many subscriptions there are."""
@@ -192,7 +192,7 @@ class Matcher:
         return _is_id(id) and id in self._subscriptions
 
     def __iter__(self) -> Iterator[Id]:
-        """The ids, in the order they were added."""
+        """The ids, in the order they were added; `replace` may move one to the end."""
         return iter(self._subscriptions)
 
     def __getitem__(self, id: Id) -> Subscription:
@@ -263,20 +263,23 @@ class Matcher:
             raise SubscriptionError("an id is a non-empty string or a 64-bit integer", id)
         if isinstance(id, str):
             _check_text(id)
-        other = next(iter(self._subscriptions), id)
-        if isinstance(id, str) is not isinstance(other, str):
+        other = self._subscriptions.unlike(id)
+        if other is not None:
             raise SubscriptionError(f"ids are all strings or all integers, as {other!r} is", id)
         if isinstance(priority, bool) or not isinstance(priority, int):
             raise SubscriptionError(f"a priority is an integer, not {priority!r}", id)
         if not INT_MIN <= priority <= INT_MAX:
             raise SubscriptionError("the priority does not fit into 64 bits", id)
+        return self._read(id, selector, priority)
+
+    def _read(self, id: Id, selector: str, priority: int) -> Subscription:
         return Subscription.of(id, selector, priority, self.schema, self.semantics, self.functions)
 
     def _known(self, id: Id) -> Subscription:
-        found = self._subscriptions.get(id) if _is_id(id) else None
-        if found is None:
-            raise UnknownSubscription(id)
-        return found
+        try:
+            return self._subscriptions[_checked(id)]
+        except KeyError:
+            raise UnknownSubscription(id) from None
 
 
 def _engine(name: str, options: Mapping[str, object]) -> Engine:
@@ -311,6 +314,13 @@ def _is_id(id: object) -> bool:
     if isinstance(id, str):
         return id != ""
     return isinstance(id, int) and not isinstance(id, bool) and INT_MIN <= id <= INT_MAX
+
+
+def _checked(id: Id) -> Id:
+    """An id that there may be; KeyError if it cannot be one."""
+    if not _is_id(id):
+        raise KeyError(id)
+    return id
 
 
 def _check_text(id: str) -> None:

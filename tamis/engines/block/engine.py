@@ -15,6 +15,7 @@ from typing import ClassVar
 import numpy as np
 
 from tamis.engines.block.answer import Answer, Part
+from tamis.engines.block.directory import Directory
 from tamis.engines.block.draft import Draft, TooLarge
 from tamis.engines.block.ids import IdTable, tag_of
 from tamis.engines.block.ledger import Ledger
@@ -39,6 +40,8 @@ from tamis.predicates import PredicateIndex, Satisfied
 _SEALED = 4096
 # It is begun again when so many in it have been removed, and most of it.
 _IDLE = 64
+# Ids that are read at a time, to begin with.
+_FIRST_IDS = 64
 # Events that are matched at a time, and cells of the table of their ranks.
 _CHUNK = 1 << 16
 _CELLS = 1 << 24
@@ -70,6 +73,7 @@ class BlockEngine:
         self._terms = Terms()
         self._index = PredicateIndex()
         self._stack: tuple[Segment, ...] = ()
+        self._directory = Directory()
         self._codes = IdTable()
         self._next_base = 0
         self._whole: dict[Id, Subscription] = {}
@@ -82,7 +86,8 @@ class BlockEngine:
 
     def _begin_draft(self) -> None:
         self._draft = Draft(self._terms)
-        self._drafted: list[Subscription] = []
+        # By record: ids, texts and priorities. The trees are not needed any more.
+        self._drafted: list[tuple[Id, str, int]] = []
         self._places: dict[Id, int] = {}
         self._tail: Segment | None = None
 
@@ -105,11 +110,15 @@ class BlockEngine:
                 self._whole[subscription.id] = subscription
                 return
             self._places[subscription.id] = len(self._drafted)
-            self._drafted.append(subscription)
+            self._drafted.append((subscription.id, subscription.text, subscription.priority))
             self._quiet = 0
 
     def remove(self, id: Id) -> None:
-        """Forget a subscription."""
+        """Forget a subscription.
+
+        Raises:
+            KeyError: There is no such subscription.
+        """
         with self._lock:
             place = self._places.pop(id, None)
             if place is not None:
@@ -128,41 +137,51 @@ class BlockEngine:
 
     def _redraft(self) -> None:
         """Begin the draft again, with those that have not been removed."""
-        kept = [self._drafted[place] for place in self._places.values()]
+        places = list(self._places.values())
+        draft, kept = self._draft.only(places), [self._drafted[place] for place in places]
         if self._tail is not None:
             self._let_go(self._tail)
         self._begin_draft()
-        for subscription in kept:
-            self.add(subscription)
+        self._draft, self._drafted = draft, kept
+        self._places = {id: place for place, (id, _, _) in enumerate(kept)}
 
     def _located(self, id: Id) -> tuple[int, Segment, int]:
         """The slot of an id, its segment and its record there."""
-        for at, code in self._codes.candidates(tag_of(id)):
-            for segment in self._stack:
-                record = code - segment.base
-                if 0 <= record < len(segment.ledger) and segment.ledger.id(record) == id:
-                    return at, segment, record
+        tag = tag_of(id)
+        at, code = self._codes.next(tag)
+        while at >= 0:
+            segment, record = self._directory.find(code)
+            if segment.ledger.is_id(record, id):
+                return at, segment, record
+            at, code = self._codes.next(tag, at)
         raise KeyError(id)
 
     def __len__(self) -> int:
         """How many subscriptions there are."""
         return len(self._places) + len(self._whole) + sum(map(len, self._stack))
 
-    def __contains__(self, id: object) -> bool:
+    def __contains__(self, id: Id) -> bool:
         """Whether there is a subscription of that id."""
-        try:
-            self.text(id)  # type: ignore[arg-type]
-        except KeyError:
-            return False
-        return True
+        if id in self._places or id in self._whole:
+            return True
+        with self._lock:
+            try:
+                self._located(id)
+            except KeyError:
+                return False
+            return True
 
     def __iter__(self) -> Iterator[Id]:
-        """The ids."""
-        for segment in self._stack:
-            for record in np.flatnonzero(segment.alive).tolist():
-                yield segment.ledger.id(record)
-        yield from list(self._places)
-        yield from list(self._whole)
+        """The ids in the order of adding; those of selectors for the oracle come last."""
+        with self._lock:
+            stack, rest = self._stack, [*self._places, *self._whole]
+            alive = [np.flatnonzero(segment.alive) for segment in stack]
+        for segment, records in zip(stack, alive, strict=True):
+            begin, end = 0, _FIRST_IDS  # few at first: often one is all that is wanted
+            while begin < len(records):
+                yield from segment.ledger.ids_of(records[begin:end]).to_pylist()
+                begin, end = end, 4 * end
+        yield from rest
 
     def text(self, id: Id) -> tuple[str, int]:
         """The selector of an id as it was written, and its priority.
@@ -173,13 +192,11 @@ class BlockEngine:
         with self._lock:
             place = self._places.get(id)
             if place is not None:
-                held = self._drafted[place]
-            elif id in self._whole:
-                held = self._whole[id]
-            else:
-                _, segment, record = self._located(id)
-                return segment.ledger.text(record), segment.ledger.priority(record)
-            return held.text, held.priority
+                return self._drafted[place][1:]
+            if id in self._whole:
+                return self._whole[id].text, self._whole[id].priority
+            _, segment, record = self._located(id)
+            return segment.ledger.text(record), segment.ledger.priority(record)
 
     # -- segments ---------------------------------------------------------------------------------
 
@@ -194,9 +211,12 @@ class BlockEngine:
                 self._settle_base(segment)
                 kept = np.flatnonzero(segment.alive)
                 self._codes.put(segment.ledger.tags[kept].astype(np.int64), segment.base + kept)
-                self._stack = (*self._stack, segment)
+                self._put_stack((*self._stack, segment))
         self._begin_draft()
         self._keep_up()
+
+    def _put_stack(self, stack: tuple[Segment, ...]) -> None:
+        self._stack, self._directory = stack, Directory(stack)
 
     def _settle_base(self, segment: Segment) -> None:
         if self._next_base + len(segment.ledger) > MOST:
@@ -213,6 +233,7 @@ class BlockEngine:
             self._next_base += len(segment.ledger)
             kept = np.flatnonzero(segment.alive)
             self._codes.put(segment.ledger.tags[kept].astype(np.int64), segment.base + kept)
+        self._put_stack(self._stack)
 
     def _refresh(self) -> None:
         """Bring the tail up to the draft."""
@@ -223,13 +244,8 @@ class BlockEngine:
             if tail.informed or self._sample is None:
                 return
         drafted = self._drafted
-        ids = [subscription.id for subscription in drafted]
-        ledger = Ledger.of(
-            ids,
-            [subscription.text for subscription in drafted],
-            [subscription.priority for subscription in drafted],
-            [tag_of(id) for id in ids],
-        )
+        ids, texts, priorities = zip(*drafted, strict=True)
+        ledger = Ledger.of(ids, texts, priorities, [tag_of(id) for id in ids])
         tail = self._made(ledger, self._draft.rules())
         alive = np.zeros(len(drafted), np.uint8)
         alive[list(self._places.values())] = 1
@@ -312,7 +328,7 @@ class BlockEngine:
             filled += len(records)
         new.dead = len(new.alive) - int(new.alive.sum())
         at = self._stack.index(old[0])
-        self._stack = (*self._stack[:at], new, *self._stack[at + len(old) :])
+        self._put_stack((*self._stack[:at], new, *self._stack[at + len(old) :]))
         for segment in old:
             self._let_go(segment)
 
