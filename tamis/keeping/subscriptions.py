@@ -7,6 +7,7 @@ selector a hundred bytes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Protocol
 
 from tamis.engines import Engine
@@ -38,6 +39,9 @@ class Subscriptions(Protocol):
 
     def __len__(self) -> int:
         """How many there are."""
+
+    def way_back(self, id: Id) -> Callable[[], None]:
+        """What adds one again once it has been removed; KeyError if there is none."""
 
     def unlike(self, id: Id) -> Id | None:
         """An id that is a string where this one is an integer, or the other way round, if any."""
@@ -84,6 +88,10 @@ class Held:
         """How many there are."""
         return len(self._held)
 
+    def way_back(self, id: Id) -> Callable[[], None]:
+        """What adds one again."""
+        return partial(self.add, self._held[id])
+
     def unlike(self, id: Id) -> Id | None:
         """An id of the other kind, if there is any."""
         return _unlike(id, next(iter(self._held), id))
@@ -123,6 +131,11 @@ class Recorded:
     def __len__(self) -> int:
         """How many there are."""
         return len(self._record)
+
+    def way_back(self, id: Id) -> Callable[[], None]:
+        """What adds one again; it is read only then."""
+        text, priority = self._record.text(id)
+        return lambda: self.add(self._read(id, text, priority))
 
     def unlike(self, id: Id) -> Id | None:
         """An id of the other kind, if there is any."""

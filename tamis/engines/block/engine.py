@@ -6,7 +6,7 @@ the next match makes a small segment of it, the *tail*, and when the tail is lar
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from threading import RLock, Thread
@@ -18,10 +18,12 @@ from tamis.engines.block.answer import Answer, Part
 from tamis.engines.block.directory import Directory
 from tamis.engines.block.draft import Draft, TooLarge
 from tamis.engines.block.ids import IdTable, tag_of
+from tamis.engines.block.leaves import Read
 from tamis.engines.block.ledger import Ledger
 from tamis.engines.block.reader import Columns
-from tamis.engines.block.rules import Rules, pruned
+from tamis.engines.block.rules import Leaf, Rules, pruned
 from tamis.engines.block.segment import Sample, Segment, merged, nothing_found, renewed
+from tamis.engines.block.storage import Snapshot, Stored, restored, stored
 from tamis.engines.block.terms import Terms
 from tamis.engines.block.upkeep import Work, next_work
 from tamis.engines.subscription import Subscription
@@ -31,7 +33,7 @@ from tamis.kernels.block_ids import MOST
 from tamis.kernels.block_masks import match_blocks
 from tamis.kernels.block_match import match_rows
 from tamis.kernels.block_ranks import Rows
-from tamis.kernels.block_words import Longs
+from tamis.kernels.block_words import Ints, Longs
 from tamis.language.expr import Sequence
 from tamis.matches import Id, Matches
 from tamis.predicates import PredicateIndex, Satisfied
@@ -74,6 +76,7 @@ class BlockEngine:
         self._index = PredicateIndex()
         self._stack: tuple[Segment, ...] = ()
         self._directory = Directory()
+        self._restored: tuple[Segment, ...] = ()
         self._codes = IdTable()
         self._next_base = 0
         self._whole: dict[Id, Subscription] = {}
@@ -82,6 +85,8 @@ class BlockEngine:
         self._quiet = 0
         self._lock = RLock()
         self._worker: Thread | None = None
+        # Told when there are other segments, and whether the draft was sealed; nobody by default.
+        self.watcher: Callable[[bool], None] | None = None
         self._begin_draft()
 
     def _begin_draft(self) -> None:
@@ -213,6 +218,8 @@ class BlockEngine:
                 self._codes.put(segment.ledger.tags[kept].astype(np.int64), segment.base + kept)
                 self._put_stack((*self._stack, segment))
         self._begin_draft()
+        if self.watcher is not None:
+            self.watcher(True)
         self._keep_up()
 
     def _put_stack(self, stack: tuple[Segment, ...]) -> None:
@@ -256,14 +263,59 @@ class BlockEngine:
 
     def _made(self, ledger: Ledger, rules: Rules) -> Segment:
         rules = pruned(rules)
-        numbers = np.array([self._index.intern(p) for p in rules.predicates], np.int32)
+        numbers = self._numbers(rules.predicates)
         segment = Segment.of(ledger, rules, self._sampled())
         segment.numbers = numbers
         return segment
 
+    def _numbers(self, predicates: Iterable[Leaf]) -> Ints:
+        return np.array([self._index.intern(p) for p in predicates], np.int32)
+
     def _let_go(self, segment: Segment) -> None:
         for number in segment.numbers.tolist():
             self._index.release(number)
+
+    # -- on disk ----------------------------------------------------------------------------------
+
+    def gather(self) -> None:
+        """Make one segment of all subscriptions, or as few as they fit into."""
+        with self._lock:
+            self._seal()
+            self._quiet = max(self._quiet, _QUIET)
+        self._keep_up()
+        self.settle()
+
+    def snapshot(self, seal: bool) -> Snapshot:
+        """What there is in segments now; with the draft, which is sealed then, if asked for."""
+        with self._lock:
+            if seal:
+                self._seal()
+            whole = [(held.id, held.text, held.priority) for held in self._whole.values()]
+            return Snapshot(self._stack, [s.alive.copy() for s in self._stack], whole)
+
+    def stored(self, segment: Segment) -> Stored:
+        """A segment as arrays."""
+        return stored(segment, self._terms)
+
+    def restore(self, segments: Iterable[Stored], read: Read) -> tuple[Segment, ...]:
+        """Take segments that were stored, into an engine that has none.
+
+        Raises:
+            OtherLayout: They were written by a Tamis with another layout.
+        """
+        stack = tuple(restored(segment, self._terms, read) for segment in segments)
+        with self._lock:
+            self._put_stack(stack)
+            self._renumber()
+            self._restored = stack
+        return stack
+
+    def _intern_restored(self) -> None:
+        """Number the predicates of segments from disk: late, as reading many takes seconds."""
+        for segment in self._restored:
+            if segment in self._stack:
+                segment.numbers = self._numbers(segment.predicates)
+        self._restored = ()
 
     # -- upkeep -----------------------------------------------------------------------------------
 
@@ -312,7 +364,7 @@ class BlockEngine:
         self, old: tuple[Segment, ...], new: Segment, before: list[np.ndarray], kept: list[Longs]
     ) -> None:
         """Put a segment into the place of others, whose records may have been removed meanwhile."""
-        new.numbers = np.array([self._index.intern(p) for p in new.predicates], np.int32)
+        new.numbers = self._numbers(new.predicates)
         self._settle_base(new)
         filled = 0
         for segment, records in zip(old, kept, strict=True):
@@ -331,12 +383,15 @@ class BlockEngine:
         self._put_stack((*self._stack[:at], new, *self._stack[at + len(old) :]))
         for segment in old:
             self._let_go(segment)
+        if self.watcher is not None:
+            self.watcher(False)
 
     # -- events -----------------------------------------------------------------------------------
 
     def match(self, batch: EventBatch, limit: int | None = None) -> Matches:
         """All subscriptions that each event of the batch satisfies."""
         with self._lock:
+            self._intern_restored()
             self._refresh()
             if len(self._drafted) >= _SEALED:
                 self._seal()
@@ -449,7 +504,7 @@ class BlockEngine:
         """Leave out what is only for this process."""
         self.settle()
         with self._lock:
-            return {**self.__dict__, "_lock": None, "_worker": None}
+            return {**self.__dict__, "_lock": None, "_worker": None, "watcher": None}
 
     def __setstate__(self, state: dict[str, object]) -> None:
         """Begin with nobody at work."""
