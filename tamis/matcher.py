@@ -292,7 +292,7 @@ class Matcher:
         from tamis.keeping.saving import save
 
         engine = self._storable()
-        with self._changing():
+        with _NOTHING if self._journal is None else self._journal.lock:
             save(path, engine, self._about())
 
     @classmethod

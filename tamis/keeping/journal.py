@@ -42,7 +42,11 @@ class Kept(NamedTuple):
 
 
 class Journal:
-    """What makes the changes of a matcher last."""
+    """What makes the changes of a matcher last.
+
+    Attributes:
+        lock: Held during a change, from applying it until it is logged.
+    """
 
     def __init__(
         self,
@@ -63,8 +67,7 @@ class Journal:
         """
         self._store, self._engine, self._about, self._kept = store, engine, about, kept
         self._refusal = refusal
-        # Held during a change, from applying it until it is logged.
-        self._changing = RLock()
+        self.lock = RLock()
         # Held by a checkpoint, from beginning to end; taken before the other one.
         self._committing = Lock()
         self._covers = store.view.covered
@@ -84,7 +87,7 @@ class Journal:
         Raises:
             InputError: There can be no changes.
         """
-        with self._changing:
+        with self.lock:
             if self._refusal:
                 raise InputError(self._refusal, str(self._store.path))
             yield
@@ -123,7 +126,7 @@ class Journal:
     def checkpoint(self, seal: bool = False) -> None:
         """Bring the segments on disk up to those of the engine, with the draft too if `seal`."""
         with self._committing:
-            with self._changing:
+            with self.lock:
                 snapshot = self._engine.snapshot(seal)
                 covers = self._covers
             self._commit(snapshot, covers)
@@ -165,7 +168,7 @@ class Journal:
             worker = self._worker
         if worker is not None:
             worker.join()
-        with self._changing:
+        with self.lock:
             refusal, self._refusal = self._refusal, "is closed"
             try:
                 if not refusal:
