@@ -102,9 +102,11 @@ def test_a_change_that_cannot_be_logged_is_undone(path, monkeypatch, change, wri
             change(matcher)
     assert texts(matcher) == BEFORE
     assert matcher.match({"c": 1}) == []
-    assert matcher.match({"a": 3, "b": 100}) == tamis.Matcher.open(path, read_only=True).match(
-        {"a": 3, "b": 100}
-    ) or written
+    assert (
+        matcher.match({"a": 3, "b": 100})
+        == tamis.Matcher.open(path, read_only=True).match({"a": 3, "b": 100})
+        or written
+    )
     with pytest.raises(errors.InputError, match="a write failed half-way"):
         matcher.add("another", "a = 1")
     assert "another" not in matcher

@@ -1,4 +1,4 @@
-"""kill -9 at random times: every change that was acknowledged is there, and at most one call more."""
+"""kill -9 at random times: what was acknowledged is there, and at most one call more."""
 
 import json
 import random

@@ -179,5 +179,3 @@ def test_the_file_does_not_change(tmp_path) -> None:
     again._engine.remove(5)  # past the facade, which refuses
     assert again.match({"a": 5}) == []
     assert [file.read_bytes() for file in files] == before
-
-
