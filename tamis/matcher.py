@@ -158,13 +158,16 @@ class Matcher:
 
     def _add_rows(self, rows: Iterable[object], bad: str) -> Added:
         done = Added()
+        ids: list[Id] = []
         changes: list[Change] = []
         try:
             for number, row in enumerate(rows):
                 try:
                     id, selector, priority = _parts(row)
                     self._add(id, selector, priority)
-                    changes.append(added(id, selector, priority))
+                    ids.append(id)
+                    if self._journal is not None:
+                        changes.append(added(id, selector, priority))
                 except TamisError as error:
                     if bad == "fail":
                         error.add_note(f"row {number} of add_many; no row was added")
@@ -173,10 +176,10 @@ class Matcher:
                     done.rejected.append(Rejected(number, named, error))
             self._log(changes)
         except BaseException:  # a bad row, the caller's generator, Ctrl-C: all or nothing
-            for change in changes:
-                self._subscriptions.remove(change[1])
+            for id in ids:
+                self._subscriptions.remove(id)
             raise
-        done.count = len(changes)
+        done.count = len(ids)
         return done
 
     def replace(self, id: Id, selector: str, priority: int | None = None) -> None:

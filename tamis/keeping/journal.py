@@ -29,6 +29,8 @@ from tamis.keeping.about import About
 
 # Seconds between two checkpoints: while much is added most segments are soon merged into others.
 PAUSE = 0.5
+# When so many changes are in the log alone, the draft is sealed: who only removes never fills it.
+BEHIND = 1 << 14
 # So many changes are worth a segment when the index is closed; fewer are replayed as fast.
 WORTH = 256
 
@@ -71,6 +73,7 @@ class Journal:
         # Held by a checkpoint, from beginning to end; taken before the other one.
         self._committing = Lock()
         self._covers = store.view.covered
+        self._seal_due = False
         self._due, self._stopped = Event(), Event()
         self._starting = Lock()
         self._worker: Thread | None = None
@@ -94,7 +97,10 @@ class Journal:
 
     def append(self, changes: Sequence[Change]) -> None:
         """Log changes that have been applied, all or none."""
-        self._store.append(changes)
+        position = self._store.append(changes)
+        if position - self._covers > BEHIND and not self._seal_due:
+            self._seal_due = True
+            self._wake()
 
     # -- checkpoints ------------------------------------------------------------------------------
 
@@ -102,6 +108,9 @@ class Journal:
         """The engine has other segments; it is locked."""
         if sealed:
             self._covers = self._store.position
+        self._wake()
+
+    def _wake(self) -> None:
         self._due.set()
         with self._starting:
             if self._worker is None and not self._stopped.is_set():
@@ -117,7 +126,7 @@ class Journal:
                     return
                 self._due.clear()
             try:
-                self.checkpoint()
+                self.checkpoint(self._seal_due)
                 self._failure = None
             except Exception as error:
                 # Nothing is lost: all of it is in the log. The next one tries again.
@@ -127,9 +136,12 @@ class Journal:
         """Bring the segments on disk up to those of the engine, with the draft too if `seal`."""
         with self._committing:
             with self.lock:
+                # Before the snapshot: a thread that matches may seal the draft at any time.
+                covers = self._store.position if seal else self._covers
                 snapshot = self._engine.snapshot(seal)
-                covers = self._covers
             self._commit(snapshot, covers)
+            if seal:
+                self._seal_due = False
 
     def _commit(self, snapshot: Snapshot, covers: int) -> None:
         alive = dict(zip(snapshot.stack, snapshot.alive, strict=True))

@@ -11,4 +11,5 @@ def make_small(put: Callable[..., object] = setattr) -> None:
     put(engine, "_IDLE", 4)
     put(upkeep, "_WORTH", 4)
     put(journal, "PAUSE", 0.001)
+    put(journal, "BEHIND", 64)
     put(journal, "WORTH", 16)

@@ -75,6 +75,21 @@ def test_many_changes_become_segments(path) -> None:
         assert again.match({"c": 4}) == ["n4"] and again.match({"c": 6}) == []
 
 
+def test_the_log_does_not_grow_for_ever(path) -> None:
+    """Even where the draft is never full, as what is added is soon removed."""
+    matcher = tamis.Matcher.open(path)
+    for _ in range(300):
+        matcher.add("new", "c = 1")
+        matcher.remove("new")
+        worker = matcher._journal._worker
+        if worker is not None:
+            worker.join()
+    crashed(matcher)
+    again = tamis.Matcher.open(path, read_only=True)
+    assert len(again._journal._store.changes) < 100
+    assert texts(again) == BEFORE
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -228,3 +243,22 @@ def test_a_failed_save_leaves_nothing(tmp_path, monkeypatch) -> None:
         matcher.save(tmp_path / "index")
     assert list(tmp_path.iterdir()) == []
     assert matcher.match({"a": 1}) == ["s"]
+
+
+def test_a_draft_that_is_sealed_while_a_checkpoint_begins(path, monkeypatch) -> None:
+    """By a thread that matches, just after the segments were taken: they do not cover it."""
+    matcher = tamis.Matcher.open(path)
+    engine = matcher._engine
+    taken = engine.snapshot
+
+    def snapshot(seal: bool) -> object:
+        found = taken(seal)
+        engine._seal()
+        return found
+
+    matcher.add("new", "c = 1")
+    monkeypatch.setattr(engine, "snapshot", snapshot)
+    matcher._journal._stopped.set()  # no checkpoint but this one
+    matcher._journal.checkpoint()
+    crashed(matcher)
+    assert "new" in tamis.Matcher.open(path, read_only=True)
