@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from inspect import signature
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -15,6 +19,7 @@ from tamis.engines import DEFAULT, ENGINES, Engine
 from tamis.engines.subscription import Subscription
 from tamis.errors import (
     DuplicateSubscription,
+    IndexCorrupt,
     InputError,
     SubscriptionError,
     TamisError,
@@ -24,10 +29,21 @@ from tamis.errors import (
 from tamis.events import EventBatch
 from tamis.explain import Explanation, explain
 from tamis.files.records import check_bad
+from tamis.keeping.changes import Change, added, removed, replay
+from tamis.keeping.subscriptions import subscriptions_of
+from tamis.language import parse
 from tamis.language.functions import Callables, Functions
 from tamis.matches import Id, Matches
 from tamis.schema import SchemaLike
 from tamis.values import INT_MAX, INT_MIN
+
+if TYPE_CHECKING:
+    from tamis.engines.block import BlockEngine
+    from tamis.keeping.about import About
+    from tamis.keeping.journal import Journal
+    from tamis.keeping.saving import Opened
+
+_NOTHING = nullcontext()
 
 Row = tuple[Id, str] | tuple[Id, str, int]
 
@@ -92,8 +108,10 @@ class Matcher:
         self.schema = checked_schema(schema, semantics)
         self.semantics = semantics
         self.functions = Functions.of(functions)
+        self._options = options
         self._engine: Engine = _engine(engine, options)
-        self._subscriptions: dict[Id, Subscription] = {}
+        self._subscriptions = subscriptions_of(self._engine, self._read)
+        self._journal: Journal | None = None
 
     @property
     def engine(self) -> str:
@@ -111,11 +129,15 @@ class Matcher:
             SubscriptionError: The id or the priority is of the wrong kind.
             UnsupportedExpression: The engine cannot express the selector.
         """
+        with self._changing():
+            self._add(id, selector, priority)
+            self._log([added(id, selector, priority)], partial(self._subscriptions.remove, id))
+
+    def _add(self, id: Id, selector: str, priority: int) -> None:
         subscription = self._prepared(id, selector, priority)
         if id in self._subscriptions:
             raise DuplicateSubscription(id)
-        self._engine.add(subscription)
-        self._subscriptions[id] = subscription
+        self._subscriptions.add(subscription)
 
     def add_many(self, rows: Iterable[Row] | pa.Table | pa.RecordBatch, bad: str = "fail") -> Added:
         """Register many subscriptions.
@@ -131,29 +153,33 @@ class Matcher:
             InputError: Rows of the wrong shape.
         """
         check_bad(bad)
-        with _collector_paused():
+        with _collector_paused(), self._changing():
             return self._add_rows(_rows(rows), bad)
 
     def _add_rows(self, rows: Iterable[object], bad: str) -> Added:
         done = Added()
-        added: list[Id] = []
+        ids: list[Id] = []
+        changes: list[Change] = []
         try:
             for number, row in enumerate(rows):
                 try:
                     id, selector, priority = _parts(row)
-                    self.add(id, selector, priority)
-                    added.append(id)
+                    self._add(id, selector, priority)
+                    ids.append(id)
+                    if self._journal is not None:
+                        changes.append(added(id, selector, priority))
                 except TamisError as error:
                     if bad == "fail":
                         error.add_note(f"row {number} of add_many; no row was added")
                         raise
                     named = row[0] if isinstance(row, tuple | list) and row else None
                     done.rejected.append(Rejected(number, named, error))
+            self._log(changes)
         except BaseException:  # a bad row, the caller's generator, Ctrl-C: all or nothing
-            for id in added:
-                self.remove(id)
+            for id in ids:
+                self._subscriptions.remove(id)
             raise
-        done.count = len(added)
+        done.count = len(ids)
         return done
 
     def replace(self, id: Id, selector: str, priority: int | None = None) -> None:
@@ -163,15 +189,20 @@ class Matcher:
             UnknownSubscription: There is none of that id.
             TamisError: As `add` does; the old one then stays.
         """
-        old = self._known(id)
-        new = self._prepared(id, selector, old.priority if priority is None else priority)
-        self._engine.remove(id)
+        with self._changing():
+            old = self._known(id)
+            new = self._prepared(id, selector, old.priority if priority is None else priority)
+            self._put_in_place(old, new)
+            change = added(id, selector, new.priority)
+            self._log([change], partial(self._put_in_place, new, old))
+
+    def _put_in_place(self, old: Subscription, new: Subscription) -> None:
+        self._subscriptions.remove(old.id)
         try:
-            self._engine.add(new)
+            self._subscriptions.add(new)
         except BaseException:
-            self._engine.add(old)
+            self._subscriptions.add(old)
             raise
-        self._subscriptions[id] = new
 
     def remove(self, id: Id) -> None:
         """Forget a subscription.
@@ -179,9 +210,16 @@ class Matcher:
         Raises:
             UnknownSubscription: There is none of that id.
         """
-        self._known(id)
-        self._engine.remove(id)
-        del self._subscriptions[id]
+        try:
+            if self._journal is None:
+                self._subscriptions.remove(_checked(id))
+                return
+            with self._changing():
+                undo = self._subscriptions.way_back(_checked(id))
+                self._subscriptions.remove(id)
+                self._log([removed(id)], undo)
+        except KeyError:
+            raise UnknownSubscription(id) from None
 
     def __len__(self) -> int:
         """How many subscriptions there are."""
@@ -189,10 +227,10 @@ class Matcher:
 
     def __contains__(self, id: object) -> bool:
         """Whether there is a subscription of that id."""
-        return _is_id(id) and id in self._subscriptions
+        return _is_id(id) and id in self._subscriptions  # type: ignore[operator]
 
     def __iter__(self) -> Iterator[Id]:
-        """The ids, in the order they were added."""
+        """The ids, in the order they were added; `replace` may move one to the end."""
         return iter(self._subscriptions)
 
     def __getitem__(self, id: Id) -> Subscription:
@@ -246,6 +284,136 @@ class Matcher:
         batch = EventBatch.of([event], self.schema, self.semantics)
         return explain(subscription, batch.row(0))
 
+    # -- on disk ----------------------------------------------------------------------------------
+
+    def save(self, path: str | Path) -> None:
+        """Write all of it into a new index, a folder, which is there whole or not at all.
+
+        Raises:
+            InputError: Something is there already, or the engine cannot be saved.
+        """
+        from tamis.keeping.saving import save
+
+        engine = self._storable()
+        with _NOTHING if self._journal is None else self._journal.lock:
+            save(path, engine, self._about())
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path,
+        functions: Callables | None = None,
+        *,
+        read_only: bool = False,
+        sync: bool = False,
+        **options: object,
+    ) -> Matcher:
+        """A matcher that was saved. It is not read but mapped: processes share the memory.
+
+        From then on every change is in the index when the call that made it returns, however the
+        process ends; `close` it at the end, or use `with`. One process may write at a time.
+
+        Args:
+            path: The folder that `save`, or `tamis compile`, made.
+            functions: Those that its selectors call: an index has their names only.
+            read_only: Refuse changes, and take no lock: for as many processes as you like. What is
+                seen is what was there at this moment.
+            sync: Changes survive a power cut too, not only the end of the process: every call
+                waits for the disk, which takes a millisecond or more. `add_many` waits once.
+            **options: What the engine is to be told instead of what it was.
+
+        Raises:
+            InputError: There is no index, or one of the functions is missing.
+            IndexLocked: Another process has it open for writing.
+            IndexCorrupt: A file is missing or damaged, or of another version; it is named.
+        """
+        from tamis.keeping.about import check_functions, schema_of
+        from tamis.keeping.saving import open_index
+
+        opened = open_index(path, read_only, sync)
+        about = opened.about
+        try:
+            given = Functions.of(functions)
+            check_functions(opened.store.path, about.functions, given)
+            matcher = cls(
+                schema_of(about.schema),
+                about.semantics,
+                about.engine,
+                given,
+                **{**about.options, **options},
+            )
+            matcher._take(opened, "is open for reading only" if read_only else "")
+        except BaseException:
+            opened.store.close()
+            raise
+        return matcher
+
+    def _take(self, opened: Opened, refusal: str) -> None:
+        """Become what was saved, and what was changed since."""
+        from tamis.keeping.journal import Journal
+        from tamis.keeping.saving import restore
+
+        engine = self._storable()
+        kept = restore(opened, engine, partial(parse, functions=self.functions))
+        try:
+            for id, text, priority in opened.about.whole:
+                self._subscriptions.add(self._read(id, text, priority))
+            replay(opened.store.changes, self._subscriptions, self._read)
+        except TamisError as error:
+            reason = f"holds a change that cannot be made: {error}"
+            raise IndexCorrupt(opened.store.path, reason) from error
+        self._journal = Journal(opened.store, engine, self._about(), kept, refusal)
+
+    def close(self) -> None:
+        """Let another process write to the index. Matching goes on working, changes do not.
+
+        Without an index there is nothing to close.
+        """
+        if self._journal is not None:
+            self._journal.close()
+
+    def __enter__(self) -> Matcher:
+        """For `with`: closed at the end."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close."""
+        self.close()
+
+    def __getstate__(self) -> dict[str, object]:
+        """Pickle a copy in memory: an index has one writer."""
+        return {**self.__dict__, "_journal": None}
+
+    def _changing(self) -> AbstractContextManager[None]:
+        return _NOTHING if self._journal is None else self._journal.changing()
+
+    def _log(self, changes: list[Change], undo: Callable[[], None] | None = None) -> None:
+        """Make changes last that have been made; if that fails, undo them."""
+        if self._journal is not None:
+            try:
+                self._journal.append(changes)
+            except BaseException:
+                if undo is not None:
+                    undo()
+                raise
+
+    def _storable(self) -> BlockEngine:
+        from tamis.engines.block import BlockEngine
+
+        if not isinstance(self._engine, BlockEngine):
+            raise InputError(f"the engine {self.engine} cannot be saved; block can")
+        return self._engine
+
+    def _about(self) -> About:
+        from tamis.keeping.about import about
+
+        return about(self.engine, self._options, self.semantics, self.schema, self.functions)
+
     # -- the engine -------------------------------------------------------------------------------
 
     def stats(self) -> Mapping[str, object]:
@@ -263,20 +431,23 @@ class Matcher:
             raise SubscriptionError("an id is a non-empty string or a 64-bit integer", id)
         if isinstance(id, str):
             _check_text(id)
-        other = next(iter(self._subscriptions), id)
-        if isinstance(id, str) is not isinstance(other, str):
+        other = self._subscriptions.unlike(id)
+        if other is not None:
             raise SubscriptionError(f"ids are all strings or all integers, as {other!r} is", id)
         if isinstance(priority, bool) or not isinstance(priority, int):
             raise SubscriptionError(f"a priority is an integer, not {priority!r}", id)
         if not INT_MIN <= priority <= INT_MAX:
             raise SubscriptionError("the priority does not fit into 64 bits", id)
+        return self._read(id, selector, priority)
+
+    def _read(self, id: Id, selector: str, priority: int) -> Subscription:
         return Subscription.of(id, selector, priority, self.schema, self.semantics, self.functions)
 
     def _known(self, id: Id) -> Subscription:
-        found = self._subscriptions.get(id) if _is_id(id) else None
-        if found is None:
-            raise UnknownSubscription(id)
-        return found
+        try:
+            return self._subscriptions[_checked(id)]
+        except KeyError:
+            raise UnknownSubscription(id) from None
 
 
 def _engine(name: str, options: Mapping[str, object]) -> Engine:
@@ -311,6 +482,13 @@ def _is_id(id: object) -> bool:
     if isinstance(id, str):
         return id != ""
     return isinstance(id, int) and not isinstance(id, bool) and INT_MIN <= id <= INT_MAX
+
+
+def _checked(id: Id) -> Id:
+    """An id that there may be; KeyError if it cannot be one."""
+    if not _is_id(id):
+        raise KeyError(id)
+    return id
 
 
 def _check_text(id: str) -> None:

@@ -29,7 +29,7 @@ def saved(engine: str, size: int, path: str) -> int:
 
     matcher = tamis.Matcher(engine=engine)
     matcher.add_many(enumerate(Selective(subscriptions=size).selectors()))
-    matcher.save(path)  # type: ignore[attr-defined]
+    matcher.save(path)
     return len(matcher)
 
 
@@ -38,6 +38,6 @@ def opened(path: str) -> float:
     begun = time.perf_counter()
     import tamis
 
-    matcher = tamis.Matcher.open(path)  # type: ignore[attr-defined]
+    matcher = tamis.Matcher.open(path)
     matcher.match(EVENT)
     return time.perf_counter() - begun

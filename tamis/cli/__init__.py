@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from tamis.cli import bench, explain, match, parse
+from tamis.cli import bench, compile, explain, match, parse
 from tamis.cli.guard import EXIT_CODES, Guarded, Verb
 
 __all__ = ["app", "main"]
@@ -27,6 +27,7 @@ app = typer.Typer(
     epilog=EXIT_CODES,
 )
 app.command("match", cls=Verb, epilog=match.EXAMPLES)(match.match)
+app.command("compile", cls=Verb, epilog=compile.EXAMPLES)(compile.compile)
 app.command("explain", cls=Verb, epilog=explain.EXAMPLES)(explain.explain)
 app.command("parse", cls=Verb, epilog=parse.EXAMPLES)(parse.parse)
 app.add_typer(bench.app, name="bench")

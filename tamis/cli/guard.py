@@ -29,6 +29,7 @@ EXIT_CODES = f"""\
 
 [bold]Examples[/bold]
   tamis match --subscriptions rules.jsonl --events events.jsonl
+  tamis compile --subscriptions rules.jsonl --out rules.index
   tamis explain "price <= 1000" --event '{{"price": 1200}}'
   tamis parse --format tree "a = 1 AND NOT b > 2"
 

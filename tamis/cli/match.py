@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tamis.cli import console, guard
 from tamis.cli.answers import Format, open_answers
+from tamis.cli.loading import counted, hinting, load
 from tamis.cli.options import (
+    SEMANTICS,
     Bad,
+    BadOption,
+    QuietOption,
     SchemaOption,
     Semantics,
-    SemanticsOption,
     SubscriptionsHelp,
     read_schema,
 )
 from tamis.cli.progress import Progress
-from tamis.errors import InputError, SelectorError, UnsupportedExpression
 
 if TYPE_CHECKING:
     from tamis.files import BadLine
@@ -32,6 +32,7 @@ EXAMPLES = """\
   tamis match -s rules.txt -e events.csv.gz --bad skip --limit 3
   tamis match -s rules.csv -e events.parquet --format parquet --out answers/
   tamis match -s rules.txt -e events.csv --format counts
+  tamis match --index rules.index -e events.jsonl
   tail -f app.log.jsonl | tamis match -s rules.txt -e - --format jsonl
 
 Events are numbered from 0 as they stand in the file, bad ones too.
@@ -41,9 +42,6 @@ The exit code is 3 if bad lines were skipped.
 
 
 def match(
-    subscriptions: Annotated[
-        str, typer.Option("--subscriptions", "-s", metavar="FILE", help=SubscriptionsHelp)
-    ],
     events: Annotated[
         str,
         typer.Option(
@@ -53,7 +51,19 @@ def match(
             help="JSON lines, CSV or Parquet; [cyan]-[/cyan] is JSON lines on stdin.",
         ),
     ],
-    semantics: SemanticsOption = Semantics.sql,
+    subscriptions: Annotated[
+        str | None, typer.Option("--subscriptions", "-s", metavar="FILE", help=SubscriptionsHelp)
+    ] = None,
+    index: Annotated[
+        str | None,
+        typer.Option(
+            "--index",
+            "-i",
+            metavar="DIR",
+            help="What [cyan]tamis compile[/cyan] made, instead of --subscriptions.",
+        ),
+    ] = None,
+    semantics: Annotated[Semantics | None, SEMANTICS] = None,
     engine: Annotated[
         str | None, typer.Option(metavar="NAME", help="The algorithm; they all agree.")
     ] = None,
@@ -80,17 +90,8 @@ def match(
         int | None,
         typer.Option(min=0, metavar="K", help="At most K matches per event: the first ones."),
     ] = None,
-    bad: Annotated[
-        Bad,
-        typer.Option(
-            metavar="WHAT",
-            help="At a bad line, [cyan]fail[/cyan], or [cyan]skip[/cyan] it, report it and go on.",
-        ),
-    ] = Bad.fail,
-    quiet: Annotated[
-        bool,
-        typer.Option("--quiet", "-q", metavar="", help="No progress bar and no summary."),
-    ] = False,
+    bad: BadOption = Bad.fail,
+    quiet: QuietOption = False,
 ) -> None:
     r"""Find, for every event, the subscriptions it satisfies: highest priority first.
 
@@ -98,14 +99,14 @@ def match(
     a line [cyan]{"event": 0, "matches": \["id", …]}[/cyan]; with counts, each subscription
     is a line [cyan]{"subscription": "id", "events": 2}[/cyan], or a row on a terminal.
     """
+    if (subscriptions is None) is (index is None):
+        raise typer.BadParameter("give one of --subscriptions and --index")
     if subscriptions == events == "-":
         raise typer.BadParameter("only one of --subscriptions and --events can be stdin")
-    from tamis.engines import DEFAULT
     from tamis.files import read_events
-    from tamis.matcher import Matcher
 
     began = time.perf_counter()
-    matcher = Matcher(read_schema(schema), semantics.value, engine or DEFAULT)
+    matcher = _matcher(schema, semantics, engine, index)
     skipped = event_count = pair_count = 0
 
     def on_bad(line: BadLine) -> None:
@@ -114,14 +115,14 @@ def match(
         console.skipped(str(line))
 
     with (
-        _hinting(),
+        hinting(),
         open_answers(format, out, matcher) as answers,
         Progress(quiet, answers.on_terminal) as bar,
     ):
-        bar.start("subscriptions")
-        _load(matcher, subscriptions, bad, on_bad)
+        if subscriptions is not None:
+            load(matcher, subscriptions, bad, on_bad, bar)
         bar.start("events")
-        chunks = read_events(events, matcher.schema, semantics.value, bad.value, on_bad)
+        chunks = read_events(events, matcher.schema, matcher.semantics, bad.value, on_bad)
         for numbers, batch, fraction in chunks:
             matches = matcher.match_batch(batch, limit)
             answers.write(numbers, batch, matches)
@@ -131,38 +132,23 @@ def match(
     if not quiet:
         seconds = time.perf_counter() - began
         console.note(
-            f"{_count(event_count, 'event')}, {_count(len(matcher), 'subscription')}, "
-            f"{_count(pair_count, 'pair')}, {seconds:.2f} s, {_count(skipped, 'bad line')}"
+            f"{counted(event_count, 'event')}, {counted(len(matcher), 'subscription')}, "
+            f"{counted(pair_count, 'pair')}, {seconds:.2f} s, {counted(skipped, 'bad line')}"
         )
     if skipped:
         raise typer.Exit(guard.SOME_SKIPPED)
 
 
-def _load(matcher: Matcher, file: str, bad: Bad, on_bad: Callable[[BadLine], None]) -> None:
-    from tamis.files import BadLine, read_subscriptions
-    from tamis.files.records import Source
+def _matcher(
+    schema: str | None, semantics: Semantics | None, engine: str | None, index: str | None
+) -> Matcher:
+    """A matcher without subscriptions; or the one of an index, which brings the rest itself."""
+    from tamis.engines import DEFAULT
+    from tamis.matcher import Matcher
 
-    rows = list(read_subscriptions(file, bad.value, on_bad))
-    added = matcher.add_many([row[:3] for row in rows], bad="skip")
-    for rejected in added.rejected:
-        reason, line = str(rejected.error), rows[rejected.row].line
-        if isinstance(rejected.error, SelectorError | UnsupportedExpression):
-            reason = f"subscription {rejected.id!r}: {reason}"
-        found = BadLine(Source(file).name, line, reason)
-        if bad is Bad.fail:
-            raise found.as_error()
-        on_bad(found)
-
-
-@contextmanager
-def _hinting() -> Iterator[None]:
-    try:
-        yield
-    except InputError as error:
-        if error.line is not None:
-            error.add_note("--bad skip reports such lines and goes on")
-        raise
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    if index is None:
+        return Matcher(read_schema(schema), (semantics or Semantics.sql).value, engine or DEFAULT)
+    given = {"--schema": schema, "--semantics": semantics, "--engine": engine}
+    for option in (option for option, value in given.items() if value is not None):
+        raise typer.BadParameter(f"{option} is in the index already")
+    return Matcher.open(index, read_only=True)

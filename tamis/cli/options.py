@@ -28,13 +28,22 @@ class Bad(StrEnum):
     fail = "fail"
 
 
-SemanticsOption = Annotated[
-    Semantics,
+SEMANTICS = typer.Option(
+    metavar="NAME",
+    help="What a missing attribute means: [cyan]sql[/cyan] (NULL, as by default), "
+    "[cyan]strict[/cyan] (no match), [cyan]default[/cyan] (the schema's default) or "
+    "[cyan]total[/cyan] (an error).",
+)
+SemanticsOption = Annotated[Semantics, SEMANTICS]
+BadOption = Annotated[
+    Bad,
     typer.Option(
-        metavar="NAME",
-        help="What a missing attribute means: [cyan]sql[/cyan] (NULL), [cyan]strict[/cyan] (no "
-        "match), [cyan]default[/cyan] (the schema's default) or [cyan]total[/cyan] (an error).",
+        metavar="WHAT",
+        help="At a bad line, [cyan]fail[/cyan], or [cyan]skip[/cyan] it, report it and go on.",
     ),
+]
+QuietOption = Annotated[
+    bool, typer.Option("--quiet", "-q", metavar="", help="No progress bar and no summary.")
 ]
 SchemaOption = Annotated[
     str | None,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar, Protocol
+from collections.abc import Iterator, Mapping
+from typing import ClassVar, Protocol, runtime_checkable
 
 from tamis.engines.subscription import Subscription
 from tamis.events import EventBatch
@@ -41,3 +41,24 @@ class Engine(Protocol):
 
     def to_dot(self) -> str:
         """The structure, as a Graphviz digraph."""
+
+
+@runtime_checkable
+class Recording(Protocol):
+    """An engine that keeps what it was given as text, so that nobody else need keep it."""
+
+    def text(self, id: Id) -> tuple[str, int]:
+        """The selector of an id as it was written, and its priority.
+
+        Raises:
+            KeyError: There is no such subscription. `remove` raises it too.
+        """
+
+    def __contains__(self, id: Id) -> bool:
+        """Whether there is a subscription of that id."""
+
+    def __iter__(self) -> Iterator[Id]:
+        """The ids, in the order of adding."""
+
+    def __len__(self) -> int:
+        """How many subscriptions there are."""

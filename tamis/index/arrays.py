@@ -72,7 +72,10 @@ def write_arrays(folder: Path, arrays: Mapping[str, Array], meta: Mapping[str, o
 
 
 def open_arrays(folder: Path) -> tuple[dict[str, Array], dict[str, object]]:
-    """Map the arrays of a folder, read-only, and check every byte of them.
+    """Map the arrays of a folder, and check every byte of them.
+
+    They may be written to, which the file never sees: what is read-only is another type to Numba,
+    and would have every kernel compiled again.
 
     Returns:
         The arrays in the order in which they were given, and `meta`.
@@ -131,19 +134,19 @@ def _aligned(offset: int) -> int:
 # -- Reading --------------------------------------------------------------------------------------
 
 
-def _mapped(path: Path, size: int) -> mmap.mmap | bytes:
+def _mapped(path: Path, size: int) -> mmap.mmap | bytearray:
     try:
         with path.open("rb") as file:
             found = os.fstat(file.fileno()).st_size
             if found != size:
                 raise IndexCorrupt(path, f"holds {found:,} bytes instead of {size:,}")
             # There is no mapping of nothing.
-            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY) if size else bytearray()
     except FileNotFoundError:
         raise IndexCorrupt(path, "is missing") from None
 
 
-def _opened(path: Path, data: mmap.mmap | bytes, entry: _Entry) -> Array:
+def _opened(path: Path, data: mmap.mmap | bytearray, entry: _Entry) -> Array:
     with memoryview(data)[entry.offset : entry.offset + entry.bytes] as found:
         if xxhash.xxh3_64_hexdigest(found) != entry.checksum:
             raise IndexCorrupt(path, f"is damaged: the checksum of array {entry.name!r} is wrong")

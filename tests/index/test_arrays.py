@@ -1,4 +1,4 @@
-"""Folders of arrays: what goes in comes out, mapped and read-only, or there is an error."""
+"""Folders of arrays: what goes in comes out, mapped, or there is an error."""
 
 import os
 import shutil
@@ -54,7 +54,7 @@ def test_round_trip(tmp_path_factory, arrays, meta, backwards: bool) -> None:
     assert list(found) == list(arrays) and found_meta == meta
     for name, array in arrays.items():
         assert same(found[name], array)
-        assert not found[name].flags.writeable
+        assert found[name].flags.writeable  # for Numba; the file is another matter
         assert found[name].nbytes == 0 or found[name].ctypes.data % 64 == 0
     shutil.rmtree(folder)
 

@@ -175,10 +175,13 @@ def axes_of(
 
 
 def packed(words: Sequence[bytes]) -> tuple[Longs, Bytes]:
-    """Texts end to end, and where each begins."""
+    """Texts end to end, and where each begins.
+
+    In memory that can be written to: what cannot is another type to Numba.
+    """
     bounds = np.zeros(len(words) + 1, np.int64)
     np.cumsum(np.fromiter(map(len, words), np.int64, len(words)), out=bounds[1:])
-    return bounds, np.frombuffer(b"".join(words), np.uint8)
+    return bounds, np.frombuffer(bytearray().join(words), np.uint8)
 
 
 def joined(left: Axes, right: Axes) -> tuple[Axes, tuple[Mapping, Mapping]]:

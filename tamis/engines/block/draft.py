@@ -25,7 +25,10 @@ from tamis.kernels.block_words import (
     AND,
     AT_LEAST,
     AXES,
+    AXIS_SHIFT,
     FALSE,
+    FIELD,
+    LOW_SHIFT,
     OR,
     PREDICATE,
     SET,
@@ -145,6 +148,41 @@ class Draft:
         """Take a selector that nothing satisfies, to keep the numbers in step."""
         self._code.append(FALSE)
         self._offsets.append(len(self._code))
+
+    def only(self, numbers: Iterable[int]) -> Draft:
+        """A draft of some of the selectors, in the order given."""
+        new = Draft(self._terms)
+        predicates = list(self._predicates)
+        for number in numbers:
+            for word in self._code[self._offsets[number] : self._offsets[number + 1]]:
+                new._code.append(new._copied(self, predicates, word))
+            new._offsets.append(len(new._code))
+        return new
+
+    def _copied(self, other: Draft, predicates: list[Leaf], word: int) -> int:
+        """A word of another draft, as it is in this one."""
+        kind, number = word >> AXIS_SHIFT, (word >> LOW_SHIFT) & FIELD
+        if kind < AXES:
+            return self._copied_leaf(other, word)
+        if kind == PREDICATE:
+            return self._predicate(predicates[number])
+        if kind == SET:
+            axis, first, count = other._sets[number]
+            points = other._constants[axis][first : first + count]
+            return self._set(self._axis_like(other, axis), points, word & FIELD)
+        return word
+
+    def _copied_leaf(self, other: Draft, leaf: int) -> int:
+        axis = self._axis_like(other, other._leaf_axis[leaf])
+        low, high = other._leaf_low[leaf], other._leaf_high[leaf]
+        if self._kinds[axis] == PRESENCE:
+            return self._presence(axis, low < 0)
+        constants = other._constants[other._leaf_axis[leaf]]
+        ends = [None if end < 0 else constants[end] for end in (low, high)]
+        return self._leaf(axis, ends[0], ends[1], other._leaf_flags[leaf])
+
+    def _axis_like(self, other: Draft, axis: int) -> int:
+        return self._axis(other._slots[axis], other._kinds[axis])
 
     def rules(self) -> Rules:
         """The selectors on axes; the record of each is its number."""

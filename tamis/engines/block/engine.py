@@ -6,7 +6,7 @@ the next match makes a small segment of it, the *tail*, and when the tail is lar
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from threading import RLock, Thread
 from typing import ClassVar
@@ -15,18 +15,16 @@ import numpy as np
 
 from tamis.engines.block.answer import Answer
 from tamis.engines.block.counted import Counted
+from tamis.engines.block.directory import Directory
 from tamis.engines.block.draft import Draft, TooLarge
 from tamis.engines.block.ids import IdTable, tag_of
+from tamis.engines.block.leaves import Read
 from tamis.engines.block.ledger import Ledger
 from tamis.engines.block.reader import Columns
-from tamis.engines.block.rules import Rules, pruned
-from tamis.engines.block.segment import (
-    Sample,
-    Segment,
-    merged,
-    renewed,
-)
+from tamis.engines.block.rules import Leaf, Rules, pruned
+from tamis.engines.block.segment import Sample, Segment, merged, renewed
 from tamis.engines.block.single import matched, values_of
+from tamis.engines.block.storage import Snapshot, Stored, restored, stored
 from tamis.engines.block.task import Task, cuts
 from tamis.engines.block.terms import Terms
 from tamis.engines.block.upkeep import Work, next_work
@@ -34,7 +32,7 @@ from tamis.engines.subscription import Subscription
 from tamis.errors import FunctionError, InputError, UnsupportedExpression
 from tamis.events import Column, EventBatch
 from tamis.kernels.block_ids import MOST
-from tamis.kernels.block_words import Longs
+from tamis.kernels.block_words import Ints, Longs
 from tamis.language.expr import Sequence
 from tamis.matches import Id, Matches
 from tamis.predicates import PredicateIndex, Satisfied
@@ -43,6 +41,8 @@ from tamis.predicates import PredicateIndex, Satisfied
 _SEALED = 4096
 # It is begun again when so many in it have been removed, and most of it.
 _IDLE = 64
+# Ids that are read at a time, to begin with.
+_FIRST_IDS = 64
 # Events that are matched at a time.
 _CHUNK = 1 << 16
 # Events that the plans go by, and how many pass before others are taken.
@@ -73,6 +73,8 @@ class BlockEngine:
         self._terms = Terms()
         self._index = PredicateIndex()
         self._stack: tuple[Segment, ...] = ()
+        self._directory = Directory()
+        self._restored: tuple[Segment, ...] = ()
         self._codes = IdTable()
         self._next_base = 0
         self._whole: dict[Id, Subscription] = {}
@@ -81,11 +83,14 @@ class BlockEngine:
         self._quiet = 0
         self._lock = RLock()
         self._worker: Thread | None = None
+        # Told when there are other segments, and whether the draft was sealed; nobody by default.
+        self.watcher: Callable[[bool], None] | None = None
         self._begin_draft()
 
     def _begin_draft(self) -> None:
         self._draft = Draft(self._terms)
-        self._drafted: list[Subscription] = []
+        # By record: ids, texts and priorities. The trees are not needed any more.
+        self._drafted: list[tuple[Id, str, int]] = []
         self._places: dict[Id, int] = {}
         self._tail: Segment | None = None
 
@@ -108,11 +113,15 @@ class BlockEngine:
                 self._whole[subscription.id] = subscription
                 return
             self._places[subscription.id] = len(self._drafted)
-            self._drafted.append(subscription)
+            self._drafted.append((subscription.id, subscription.text, subscription.priority))
             self._quiet = 0
 
     def remove(self, id: Id) -> None:
-        """Forget a subscription."""
+        """Forget a subscription.
+
+        Raises:
+            KeyError: There is no such subscription.
+        """
         with self._lock:
             place = self._places.pop(id, None)
             if place is not None:
@@ -132,41 +141,51 @@ class BlockEngine:
 
     def _redraft(self) -> None:
         """Begin the draft again, with those that have not been removed."""
-        kept = [self._drafted[place] for place in self._places.values()]
+        places = list(self._places.values())
+        draft, kept = self._draft.only(places), [self._drafted[place] for place in places]
         if self._tail is not None:
             self._let_go(self._tail)
         self._begin_draft()
-        for subscription in kept:
-            self.add(subscription)
+        self._draft, self._drafted = draft, kept
+        self._places = {id: place for place, (id, _, _) in enumerate(kept)}
 
     def _located(self, id: Id) -> tuple[int, Segment, int]:
         """The slot of an id, its segment and its record there."""
-        for at, code in self._codes.candidates(tag_of(id)):
-            for segment in self._stack:
-                record = code - segment.base
-                if 0 <= record < len(segment.ledger) and segment.ledger.id(record) == id:
-                    return at, segment, record
+        tag = tag_of(id)
+        at, code = self._codes.next(tag)
+        while at >= 0:
+            segment, record = self._directory.find(code)
+            if segment.ledger.is_id(record, id):
+                return at, segment, record
+            at, code = self._codes.next(tag, at)
         raise KeyError(id)
 
     def __len__(self) -> int:
         """How many subscriptions there are."""
         return len(self._places) + len(self._whole) + sum(map(len, self._stack))
 
-    def __contains__(self, id: object) -> bool:
+    def __contains__(self, id: Id) -> bool:
         """Whether there is a subscription of that id."""
-        try:
-            self.text(id)  # type: ignore[arg-type]
-        except KeyError:
-            return False
-        return True
+        if id in self._places or id in self._whole:
+            return True
+        with self._lock:
+            try:
+                self._located(id)
+            except KeyError:
+                return False
+            return True
 
     def __iter__(self) -> Iterator[Id]:
-        """The ids."""
-        for segment in self._stack:
-            for record in np.flatnonzero(segment.alive).tolist():
-                yield segment.ledger.id(record)
-        yield from list(self._places)
-        yield from list(self._whole)
+        """The ids in the order of adding; those of selectors for the oracle come last."""
+        with self._lock:
+            stack, rest = self._stack, [*self._places, *self._whole]
+            alive = [np.flatnonzero(segment.alive) for segment in stack]
+        for segment, records in zip(stack, alive, strict=True):
+            begin, end = 0, _FIRST_IDS  # few at first: often one is all that is wanted
+            while begin < len(records):
+                yield from segment.ledger.ids_of(records[begin:end]).to_pylist()
+                begin, end = end, 4 * end
+        yield from rest
 
     def text(self, id: Id) -> tuple[str, int]:
         """The selector of an id as it was written, and its priority.
@@ -177,13 +196,11 @@ class BlockEngine:
         with self._lock:
             place = self._places.get(id)
             if place is not None:
-                held = self._drafted[place]
-            elif id in self._whole:
-                held = self._whole[id]
-            else:
-                _, segment, record = self._located(id)
-                return segment.ledger.text(record), segment.ledger.priority(record)
-            return held.text, held.priority
+                return self._drafted[place][1:]
+            if id in self._whole:
+                return self._whole[id].text, self._whole[id].priority
+            _, segment, record = self._located(id)
+            return segment.ledger.text(record), segment.ledger.priority(record)
 
     # -- segments ---------------------------------------------------------------------------------
 
@@ -198,9 +215,14 @@ class BlockEngine:
                 self._settle_base(segment)
                 kept = np.flatnonzero(segment.alive)
                 self._codes.put(segment.ledger.tags[kept].astype(np.int64), segment.base + kept)
-                self._stack = (*self._stack, segment)
+                self._put_stack((*self._stack, segment))
         self._begin_draft()
+        if self.watcher is not None:
+            self.watcher(True)
         self._keep_up()
+
+    def _put_stack(self, stack: tuple[Segment, ...]) -> None:
+        self._stack, self._directory = stack, Directory(stack)
 
     def _settle_base(self, segment: Segment) -> None:
         if self._next_base + len(segment.ledger) > MOST:
@@ -217,6 +239,7 @@ class BlockEngine:
             self._next_base += len(segment.ledger)
             kept = np.flatnonzero(segment.alive)
             self._codes.put(segment.ledger.tags[kept].astype(np.int64), segment.base + kept)
+        self._put_stack(self._stack)
 
     def _refresh(self) -> None:
         """Bring the tail up to the draft."""
@@ -227,13 +250,8 @@ class BlockEngine:
             if tail.informed or self._sample is None:
                 return
         drafted = self._drafted
-        ids = [subscription.id for subscription in drafted]
-        ledger = Ledger.of(
-            ids,
-            [subscription.text for subscription in drafted],
-            [subscription.priority for subscription in drafted],
-            [tag_of(id) for id in ids],
-        )
+        ids, texts, priorities = zip(*drafted, strict=True)
+        ledger = Ledger.of(ids, texts, priorities, [tag_of(id) for id in ids])
         tail = self._made(ledger, self._draft.rules())
         alive = np.zeros(len(drafted), np.uint8)
         alive[list(self._places.values())] = 1
@@ -244,14 +262,59 @@ class BlockEngine:
 
     def _made(self, ledger: Ledger, rules: Rules) -> Segment:
         rules = pruned(rules)
-        numbers = np.array([self._index.intern(p) for p in rules.predicates], np.int32)
+        numbers = self._numbers(rules.predicates)
         segment = Segment.of(ledger, rules, self._sampled())
         segment.numbers = numbers
         return segment
 
+    def _numbers(self, predicates: Iterable[Leaf]) -> Ints:
+        return np.array([self._index.intern(p) for p in predicates], np.int32)
+
     def _let_go(self, segment: Segment) -> None:
         for number in segment.numbers.tolist():
             self._index.release(number)
+
+    # -- on disk ----------------------------------------------------------------------------------
+
+    def gather(self) -> None:
+        """Make one segment of all subscriptions, or as few as they fit into."""
+        with self._lock:
+            self._seal()
+            self._quiet = max(self._quiet, _QUIET)
+        self._keep_up()
+        self.settle()
+
+    def snapshot(self, seal: bool) -> Snapshot:
+        """What there is in segments now; with the draft, which is sealed then, if asked for."""
+        with self._lock:
+            if seal:
+                self._seal()
+            whole = [(held.id, held.text, held.priority) for held in self._whole.values()]
+            return Snapshot(self._stack, [s.alive.copy() for s in self._stack], whole)
+
+    def stored(self, segment: Segment) -> Stored:
+        """A segment as arrays."""
+        return stored(segment, self._terms)
+
+    def restore(self, segments: Iterable[Stored], read: Read) -> tuple[Segment, ...]:
+        """Take segments that were stored, into an engine that has none.
+
+        Raises:
+            OtherLayout: They were written by a Tamis with another layout.
+        """
+        stack = tuple(restored(segment, self._terms, read) for segment in segments)
+        with self._lock:
+            self._put_stack(stack)
+            self._renumber()
+            self._restored = stack
+        return stack
+
+    def _intern_restored(self) -> None:
+        """Number the predicates of segments from disk: late, as reading many takes seconds."""
+        for segment in self._restored:
+            if segment in self._stack:
+                segment.numbers = self._numbers(segment.predicates)
+        self._restored = ()
 
     # -- upkeep -----------------------------------------------------------------------------------
 
@@ -300,7 +363,7 @@ class BlockEngine:
         self, old: tuple[Segment, ...], new: Segment, before: list[np.ndarray], kept: list[Longs]
     ) -> None:
         """Put a segment into the place of others, whose records may have been removed meanwhile."""
-        new.numbers = np.array([self._index.intern(p) for p in new.predicates], np.int32)
+        new.numbers = self._numbers(new.predicates)
         self._settle_base(new)
         filled = 0
         for segment, records in zip(old, kept, strict=True):
@@ -316,9 +379,11 @@ class BlockEngine:
             filled += len(records)
         new.dead = len(new.alive) - int(new.alive.sum())
         at = self._stack.index(old[0])
-        self._stack = (*self._stack[:at], new, *self._stack[at + len(old) :])
+        self._put_stack((*self._stack[:at], new, *self._stack[at + len(old) :]))
         for segment in old:
             self._let_go(segment)
+        if self.watcher is not None:
+            self.watcher(False)
 
     # -- events -----------------------------------------------------------------------------------
 
@@ -336,6 +401,7 @@ class BlockEngine:
 
     def _answer(self, batch: EventBatch, answer: Answer | Counted) -> None:
         with self._lock:
+            self._intern_restored()
             self._refresh()
             if len(self._drafted) >= _SEALED:
                 self._seal()
@@ -355,9 +421,8 @@ class BlockEngine:
         That is where a value needs columns to be taken (a date, a list, an object), or where a
         term must be computed, or a text looked into.
         """
-        if self._terms.derived or self._whole or len(self._index):
-            return None
         with self._lock:
+            self._intern_restored()
             self._refresh()
             if self._terms.derived or self._whole or len(self._index):
                 return None
@@ -472,7 +537,7 @@ class BlockEngine:
         """Leave out what is only for this process."""
         self.settle()
         with self._lock:
-            return {**self.__dict__, "_lock": None, "_worker": None}
+            return {**self.__dict__, "_lock": None, "_worker": None, "watcher": None}
 
     def __setstate__(self, state: dict[str, object]) -> None:
         """Begin with nobody at work."""

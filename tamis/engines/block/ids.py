@@ -27,19 +27,9 @@ class IdTable:
         self._slots = np.zeros(_FIRST, np.uint64)
         self._taken = 0  # with those that are gone
 
-    def candidates(self, tag: int) -> list[tuple[int, int]]:
-        """Slots and codes of a tag."""
-        found = []
-        slots = self._slots
-        at = find(slots, tag, -1)
-        while at >= 0:
-            found.append((at, int(slots[at]) & GONE))
-            at = find(slots, tag, at)
-        return [(at, code - 1) for at, code in found]
-
-    def first(self, tag: int) -> tuple[int, int]:
-        """The first of the candidates; (-1, -1) if there is none."""
-        at = find(self._slots, tag, -1)
+    def next(self, tag: int, after: int = -1) -> tuple[int, int]:
+        """The slot and the code of a tag, the next after a slot; (-1, -1) if there is none."""
+        at = find(self._slots, tag, after)
         return (at, (int(self._slots[at]) & GONE) - 1) if at >= 0 else (-1, -1)
 
     def put(self, tags: Longs, codes: Longs) -> None:

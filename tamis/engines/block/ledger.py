@@ -63,6 +63,15 @@ class Ledger:
         low, high = self.id_bounds[record], self.id_bounds[record + 1]
         return self.ids[low:high].tobytes().decode()
 
+    def is_id(self, record: int, id: Id) -> bool:
+        """Whether a record has an id."""
+        if len(self.numbers):
+            return bool(self.numbers[record] == id)
+        if isinstance(id, int):
+            return False
+        low, high = self.id_bounds[record], self.id_bounds[record + 1]
+        return self.ids[low:high].tobytes() == id.encode()
+
     def text(self, record: int) -> str:
         """The selector of a record."""
         low, high = self.text_bounds[record], self.text_bounds[record + 1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,7 +31,7 @@ class Rules:
 
     axes: Axes
     sets: Sets
-    predicates: tuple[Leaf, ...]
+    predicates: Sequence[Leaf]
     code: Words
     offsets: Longs
     record: Ints

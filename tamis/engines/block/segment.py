@@ -51,7 +51,7 @@ class Segment:
         ledger: Ledger,
         axes: Axes,
         sets: Sets,
-        predicates: tuple[Leaf, ...],
+        predicates: Sequence[Leaf],
         plan: Plan,
         informed: bool,
     ) -> None:

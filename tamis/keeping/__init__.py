@@ -1,0 +1,1 @@
+"""What a matcher keeps: its subscriptions in memory, and all of itself on disk."""

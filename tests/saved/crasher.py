@@ -1,0 +1,93 @@
+"""A process that changes a saved matcher until it is killed, saying what it asks and what is done.
+
+    python -m tests.saved.crasher INDEX SEED [sync]
+
+Each line is JSON: a list of changes, [id, selector] or [id, null], which is about to be made in one
+call; or the number of calls that have returned. Now and then it matches: the engine then lays out
+segments anew, merges them, and checkpoints follow.
+"""
+
+import itertools
+import json
+import os
+import random
+import sys
+
+import tamis
+from tests.saved.small import make_small
+
+IDS = [f"s{number}" for number in range(120)]
+
+
+def main(path: str, seed: int, sync: bool) -> None:
+    make_small()
+    rng = random.Random(seed)
+    warm_up(rng)
+    matcher = tamis.Matcher.open(path, sync=sync)
+    say("start")
+    for number in itertools.count(1):
+        changes = next_changes(matcher, rng)
+        say(changes)
+        make(matcher, changes)
+        say(number)
+        if rng.random() < 0.05:
+            matcher.match_batch([event(rng) for _ in range(70)])
+
+
+def warm_up(rng: random.Random) -> None:
+    """Have all kernels loaded: that takes longest, and is of no interest."""
+    matcher = tamis.Matcher(engine="block")
+    for _ in range(2):
+        matcher.add_many((id, selector(rng)) for id in IDS)
+        matcher.match_batch([event(rng) for _ in range(70)])
+        matcher._engine.gather()  # type: ignore[attr-defined]
+        for id in IDS:
+            matcher.remove(id)
+
+
+def next_changes(matcher: tamis.Matcher, rng: random.Random) -> list[tuple[str, str | None]]:
+    id = rng.choice(IDS)
+    if id in matcher and rng.random() < 0.5:
+        return [(id, None)]
+    if rng.random() < 0.9:
+        return [(id, selector(rng))]
+    absent = [id for id in IDS if id not in matcher]
+    return [(id, selector(rng)) for id in rng.sample(absent, min(len(absent), 12))]
+
+
+def make(matcher: tamis.Matcher, changes: list[tuple[str, str | None]]) -> None:
+    if len(changes) != 1:
+        matcher.add_many(changes)  # type: ignore[arg-type]
+        return
+    ((id, text),) = changes
+    if text is None:
+        matcher.remove(id)
+    elif id in matcher:
+        matcher.replace(id, text)
+    else:
+        matcher.add(id, text)
+
+
+def selector(rng: random.Random) -> str:
+    tests = [
+        f"a = {rng.randrange(5)}",
+        f"b > {rng.randrange(50)}",
+        f"s LIKE '%{rng.randrange(9)}'",
+        f"a + b < {rng.randrange(50)}",
+        "c IS NULL",
+    ]
+    return rng.choice([" AND ", " OR "]).join(rng.sample(tests, rng.randint(1, 3)))
+
+
+def event(rng: random.Random) -> dict[str, object]:
+    whole = {"a": rng.randrange(5), "b": rng.randrange(60), "s": str(rng.randrange(99)), "c": 1}
+    return {name: value for name, value in whole.items() if rng.random() < 0.8}
+
+
+def say(what: object) -> None:
+    # One write, so that a line is there or is not.
+    os.write(1, json.dumps(what).encode() + b"\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), "sync" in sys.argv[3:])

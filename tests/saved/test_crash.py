@@ -1,0 +1,85 @@
+"""kill -9 at random times: what was acknowledged is there, and at most one call more."""
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import tamis
+from tests.engines.oracle import matching
+from tests.saved.crasher import event
+from tests.soak import count, record
+
+ROOT = Path(__file__).parents[2]
+KILLS = count(5, 200)
+
+Model = dict[object, str]
+
+
+def test_kill(tmp_path: Path) -> None:
+    rng = random.Random(20240612)
+    path = tmp_path / "index"
+    tamis.Matcher(engine="block").save(path)
+    model: Model = {}
+    calls = versions = 0
+    for kill in range(KILLS):
+        before = version(path)
+        lines = run_and_kill(path, rng, sync=kill % 4 == 3)
+        made = followed(model, lines)
+        model = checked(path, made, rng)
+        calls += sum(isinstance(line, int) for line in lines)
+        versions += version(path) - before
+    assert calls > KILLS and versions > KILLS
+    record("saved-kills", kills=KILLS, calls=calls, versions=versions)
+
+
+def run_and_kill(path: Path, rng: random.Random, sync: bool) -> list[object]:
+    """Let a process work on an index for a while; what it said."""
+    command = [sys.executable, "-m", "tests.saved.crasher", str(path), str(rng.getrandbits(32))]
+    with subprocess.Popen(
+        command + ["sync"] * sync, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT
+    ) as process:
+        assert process.stdout is not None and process.stderr is not None
+        assert process.stdout.readline() == b'"start"\n', process.stderr.read().decode()
+        time.sleep(rng.uniform(0, 0.4))
+        process.kill()
+        lines = process.stdout.read().decode().splitlines()
+        assert process.stderr.read() == b""
+        assert process.wait() == -signal.SIGKILL
+    return [json.loads(line) for line in lines]
+
+
+def followed(model: Model, lines: list[object]) -> tuple[Model, Model]:
+    """What there is after all calls that returned, and what if the last one got through too."""
+    sure, perhaps = dict(model), dict(model)
+    for line in lines:
+        if isinstance(line, int):
+            sure = dict(perhaps)
+        else:
+            assert perhaps == sure and isinstance(line, list)
+            for id, text in line:
+                perhaps.pop(id, None)
+                if text is not None:
+                    perhaps[id] = text
+    return sure, perhaps
+
+
+def checked(path: Path, made: tuple[Model, Model], rng: random.Random) -> Model:
+    """Look at what was left, twice: a reader repairs nothing, a writer does."""
+    batch = [event(rng) for _ in range(20)]
+    for read_only in (True, False):
+        with tamis.Matcher.open(path, read_only=read_only) as matcher:
+            model: Model = {id: matcher[id].text for id in matcher}
+            assert model in made
+            found = [set(ids) for ids in matcher.match_batch(batch).per_event()]
+            assert found == [matching(model, one) for one in batch]
+    return model
+
+
+def version(path: Path) -> int:
+    journal = tamis.Matcher.open(path, read_only=True)._journal
+    assert journal is not None
+    return journal._store.version
