@@ -63,8 +63,9 @@ def values_of(event: Mapping[str, object], terms: Terms) -> Values | None:
             return None
         slot = by_path.get((name,))
         if slot is None:
-            if kind == block_ranks.TEXT and not value.isascii():  # type: ignore[attr-defined]
-                return None  # it may be no text at all: a lone surrogate is an error
+            # It may be no text at all: a lone surrogate is an error.
+            if not name.isascii() or (kind == block_ranks.TEXT and not value.isascii()):  # type: ignore[attr-defined]
+                return None
             continue
         if kind == block_ranks.TEXT:
             try:
