@@ -15,7 +15,10 @@ from typing import ClassVar
 import numpy as np
 
 from tamis.engines.block.answer import Answer
+from tamis.engines.block.costs import carry_over, most_expensive
+from tamis.engines.block.describe import Known, described, described_whole
 from tamis.engines.block.draft import Draft, TooLarge
+from tamis.engines.block.draw import to_dot
 from tamis.engines.block.ids import IdTable, tag_of
 from tamis.engines.block.ledger import Ledger
 from tamis.engines.block.reader import Columns
@@ -28,8 +31,11 @@ from tamis.engines.block.segment import (
     nothing_found,
     renewed,
 )
+from tamis.engines.block.survey import surveyed
+from tamis.engines.block.tally import NOT_COUNTED, Counting
 from tamis.engines.block.terms import Terms
 from tamis.engines.block.upkeep import Work, next_work
+from tamis.engines.planned import Costs, SubscriptionPlan
 from tamis.engines.subscription import Subscription
 from tamis.errors import InputError, UnsupportedExpression
 from tamis.events import EventBatch
@@ -37,7 +43,7 @@ from tamis.kernels.block_ids import MOST
 from tamis.kernels.block_masks import Found, match_blocks
 from tamis.kernels.block_match import match_rows, match_values
 from tamis.kernels.block_ranks import Rows
-from tamis.kernels.block_words import Longs
+from tamis.kernels.block_words import Ints, Longs
 from tamis.language.expr import Sequence
 from tamis.matches import Id, Matches
 from tamis.predicates import PredicateIndex, Satisfied
@@ -85,6 +91,7 @@ class BlockEngine:
         self._sample: EventBatch | None = None
         self._seen = 0
         self._quiet = 0
+        self._counting = Counting()
         self._lock = RLock()
         self._worker: Thread | None = None
         self._begin_draft()
@@ -244,6 +251,7 @@ class BlockEngine:
         alive[list(self._places.values())] = 1
         tail.alive, tail.dead = alive, len(drafted) - len(self._places)
         if self._tail is not None:
+            carry_over(self._tail, tail, np.arange(len(self._tail.ledger)), 0)
             self._let_go(self._tail)
         self._tail = tail
 
@@ -318,6 +326,7 @@ class BlockEngine:
                 place[still],
             )
             new.alive[filled : filled + len(records)] = alive
+            carry_over(segment, new, records, filled)
             filled += len(records)
         new.dead = len(new.alive) - int(new.alive.sum())
         at = self._stack.index(old[0])
@@ -333,10 +342,9 @@ class BlockEngine:
             self._refresh()
             if len(self._drafted) >= _SEALED:
                 self._seal()
-            stack = self._stack if self._tail is None else (*self._stack, self._tail)
+            stack = self._segments()
             whole = list(self._whole.values())
             satisfied = self._satisfied(batch)
-        self._notice(batch)
         answer = Answer(len(batch))
         columns_at_most = max(1, max((len(s.axes) for s in stack), default=1))
         step = max(64, min(_CHUNK, _CELLS // columns_at_most // 64 * 64))
@@ -345,6 +353,8 @@ class BlockEngine:
             self._match_chunk(chunk, begin, stack, satisfied, answer)
         if whole:
             answer.add_whole(whole, batch)
+        # Last: upkeep that begins now carries over what has just been counted.
+        self._notice(batch)
         return answer.matches()
 
     def _satisfied(self, batch: EventBatch) -> Satisfied:
@@ -362,21 +372,24 @@ class BlockEngine:
     ) -> None:
         columns = Columns(chunk, self._terms)
         offsets = satisfied.offsets[begin : begin + len(chunk) + 1]
+        counted = self._counting.take(len(chunk))
+        cuts = _cuts(len(chunk), self.threads, counted)
         for segment in stack:
             if segment.empty:
                 continue
             rows = columns.rows(segment.axes, segment.lookup(len(self._terms)))
-            cuts = _cuts(len(chunk), self.threads)
-            task = _Task(segment, rows, offsets, satisfied.ids, self._index.capacity)
-            if len(cuts) == 2:
-                parts = [task(*cuts)]
+            task = _Task(segment, rows, offsets, satisfied.ids, self._index.capacity, counted)
+            if self.threads == 1 or len(cuts) == 2:
+                parts = [task(*cut) for cut in pairwise(cuts)]
             else:
                 with ThreadPoolExecutor(len(cuts) - 1) as pool:
-                    parts = list(pool.map(lambda cut: task(*cut), pairwise(cuts)))
-            for part in parts:
-                answer.add(segment, begin, part)
+                    parts = list(pool.map(task, cuts[:-1], cuts[1:]))
+            for (first, last), found in zip(pairwise(cuts), parts, strict=True):
+                if first < counted:
+                    segment.tally.add(last - first, found)
+                answer.add(segment, begin, found)
 
-    # -- what is known of events --------------------------------------------------------------------
+    # -- what is known of events ------------------------------------------------------------------
 
     def _notice(self, batch: EventBatch) -> None:
         """Keep some events now and then, as plans go by them; and see when nothing changes."""
@@ -418,25 +431,55 @@ class BlockEngine:
     def stats(self) -> Mapping[str, object]:
         """Sizes and choices, by name."""
         with self._lock:
-            stack = self._stack if self._tail is None else (*self._stack, self._tail)
-            plans = [segment.plan for segment in stack]
             return {
                 "subscriptions": len(self),
-                "segments": len(stack),
-                "narrow": sum(len(plan.narrow.record) for plan in plans),
-                "general": sum(len(plan.general.record) for plan in plans),
-                "wide": sum(
-                    len(plan.wide.flat_record) + len(plan.wide.tree_record) for plan in plans
-                ),
-                "never": sum(len(plan.never) for plan in plans),
+                **surveyed(self._segments()),
                 "oracle": len(self._whole),
                 "terms": len(self._terms),
+                "derived_terms": len(self._terms.derived),
+                "events_sampled": 0 if self._sample is None else len(self._sample),
                 **{f"index_{name}": size for name, size in self._index.stats().items()},
             }
 
+    def plan_of(self, id: Id, events: EventBatch | None = None) -> SubscriptionPlan:
+        """Where a subscription is, and why.
+
+        Args:
+            id: The subscription.
+            events: Typical events, for the engine to go by from now on.
+
+        Raises:
+            KeyError: There is no such subscription.
+        """
+        with self._lock:
+            if events is not None and len(events):
+                self._sample, self._seen = _few(events), 0
+            self._refresh()
+        self.settle()
+        with self._lock:
+            stack = self._segments()
+            sampled = 0 if self._sample is None else len(self._sample)
+            known = Known(self._terms, self._sampled(), sampled, len(stack))
+            if id in self._whole:
+                return described_whole(id, self._whole[id].text, known)
+            if id in self._places:
+                return described(stack[-1], len(stack), self._places[id], known)
+            _, segment, record = self._located(id)
+            return described(segment, 1 + stack.index(segment), record, known)
+
+    def costs(self, limit: int = 20) -> Costs:
+        """The most expensive subscriptions, by a few of the events."""
+        with self._lock:
+            return most_expensive(self._segments(), self._whole, self._counting.events, limit)
+
     def to_dot(self) -> str:
         """The structure, as a Graphviz digraph."""
-        return "digraph block {\n}"
+        with self._lock:
+            self._refresh()
+            return to_dot(self._segments(), self._terms, len(self._whole))
+
+    def _segments(self) -> tuple[Segment, ...]:
+        return self._stack if self._tail is None else (*self._stack, self._tail)
 
     def __getstate__(self) -> dict[str, object]:
         """Leave out what is only for this process."""
@@ -454,22 +497,30 @@ class _Task:
     """The matching of a chunk of events against a segment, cut into pieces for threads."""
 
     def __init__(
-        self, segment: Segment, rows: Rows, offsets: Longs, ids: np.ndarray, capacity: int
+        self,
+        segment: Segment,
+        rows: Rows,
+        offsets: Longs,
+        ids: np.ndarray,
+        capacity: int,
+        counted: int,
     ) -> None:
         self._segment, self._rows, self._offsets, self._ids = segment, rows, offsets, ids
         self._local = segment.local(capacity)
         self._totals = np.zeros(0, np.int64)
+        self._counted = counted
 
     def __call__(self, begin: int, end: int) -> Found:
         segment, plan = self._segment, self._segment.plan
         events, size = end - begin, segment.block_size
+        visits: Ints = segment.tally.open() if begin < self._counted else NOT_COUNTED
         with segment.board() as board:
             found = nothing_found(
                 size // 64,
                 1024 + int(1.1 * board.pairs * events),
                 64 + int(1.1 * board.tiles * events),
             )
-            found = self._match_rows(begin, end, board, found)
+            found = self._match_rows(begin, end, board, visits, found)
             if len(plan.wide.leaves.words):
                 found = match_blocks(
                     self._rows,
@@ -483,7 +534,7 @@ class _Task:
                     segment.alive,
                     plan.defaults,
                     board.block(size),
-                    segment.visits,
+                    visits,
                     size // 64,
                     self._totals,
                     found,
@@ -491,7 +542,7 @@ class _Task:
             board.pairs, board.tiles = found.pairs / events, found.tiles / events
         return found
 
-    def _match_rows(self, begin: int, end: int, board: Board, found: Found) -> Found:
+    def _match_rows(self, begin: int, end: int, board: Board, visits: Ints, found: Found) -> Found:
         segment, plan = self._segment, self._segment.plan
         by_value = len(plan.narrow.record) > _LONG * len(plan.leaves) and self._rows.dense
         if by_value and not len(segment.predicates) and not len(plan.general.record):
@@ -504,7 +555,7 @@ class _Task:
                 plan.narrow,
                 segment.sets,
                 segment.alive,
-                segment.visits,
+                visits,
                 found.event,
                 found.record,
             )
@@ -523,7 +574,7 @@ class _Task:
                 segment.alive,
                 board.board,
                 board.clock,
-                segment.visits,
+                visits,
                 found.event,
                 found.record,
             )
@@ -533,11 +584,12 @@ class _Task:
         return found._replace(event=event, record=record, pairs=pairs)
 
 
-def _cuts(events: int, threads: int) -> list[int]:
-    """Where to cut a batch: whole blocks for each thread."""
+def _cuts(events: int, threads: int, counted: int) -> list[int]:
+    """Where to cut a batch: whole blocks for each thread, and those that are counted apart."""
     pieces = min(threads, -(-events // 2048))
     step = -(-events // max(pieces, 1) // 2048) * 2048
-    return [*range(0, events, max(step, 1)), events] if pieces > 1 else [0, events]
+    cuts = [*range(0, events, max(step, 1)), events] if pieces > 1 else [0, events]
+    return sorted({*cuts, counted}) if 0 < counted < events else cuts
 
 
 def _few(batch: EventBatch) -> EventBatch:
