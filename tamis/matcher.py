@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from tamis.columns.conform import checked_schema
 from tamis.engines import DEFAULT, ENGINES, Engine
+from tamis.engines.planned import Costs, Planned, SubscriptionPlan
 from tamis.engines.subscription import Subscription
 from tamis.errors import (
     DuplicateSubscription,
@@ -226,10 +227,8 @@ class Matcher:
             EventError: One of the events cannot be judged; the error says which.
             FunctionError: A function that a selector calls failed; the error says on what.
         """
-        if limit is not None and (
-            isinstance(limit, bool) or not isinstance(limit, int) or limit < 0
-        ):
-            raise InputError(f"limit is a number from 0 on, not {limit!r}")
+        if limit is not None:
+            _check_limit(limit)
         batch = EventBatch.of(events, self.schema, self.semantics)
         matches = self._engine.match(batch, limit)
         return matches if limit is None else matches.limited(limit)
@@ -252,6 +251,36 @@ class Matcher:
         """The engine's sizes and counters."""
         return self._engine.stats()
 
+    def plan(self, id: Id, events: object = None) -> SubscriptionPlan:
+        """Where the engine has put a subscription, and why; prints as a tree.
+
+        Args:
+            id: The subscription.
+            events: Typical events, as for `match_batch`, for the engine to go by from now on; else
+                it goes by those that it has matched, and guesses if there are none.
+
+        Raises:
+            UnknownSubscription: There is none of that id.
+            InputError: The engine has no plans.
+            EventError: One of the events cannot be judged.
+        """
+        engine = self._planned("plans")
+        self._known(id)
+        sample = None if events is None else EventBatch.of(events, self.schema, self.semantics)
+        return engine.plan_of(id, sample)
+
+    def costs(self, limit: int = 20) -> Costs:
+        """The most expensive subscriptions, counted on a few of the events; prints as a table.
+
+        Args:
+            limit: At most so many.
+
+        Raises:
+            InputError: The engine does not count.
+        """
+        _check_limit(limit)
+        return self._planned("counters").costs(limit)
+
     def to_dot(self) -> str:
         """The engine's structure, as a Graphviz digraph."""
         return self._engine.to_dot()
@@ -271,6 +300,11 @@ class Matcher:
         if not INT_MIN <= priority <= INT_MAX:
             raise SubscriptionError("the priority does not fit into 64 bits", id)
         return Subscription.of(id, selector, priority, self.schema, self.semantics, self.functions)
+
+    def _planned(self, what: str) -> Planned:
+        if not isinstance(self._engine, Planned):
+            raise InputError(f"the engine {self.engine} has no {what}; the engine block has them")
+        return self._engine
 
     def _known(self, id: Id) -> Subscription:
         found = self._subscriptions.get(id) if _is_id(id) else None
@@ -305,6 +339,11 @@ def _collector_paused() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
+
+
+def _check_limit(limit: object) -> None:
+    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
+        raise InputError(f"limit is a number from 0 on, not {limit!r}")
 
 
 def _is_id(id: object) -> bool:

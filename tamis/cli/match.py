@@ -32,6 +32,7 @@ EXAMPLES = """\
   tamis match -s rules.txt -e events.csv.gz --bad skip --limit 3
   tamis match -s rules.csv -e events.parquet --format parquet --out answers/
   tamis match -s rules.txt -e events.csv --format counts
+  tamis match -s rules.txt -e events.csv --costs --out answers/
   tail -f app.log.jsonl | tamis match -s rules.txt -e - --format jsonl
 
 Events are numbered from 0 as they stand in the file, bad ones too.
@@ -87,6 +88,14 @@ def match(
             help="At a bad line, [cyan]fail[/cyan], or [cyan]skip[/cyan] it, report it and go on.",
         ),
     ] = Bad.fail,
+    costs: Annotated[
+        bool,
+        typer.Option(
+            "--costs",
+            metavar="",
+            help="At the end, list the most expensive subscriptions on stderr.",
+        ),
+    ] = False,
     quiet: Annotated[
         bool,
         typer.Option("--quiet", "-q", metavar="", help="No progress bar and no summary."),
@@ -105,7 +114,11 @@ def match(
     from tamis.matcher import Matcher
 
     began = time.perf_counter()
-    matcher = Matcher(read_schema(schema), semantics.value, engine or DEFAULT)
+    # Only one engine counts.
+    chosen = engine or ("block" if costs else DEFAULT)
+    matcher = Matcher(read_schema(schema), semantics.value, chosen)
+    if costs:
+        matcher.costs()  # an engine that does not count says so now, not at the end
     skipped = event_count = pair_count = 0
 
     def on_bad(line: BadLine) -> None:
@@ -134,6 +147,8 @@ def match(
             f"{_count(event_count, 'event')}, {_count(len(matcher), 'subscription')}, "
             f"{_count(pair_count, 'pair')}, {seconds:.2f} s, {_count(skipped, 'bad line')}"
         )
+    if costs:
+        console.show(console.stderr(), str(matcher.costs()))
     if skipped:
         raise typer.Exit(guard.SOME_SKIPPED)
 
