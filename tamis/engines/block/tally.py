@@ -1,4 +1,4 @@
-"""Counters of what subscriptions cost: of one event in 64, so that counting costs next to nothing.
+"""Counters of what subscriptions cost: of one event in 128, so that counting costs next to nothing.
 
 They are halved now and then: recent events weigh more.
 """
@@ -11,7 +11,7 @@ from tamis.kernels.block_masks import Found
 from tamis.kernels.block_words import Ints
 
 # One event in so many is counted.
-_ONE_IN = 64
+_ONE_IN = 128
 # A batch that is too large to be counted as a whole is cut there: the largest block there is.
 _CUT = 8192
 # Counts are halved when so many events have been counted.
@@ -21,7 +21,7 @@ NOT_COUNTED: Ints = np.zeros(0, np.int32)
 
 
 class Counting:
-    """Which events are counted: the first ones, and from then on one in 64.
+    """Which events are counted: the first ones, and from then on one in 128.
 
     Attributes:
         events: How many have been.

@@ -136,7 +136,7 @@ def test_few_events_are_counted() -> None:
         counted = sum(counting.take(size) for _ in range(batches))
         assert counted == counting.events
         first = 3 * 8192
-        assert batches * size / 64 - 8192 <= counted <= batches * size / 64 + first
+        assert batches * size / 128 - 8192 <= counted <= batches * size / 128 + first
     assert Counting().take(100) == 100
     assert Counting().take(10_000) == 8192
 
