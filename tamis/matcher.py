@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from tamis.columns.conform import checked_schema
 from tamis.engines import DEFAULT, ENGINES, Engine
+from tamis.engines.planned import Costs, Planned, SubscriptionPlan
 from tamis.engines.protocol import Counts, MatchesEvent
 from tamis.engines.subscription import Subscription
 from tamis.errors import (
@@ -438,6 +439,36 @@ class Matcher:
         """The engine's sizes and counters."""
         return self._engine.stats()
 
+    def plan(self, id: Id, events: object = None) -> SubscriptionPlan:
+        """Where the engine has put a subscription, and why; prints as a tree.
+
+        Args:
+            id: The subscription.
+            events: Typical events, as for `match_batch`, for the engine to go by from now on; else
+                it goes by those that it has matched, and guesses if there are none.
+
+        Raises:
+            UnknownSubscription: There is none of that id.
+            InputError: The engine has no plans.
+            EventError: One of the events cannot be judged.
+        """
+        engine = self._planned("plans")
+        self._known(id)
+        sample = None if events is None else EventBatch.of(events, self.schema, self.semantics)
+        return engine.plan_of(id, sample)
+
+    def costs(self, limit: int = 20) -> Costs:
+        """The most expensive subscriptions, counted on a few of the events; prints as a table.
+
+        Args:
+            limit: At most so many.
+
+        Raises:
+            InputError: The engine does not count.
+        """
+        _checked_limit(limit)
+        return self._planned("counters").costs(limit)
+
     def to_dot(self) -> str:
         """The engine's structure, as a Graphviz digraph."""
         return self._engine.to_dot()
@@ -460,6 +491,11 @@ class Matcher:
 
     def _read(self, id: Id, selector: str, priority: int) -> Subscription:
         return Subscription.of(id, selector, priority, self.schema, self.semantics, self.functions)
+
+    def _planned(self, what: str) -> Planned:
+        if not isinstance(self._engine, Planned):
+            raise InputError(f"the engine {self.engine} has no {what}; the engine block has them")
+        return self._engine
 
     def _known(self, id: Id) -> Subscription:
         try:

@@ -20,6 +20,8 @@ from tamis.cli.options import (
 from tamis.errors import InputError, UnknownSubscription
 
 if TYPE_CHECKING:
+    from tamis.engines.planned import SubscriptionPlan
+    from tamis.explain import Explanation
     from tamis.files import BadLine
     from tamis.files.subscriptions import SubscriptionRow
 
@@ -28,8 +30,9 @@ EXAMPLES = """\
   tamis explain "price <= 1000 AND brand = 'Dell'" --event '{"price": 1200}'
   tamis explain --subscriptions rules.jsonl --id cheap-pcs --event @event.json
   sed -n 7p events.jsonl | tamis explain "price < 10" --event - --format json
+  tamis explain --plan -s rules.jsonl --id cheap-pcs -e events.jsonl
 
-The exit code is 0 if the event matches and 1 if it does not, as with grep.
+The exit code is 0 if the event matches and 1 if it does not, as with grep; without an event, 0.
 """
 
 
@@ -41,14 +44,15 @@ class Format(StrEnum):
 
 
 def explain(
-    event: Annotated[
-        str,
-        typer.Option(
-            metavar="JSON|@FILE|-", help="The event: JSON, a file that holds it, or stdin."
-        ),
-    ],
     selector: Annotated[
         str | None, typer.Argument(metavar="SELECTOR", help="What to explain.", show_default=False)
+    ] = None,
+    event: Annotated[
+        str | None,
+        typer.Option(
+            metavar="JSON|@FILE|-",
+            help="The event: JSON, a file that holds it, or stdin. Needed, but for --plan.",
+        ),
     ] = None,
     subscriptions: Annotated[
         str | None, typer.Option("--subscriptions", "-s", metavar="FILE", help=SubscriptionsHelp)
@@ -57,6 +61,18 @@ def explain(
         str | None,
         typer.Option("--id", metavar="ID", help="Which of the subscriptions to explain."),
     ] = None,
+    plan: Annotated[
+        bool,
+        typer.Option(
+            "--plan",
+            metavar="",
+            help="Say what finds the subscription, and what it costs: among all --subscriptions.",
+        ),
+    ] = False,
+    events: Annotated[
+        str | None,
+        typer.Option("--events", "-e", metavar="FILE", help="Typical events, for --plan to go by."),
+    ] = None,
     format: Annotated[
         Format,
         typer.Option(metavar="FORMAT", help="[cyan]tree[/cyan] (to read) or [cyan]json[/cyan]."),
@@ -64,37 +80,55 @@ def explain(
     semantics: SemanticsOption = Semantics.sql,
     schema: SchemaOption = None,
 ) -> None:
-    """Say why an event does or does not match.
+    """Say why an event does or does not match; or, with --plan, what finding matches costs.
 
     Shows the selector's tree with the truth of each node and the values it saw,
     and what would have had to hold. Give a selector, or --subscriptions and --id.
     """
     if (subscriptions is None) != (id is None) or (selector is None) == (id is None):
         raise typer.BadParameter("give a selector, or --subscriptions FILE and --id ID")
+    if event is None and not plan:
+        raise typer.BadParameter("give an --event, or ask for the --plan")
+    if events is not None and not plan:
+        raise typer.BadParameter("--events is for --plan; one event is --event")
+    if plan and subscriptions == "-":
+        raise typer.BadParameter("--plan reads the subscriptions twice: they cannot be stdin")
     from tamis.matcher import Matcher
 
-    matcher = Matcher(read_schema(schema), semantics.value)
     if subscriptions is not None and id is not None:
         row = _find(subscriptions, id)
         named, text = row.id, row.selector
     else:
         named, text = "selector", selector or ""
-    matcher.add(named, text)
-    explanation = matcher.explain(named, _event(event))
+    attributes = read_schema(schema)
+    explanation = None
+    if event is not None:
+        matcher = Matcher(attributes, semantics.value)
+        matcher.add(named, text)
+        explanation = matcher.explain(named, _event(event))
+        _show(explanation, format)
+    if plan:
+        from tamis.cli.plans import planned
+
+        matcher = Matcher(attributes, semantics.value, engine="block")
+        _show(planned(matcher, named, text, subscriptions, events), format)
+    if explanation is not None and not explanation.matches:
+        raise typer.Exit(guard.NO)
+
+
+def _show(told: Explanation | SubscriptionPlan, format: Format) -> None:
     if format is Format.json:
         import msgspec
 
-        typer.echo(msgspec.json.encode(explanation.to_dict()))
-    else:
-        from rich.text import Text
+        typer.echo(msgspec.json.encode(told.to_dict()))
+        return
+    from rich.text import Text
 
-        drawn = Text(str(explanation))
-        for mark, style in (("✓", "green"), ("✗", "red"), (r"\?", "yellow")):
-            # The mark that opens a node, not one inside some text.
-            drawn.highlight_regex(rf"(?m)^[│├└─ ]*{mark} ", style)
-        console.show(console.stdout(), drawn)
-    if not explanation.matches:
-        raise typer.Exit(guard.NO)
+    drawn = Text(str(told))
+    for mark, style in (("✓", "green"), ("✗", "red"), (r"\?", "yellow")):
+        # The mark that opens a node, not one inside some text.
+        drawn.highlight_regex(rf"(?m)^[│├└─ ]*{mark} ", style)
+    console.show(console.stdout(), drawn)
 
 
 def _find(file: str, id: str) -> SubscriptionRow:

@@ -33,6 +33,7 @@ EXAMPLES = """\
   tamis match -s rules.csv -e events.parquet --format parquet --out answers/
   tamis match -s rules.txt -e events.csv --format counts
   tamis match --index rules.index -e events.jsonl
+  tamis match -s rules.txt -e events.csv --costs --out answers/
   tail -f app.log.jsonl | tamis match -s rules.txt -e - --format jsonl
 
 Events are numbered from 0 as they stand in the file, bad ones too.
@@ -91,6 +92,14 @@ def match(
         typer.Option(min=0, metavar="K", help="At most K matches per event: the first ones."),
     ] = None,
     bad: BadOption = Bad.fail,
+    costs: Annotated[
+        bool,
+        typer.Option(
+            "--costs",
+            metavar="",
+            help="At the end, list the most expensive subscriptions on stderr.",
+        ),
+    ] = False,
     quiet: QuietOption = False,
 ) -> None:
     r"""Find, for every event, the subscriptions it satisfies: highest priority first.
@@ -107,6 +116,8 @@ def match(
 
     began = time.perf_counter()
     matcher = _matcher(schema, semantics, engine, index)
+    if costs:
+        matcher.costs()  # an engine that does not count says so now, not at the end
     skipped = event_count = pair_count = 0
 
     def on_bad(line: BadLine) -> None:
@@ -135,6 +146,8 @@ def match(
             f"{counted(event_count, 'event')}, {counted(len(matcher), 'subscription')}, "
             f"{counted(pair_count, 'pair')}, {seconds:.2f} s, {counted(skipped, 'bad line')}"
         )
+    if costs:
+        console.show(console.stderr(), str(matcher.costs()))
     if skipped:
         raise typer.Exit(guard.SOME_SKIPPED)
 

@@ -119,3 +119,53 @@ def test_an_id_on_a_bad_line(tmp_path: Path) -> None:
     assert done.exit_code == 2 and "subscription '2': is not here" in done.stderr
     assert "one of the lines that cannot be read" in done.stderr and f"{table}:3: " in done.stderr
     assert run("explain", "-s", table, "--id", 1, *asked).exit_code == 0
+
+
+def test_a_plan(tmp_path: Path) -> None:
+    rules, events = tmp_path / "s.jsonl", tmp_path / "e.jsonl"
+    rules.write_text(
+        'oops\n{"id": "x", "selector": "a = 1 AND b > 2"}\n{"id": "y", "selector": "b <> 1"}\n'
+    )
+    events.write_text("".join(f'{{"a": {n}, "b": {n % 4}}}\n' for n in range(1000)))
+    done = run("explain", "--plan", "-s", rules, "--id", "x", "--events", events)
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert done.stdout == (
+        "x: found by one value of the event\n"
+        "  why: 0.1 % of events have the value; "
+        "up to 0.5 % that is cheaper than a place in every block\n"
+        "  segment 1 of 1, with 2 subscriptions; shares of 1,000 events\n"
+        "  hangs under\n"
+        "  └─ a = 1  (0.1 % of events)\n"
+        "  then checked, in this order\n"
+        "  └─ b > 2  (25 % of events)\n"
+        "  cost: 1 looks per 1,000 events; 0.33 times the average of its segment\n"
+    )
+
+
+def test_the_plan_of_a_selector_alone() -> None:
+    done = run("explain", "--plan", "a = 1 OR b", "--format", "json")
+    told = json.loads(done.stdout)
+    assert done.exit_code == 0 and done.stdout.count("\n") == 1
+    assert (told["id"], told["way"], told["events"]) == ("selector", "cover", 0)
+    assert {leaf["text"] for leaf in told["cover"]} == {"a = 1", "b = TRUE"}
+
+
+def test_a_plan_after_an_explanation() -> None:
+    done = run("explain", "--plan", "a = 1", "--event", '{"a": 2}')
+    assert done.exit_code == 1
+    assert done.stdout.startswith("selector: does not match\n")
+    assert "\nselector: found by tests of which one must hold\n" in done.stdout
+
+
+def test_usage_of_plans(tmp_path: Path) -> None:
+    for args, message in (
+        (["a"], "give an --event, or ask for the --plan"),
+        (["a", "--event", "{}", "--events", "f"], "--events is for --plan"),
+        (["--plan", "-s", "-", "--id", "x"], "they cannot be stdin"),
+        (["--plan"], "give a selector, or"),
+    ):
+        done = run("explain", *args)
+        assert done.exit_code == 2 and message in " ".join(done.stderr.split()), args
+    (tmp_path / "s.txt").write_text("a = 1\nb = = 1\n")
+    refused = run("explain", "--plan", "-s", tmp_path / "s.txt", "--id", 2)
+    assert refused.exit_code == 2 and "  b = = 1\n" in refused.stderr

@@ -56,6 +56,18 @@ def test_every_engine(files: tuple[Path, Path], engine: str) -> None:
     assert done.stdout == ANSWERS
 
 
+def test_costs(files: tuple[Path, Path]) -> None:
+    done = run("match", "-s", files[0], "-e", files[1], "--costs", "--quiet")
+    assert (done.exit_code, done.stdout) == (0, ANSWERS)
+    head, *rows, last = done.stderr.splitlines()
+    assert head.split() == ["cost", "checks/1000", "matches/1000", "way", "subscription"]
+    assert {row.split()[-1] for row in rows} == {"cheap", "paris", "unpriced"}
+    assert last == "counted on 3 events"
+    refused = run("match", "-s", files[0], "-e", files[1], "--costs", "--engine", "brute")
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert "the engine brute has no counters" in refused.stderr
+
+
 def test_events_from_standard_input(files: tuple[Path, Path]) -> None:
     assert run("match", "-s", files[0], "-e", "-", stdin=EVENTS).stdout == ANSWERS
     both = run("match", "-s", "-", "-e", "-")

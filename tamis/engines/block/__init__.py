@@ -4,6 +4,9 @@ Its parts, in the order in which a subscription meets them: `draft` turns select
 the `axes`; `plan` hangs each under its cheapest cover, by the `shares` of events that satisfy its
 leaves; with their `ledger` they are a `segment`, which never changes; `engine` keeps a stack of
 segments, and matches. `reader` brings events onto the axes.
+
+What people see of it: `describe` (one subscription), `costs` (by what each `tally` has counted),
+`survey` and `draw` (all of it).
 """
 
 from __future__ import annotations

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from threading import RLock, Thread
 from typing import ClassVar
 
 import numpy as np
 
 from tamis.engines.block.answer import Answer
+from tamis.engines.block.costs import carry_over, most_expensive
 from tamis.engines.block.counted import Counted
+from tamis.engines.block.describe import Known, described, described_whole
 from tamis.engines.block.directory import Directory
 from tamis.engines.block.draft import Draft, TooLarge
+from tamis.engines.block.draw import to_dot
 from tamis.engines.block.ids import IdTable, tag_of
 from tamis.engines.block.leaves import Read
 from tamis.engines.block.ledger import Ledger
@@ -25,9 +29,12 @@ from tamis.engines.block.rules import Leaf, Rules, pruned
 from tamis.engines.block.segment import Sample, Segment, merged, renewed
 from tamis.engines.block.single import matched, values_of
 from tamis.engines.block.storage import Snapshot, Stored, restored, stored
+from tamis.engines.block.survey import surveyed
+from tamis.engines.block.tally import Counting
 from tamis.engines.block.task import Task, cuts
 from tamis.engines.block.terms import Terms
 from tamis.engines.block.upkeep import Work, next_work
+from tamis.engines.planned import Costs, SubscriptionPlan
 from tamis.engines.subscription import Subscription
 from tamis.errors import FunctionError, InputError, UnsupportedExpression
 from tamis.events import Column, EventBatch
@@ -81,6 +88,7 @@ class BlockEngine:
         self._sample: EventBatch | None = None
         self._seen = 0
         self._quiet = 0
+        self._counting = Counting()
         self._lock = RLock()
         self._worker: Thread | None = None
         # Told when there are other segments, and whether the draft was sealed; nobody by default.
@@ -257,6 +265,7 @@ class BlockEngine:
         alive[list(self._places.values())] = 1
         tail.alive, tail.dead = alive, len(drafted) - len(self._places)
         if self._tail is not None:
+            carry_over(self._tail, tail, np.arange(len(self._tail.ledger)), 0)
             self._let_go(self._tail)
         self._tail = tail
 
@@ -376,6 +385,7 @@ class BlockEngine:
                 place[still],
             )
             new.alive[filled : filled + len(records)] = alive
+            carry_over(segment, new, records, filled)
             filled += len(records)
         new.dead = len(new.alive) - int(new.alive.sum())
         at = self._stack.index(old[0])
@@ -405,15 +415,16 @@ class BlockEngine:
             self._refresh()
             if len(self._drafted) >= _SEALED:
                 self._seal()
-            stack = self._stack if self._tail is None else (*self._stack, self._tail)
+            stack = self._segments()
             whole = list(self._whole.values())
             satisfied = self._satisfied(batch)
-        self._notice(batch)
         for begin in range(0, len(batch), _CHUNK):
             chunk = batch if len(batch) <= _CHUNK else batch.slice(begin, _CHUNK)
             self._match_chunk(chunk, begin, stack, satisfied, answer)
         if whole:
             answer.add_whole(whole, batch)
+        # Last: upkeep that begins now carries over what has just been counted.
+        self._notice(batch)
 
     def match_event(self, event: Mapping[str, object]) -> list[Id] | None:
         """The ids that one event matches, highest priority first; None if `match` must be asked.
@@ -426,7 +437,7 @@ class BlockEngine:
             self._refresh()
             if self._terms.derived or self._whole or len(self._index):
                 return None
-            stack = self._stack if self._tail is None else (*self._stack, self._tail)
+            stack = self._segments()
         values = values_of(event, self._terms)
         if values is None:
             return None
@@ -451,20 +462,25 @@ class BlockEngine:
     ) -> None:
         columns = Columns(chunk, self._terms)
         offsets = satisfied.offsets[begin : begin + len(chunk) + 1]
+        counted = 0 if isinstance(answer, Counted) else self._counting.take(len(chunk))
+        at = cuts(len(chunk), self.threads, counted)
         for segment in stack:
             if segment.empty:
                 continue
             rows = columns.rows(segment.axes, segment.lookup(len(self._terms)))
             totals = answer.totals(segment)
-            task = Task(segment, rows, offsets, satisfied.ids, self._index.capacity, totals)
-            at = cuts(len(chunk), self.threads if totals is None else 1)
-            if len(at) == 2:
-                parts = [task(*at)]
+            task = Task(
+                segment, rows, offsets, satisfied.ids, self._index.capacity, counted, totals
+            )
+            if self.threads == 1 or len(at) == 2 or totals is not None:
+                parts = [task(*cut) for cut in pairwise(at)]
             else:
                 with ThreadPoolExecutor(len(at) - 1) as pool:
                     parts = list(pool.map(task, at[:-1], at[1:]))
-            for part in parts:
-                answer.add(segment, begin, part)
+            for (first, last), found in zip(pairwise(at), parts, strict=True):
+                if first < counted:
+                    segment.tally.add(last - first, found)
+                answer.add(segment, begin, found)
 
     # -- what is known of events ------------------------------------------------------------------
 
@@ -513,25 +529,55 @@ class BlockEngine:
     def stats(self) -> Mapping[str, object]:
         """Sizes and choices, by name."""
         with self._lock:
-            stack = self._stack if self._tail is None else (*self._stack, self._tail)
-            plans = [segment.plan for segment in stack]
             return {
                 "subscriptions": len(self),
-                "segments": len(stack),
-                "narrow": sum(len(plan.narrow.record) for plan in plans),
-                "general": sum(len(plan.general.record) for plan in plans),
-                "wide": sum(
-                    len(plan.wide.flat_record) + len(plan.wide.tree_record) for plan in plans
-                ),
-                "never": sum(len(plan.never) for plan in plans),
+                **surveyed(self._segments()),
                 "oracle": len(self._whole),
                 "terms": len(self._terms),
+                "derived_terms": len(self._terms.derived),
+                "events_sampled": 0 if self._sample is None else len(self._sample),
                 **{f"index_{name}": size for name, size in self._index.stats().items()},
             }
 
+    def plan_of(self, id: Id, events: EventBatch | None = None) -> SubscriptionPlan:
+        """Where a subscription is, and why.
+
+        Args:
+            id: The subscription.
+            events: Typical events, for the engine to go by from now on.
+
+        Raises:
+            KeyError: There is no such subscription.
+        """
+        with self._lock:
+            if events is not None and len(events):
+                self._sample, self._seen = _few(events), 0
+            self._refresh()
+        self.settle()
+        with self._lock:
+            stack = self._segments()
+            sampled = 0 if self._sample is None else len(self._sample)
+            known = Known(self._terms, self._sampled(), sampled, len(stack))
+            if id in self._whole:
+                return described_whole(id, self._whole[id].text, known)
+            if id in self._places:
+                return described(stack[-1], len(stack), self._places[id], known)
+            _, segment, record = self._located(id)
+            return described(segment, 1 + stack.index(segment), record, known)
+
+    def costs(self, limit: int = 20) -> Costs:
+        """The most expensive subscriptions, by a few of the events."""
+        with self._lock:
+            return most_expensive(self._segments(), self._whole, self._counting.events, limit)
+
     def to_dot(self) -> str:
         """The structure, as a Graphviz digraph."""
-        return "digraph block {\n}"
+        with self._lock:
+            self._refresh()
+            return to_dot(self._segments(), self._terms, len(self._whole))
+
+    def _segments(self) -> tuple[Segment, ...]:
+        return self._stack if self._tail is None else (*self._stack, self._tail)
 
     def __getstate__(self) -> dict[str, object]:
         """Leave out what is only for this process."""

@@ -13,6 +13,7 @@ from tamis.engines.block.ledger import Ledger
 from tamis.engines.block.plan import Plan, laid_out, words_of
 from tamis.engines.block.rules import Leaf, Rules, join, pruned
 from tamis.engines.block.shares import shares_of
+from tamis.engines.block.tally import Tally
 from tamis.kernels.block_masks import Found
 from tamis.kernels.block_match import Board as Arrays
 from tamis.kernels.block_match import Sets
@@ -43,7 +44,7 @@ class Segment:
         dead: How many have been.
         base: What to add to a record to get the subscription's code.
         informed: Whether events were known when it was laid out.
-        visits, matched: By record, counters of sampled batches.
+        tally: What was counted of its subscriptions.
     """
 
     def __init__(
@@ -65,7 +66,7 @@ class Segment:
         self.alive = np.ones(len(ledger), np.uint8)
         self.dead = 0
         self.base = 0
-        self.visits = np.zeros(0, np.int32)
+        self.tally = Tally(len(ledger))
         self._boards: list[Board] = []
         self._lookup = np.zeros(0, np.int64)
         self._local = np.zeros(0, np.int32)

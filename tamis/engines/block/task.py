@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from tamis.engines.block.segment import Board, Segment, nothing_found
+from tamis.engines.block.tally import NOT_COUNTED
 from tamis.kernels.block_masks import Found, match_blocks
 from tamis.kernels.block_match import match_rows, match_values
 from tamis.kernels.block_ranks import Rows
-from tamis.kernels.block_words import Longs
+from tamis.kernels.block_words import Ints, Longs
 
 # From so many conjunctions per value on they are read value by value.
 _LONG = 12
@@ -24,27 +25,31 @@ class Task:
         offsets: Longs,
         ids: np.ndarray,
         capacity: int,
+        counted: int,
         totals: Longs | None = None,
     ) -> None:
         """Take the rows of the chunk, and the predicates that its events satisfy.
 
-        With totals, by record, what is found in blocks is only counted there.
+        Visits are counted of pieces that begin with one of the first `counted` events. With totals,
+        by record, what is found in blocks is only counted there.
         """
         self._segment, self._rows, self._offsets, self._ids = segment, rows, offsets, ids
         self._local = segment.local(capacity)
+        self._counted = counted
         self._totals = np.zeros(0, np.int64) if totals is None else totals
 
     def __call__(self, begin: int, end: int) -> Found:
         """What some of the events match."""
         segment, plan = self._segment, self._segment.plan
         events, size = end - begin, segment.block_size
+        visits: Ints = segment.tally.open() if begin < self._counted else NOT_COUNTED
         board = segment.take_board()
         found = nothing_found(
             size // 64,
             1024 + int(1.1 * board.pairs * events),
             64 + int(1.1 * board.tiles * events),
         )
-        found = self._match_rows(begin, end, board, found)
+        found = self._match_rows(begin, end, board, visits, found)
         if len(plan.wide.leaves.words):
             found = match_blocks(
                 self._rows,
@@ -58,7 +63,7 @@ class Task:
                 segment.alive,
                 plan.defaults,
                 board.block(size),
-                segment.visits,
+                visits,
                 size // 64,
                 self._totals,
                 found,
@@ -67,7 +72,7 @@ class Task:
         segment.give_board(board)
         return found
 
-    def _match_rows(self, begin: int, end: int, board: Board, found: Found) -> Found:
+    def _match_rows(self, begin: int, end: int, board: Board, visits: Ints, found: Found) -> Found:
         segment, plan = self._segment, self._segment.plan
         by_value = len(plan.narrow.record) > _LONG * len(plan.leaves) and self._rows.dense
         if by_value and not len(segment.predicates) and not len(plan.general.record):
@@ -80,7 +85,7 @@ class Task:
                 plan.narrow,
                 segment.sets,
                 segment.alive,
-                segment.visits,
+                visits,
                 found.event,
                 found.record,
             )
@@ -99,7 +104,7 @@ class Task:
                 segment.alive,
                 board.board,
                 board.clock,
-                segment.visits,
+                visits,
                 found.event,
                 found.record,
             )
@@ -109,8 +114,9 @@ class Task:
         return found._replace(event=event, record=record, pairs=pairs)
 
 
-def cuts(events: int, threads: int) -> list[int]:
-    """Where to cut a batch: whole blocks for each thread."""
+def cuts(events: int, threads: int, counted: int) -> list[int]:
+    """Where to cut a batch: whole blocks for each thread, and those that are counted apart."""
     pieces = min(threads, -(-events // 2048))
     step = -(-events // max(pieces, 1) // 2048) * 2048
-    return [*range(0, events, max(step, 1)), events] if pieces > 1 else [0, events]
+    found = [*range(0, events, max(step, 1)), events] if pieces > 1 else [0, events]
+    return sorted({*found, counted}) if 0 < counted < events else found
