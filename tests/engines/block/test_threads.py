@@ -76,8 +76,13 @@ def _change(matcher: tamis.Matcher, history: dict[str, list[float]]) -> None:
     """Add one whose selector has terms and predicates of its own, and remove an old one."""
     id = f"new{len(history)}"
     number = len(history)
-    forms = [f"a >= 0 AND x{number % 90} IS NULL", f"b RLIKE '{number % 50}$' OR a > -1", "b <> ''",
-             f"a * {number % 70} >= 0", f"a = {number % 12} OR b LIKE '%' OR c{number} = 1"]  # fmt: skip
+    forms = [
+        f"a >= 0 AND x{number % 90} IS NULL",
+        f"b RLIKE '{number % 50}$' OR a > -1",
+        "b <> ''",
+        f"a * {number % 70} >= 0",
+        f"a = {number % 12} OR b LIKE '%' OR c{number} = 1",
+    ]
     matcher.add(id, forms[number % len(forms)])
     history[id] = [time.perf_counter()]
     old = f"new{number - 60 - number % 7}"
