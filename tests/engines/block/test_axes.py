@@ -128,7 +128,7 @@ def test_joining_is_making_them_of_all(left, right) -> None:
     assert axes.lookup(4).tolist() == wanted.lookup(4).tolist() and KINDS == 5
     for held, mapping in zip((left, right), mappings, strict=True):
         mine = made(held)
-        for axis, (slot_kind, constants) in enumerate(held.items()):
+        for axis, slot_kind in enumerate(held):
             new = mapping.axis[axis]
             assert (axes.slot[new], axes.kind[new]) == slot_kind
             at = mapping.constant_at[axis]

@@ -84,8 +84,8 @@ class Machine(RuleBasedStateMachine):
         for limit in (0, 1, 3):
             cut = [ids[:limit] for ids in found.per_event()]
             assert self.matcher.match_batch(events, limit=limit).per_event() == cut
-        assert all(p == self.model[id][1] for id, p in zip(found.subscription.tolist(),
-                                                           found.priority.tolist(), strict=True))  # fmt: skip
+        urgencies = zip(found.subscription.tolist(), found.priority.tolist(), strict=True)
+        assert all(priority == self.model[id][1] for id, priority in urgencies)
 
     @rule()
     def settle(self) -> None:
