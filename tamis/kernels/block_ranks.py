@@ -107,13 +107,11 @@ def rank_of(scales: Scales, axis: int, key: int) -> int:
     """The rank of a value, given as an integer."""
     table_at = scales.table_at[axis]
     if table_at >= 0:
-        offset = key - scales.least[axis]
-        # Beyond either end the nearest gap will do: the table has one at both.
-        if key < scales.least[axis]:
-            offset = 0
-        elif offset >= scales.span[axis] or offset < 0:
-            offset = scales.span[axis] - 1
-        return scales.table[table_at + offset]
+        # Beyond either end the nearest gap will do: the table has one at both. The difference is
+        # taken of what is near: of others it may overflow, which the compiler takes for impossible.
+        least = scales.least[axis]
+        near = min(max(key, least), least + scales.span[axis] - 1)
+        return scales.table[table_at + near - least]
     begin, count = scales.begin[axis], scales.length[axis]
     return 2 * scales.below[axis] + _searched(scales.floors, scales.ceilings, begin, count, key)
 

@@ -88,6 +88,15 @@ def test_many_constants(monkeypatch: pytest.MonkeyPatch) -> None:
     assert matcher.match({"k": 305}) == [1] and taken(engine_of(matcher))["oracle"] == 1
 
 
+def test_the_greatest_integer_among_small_ones() -> None:
+    """Its distance from the least constant does not fit into 64 bits."""
+    matcher = matcher_of()
+    for id in range(20):
+        matcher.add(id, f"a >= {id - 10}")
+    found = matcher.match_batch([{"a": 2**63 - 1}, {"a": -(2**63)}, {"a": None}])
+    assert found.event_counts().tolist() == [20, 0, 0]
+
+
 @pytest.mark.xfail(
     strict=True,
     reason="terms and axes are never forgotten, and what is removed from a segment stays in its"
