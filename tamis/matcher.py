@@ -32,6 +32,7 @@ from tamis.events import EventBatch
 from tamis.explain import Explanation, explain
 from tamis.files.records import check_bad
 from tamis.keeping.changes import Change, added, removed, replay
+from tamis.keeping.packed import PackedIds
 from tamis.keeping.subscriptions import subscriptions_of
 from tamis.language import parse
 from tamis.language.functions import Callables, Functions
@@ -160,7 +161,7 @@ class Matcher:
 
     def _add_rows(self, rows: Iterable[object], bad: str) -> Added:
         done = Added()
-        ids: list[Id] = []
+        ids = PackedIds()
         changes: list[Change] = []
         try:
             for number, row in enumerate(rows):

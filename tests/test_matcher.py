@@ -139,6 +139,16 @@ def test_add_many_undoes_what_a_broken_generator_began(matcher) -> None:
         assert list(matcher) == ["cheap", "red"]
 
 
+@pytest.mark.parametrize("kind", [str, int])
+def test_add_many_undoes_many(kind) -> None:
+    matcher = tamis.Matcher(engine="block")
+    matcher.add(kind(-1), "x = 1")
+    rows = [(kind(number), "x = 1") for number in range(9_000)]
+    with pytest.raises(errors.DuplicateSubscription):
+        matcher.add_many([*rows, rows[5]])
+    assert list(matcher) == [kind(-1)] and matcher.match({"x": 1}) == [kind(-1)]
+
+
 def test_add_many_skips(matcher) -> None:
     done = matcher.add_many(BAD, bad="skip")
     assert done.count == 2 and list(matcher) == ["cheap", "red", "d", "f"]
