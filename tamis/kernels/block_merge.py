@@ -190,11 +190,13 @@ def move_ranks(ranks: Ints, axis: Ints, offsets: Longs, at: Longs, constant_map:
 
 
 @kernel
-def mark_used(code: Words, sets: Bytes, predicates: Bytes) -> None:
-    """Which sets and predicates the words name."""
+def mark_used(code: Words, axes: Bytes, sets: Bytes, predicates: Bytes) -> None:
+    """Which axes, sets and predicates the words name."""
     for i in range(len(code)):
         axis = axis_of(code[i])
-        if axis == SET:
+        if axis < AXES:
+            axes[axis] = 1
+        elif axis == SET:
             sets[low_of(code[i])] = 1
         elif axis == PREDICATE:
             predicates[low_of(code[i])] = 1

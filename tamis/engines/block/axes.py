@@ -73,6 +73,20 @@ class Axes:
         """By axis, the rank of an event without a value."""
         return np.where(self.kind == PRESENCE, 0, -1).astype(np.int32)
 
+    def only(self, kept: Longs) -> Axes:
+        """Some of the axes, in their order."""
+        if len(kept) == len(self):
+            return self
+        begin, count, kind = self.begin[kept], self.count[kept], self.kind[kept]
+        text = kind == TEXT
+        numbers = _ranges(begin[~text], count[~text])
+        bounds, texts = taken(self.bounds, self.texts, _ranges(begin[text], count[text]))
+        new = np.zeros(len(kept), np.int64)
+        for mine in (text, ~text):
+            new[mine] = np.cumsum(count[mine]) - count[mine]
+        value, residual = self.value[numbers], self.residual[numbers]
+        return Axes(self.slot[kept], kind, new, count, value, residual, bounds, texts)
+
     def lookup(self, slots: int) -> Longs:
         """By slot * KINDS + kind, the axis; -1 if there is none."""
         found = np.full(slots * KINDS, -1, np.int64)

@@ -88,6 +88,8 @@ class BlockEngine:
         self._sample: EventBatch | None = None
         self._seen = 0
         self._quiet = 0
+        # Whether functions of the caller's may be called, and for some that were removed.
+        self._calls = self._calls_less = False
         self._counting = Counting()
         self._lock = RLock()
         self._worker: Thread | None = None
@@ -120,6 +122,7 @@ class BlockEngine:
             except TooLarge:
                 self._whole[subscription.id] = subscription
                 return
+            self._calls |= bool(subscription.functions)
             self._places[subscription.id] = len(self._drafted)
             self._drafted.append((subscription.id, subscription.text, subscription.priority))
             self._quiet = 0
@@ -131,6 +134,7 @@ class BlockEngine:
             KeyError: There is no such subscription.
         """
         with self._lock:
+            self._calls_less = self._calls
             place = self._places.pop(id, None)
             if place is not None:
                 if self._tail is not None and place < len(self._tail.ledger):
@@ -146,6 +150,19 @@ class BlockEngine:
                 self._codes.drop(at)
                 segment.alive[record] = 0
                 segment.dead += 1
+
+    def _call_less(self) -> None:
+        """Forget what was removed at once, if functions of the caller's are called for it."""
+        if not self._calls_less:
+            return
+        self._calls_less = False
+        if len(self._drafted) > len(self._places):
+            self._redraft()
+        for segment in self._stack:
+            if segment.dead and segment.calls(self._terms):
+                alive = segment.alive.copy()
+                new, kept = renewed(segment, alive, None)
+                self._swap((segment,), new, [alive], [kept])
 
     def _redraft(self) -> None:
         """Begin the draft again, with those that have not been removed."""
@@ -316,6 +333,7 @@ class BlockEngine:
             self._put_stack(stack)
             self._renumber()
             self._restored = stack
+            self._calls = True  # perhaps: to know, all predicates would have to be read
         return stack
 
     def _intern_restored(self) -> None:
@@ -366,7 +384,8 @@ class BlockEngine:
             else:
                 new, *kept = renewed(old[0], before[0], sample)
             with self._lock:
-                self._swap(old, new, before, kept)
+                if all(segment in self._stack for segment in old):
+                    self._swap(old, new, before, kept)
 
     def _swap(
         self, old: tuple[Segment, ...], new: Segment, before: list[np.ndarray], kept: list[Longs]
@@ -412,6 +431,7 @@ class BlockEngine:
     def _answer(self, batch: EventBatch, answer: Answer | Counted) -> None:
         with self._lock:
             self._intern_restored()
+            self._call_less()
             self._refresh()
             if len(self._drafted) >= _SEALED:
                 self._seal()
@@ -434,10 +454,11 @@ class BlockEngine:
         """
         with self._lock:
             self._intern_restored()
+            self._call_less()
             self._refresh()
-            if self._terms.derived or self._whole or len(self._index):
-                return None
             stack = self._segments()
+            if self._whole or len(self._index) or any(s.derived(self._terms) for s in stack):
+                return None
         values = values_of(event, self._terms)
         if values is None:
             return None
@@ -460,7 +481,8 @@ class BlockEngine:
         satisfied: Satisfied,
         answer: Answer | Counted,
     ) -> None:
-        columns = Columns(chunk, self._terms)
+        derived = {slot for segment in stack for slot in segment.derived(self._terms)}
+        columns = Columns(chunk, self._terms, derived)
         offsets = satisfied.offsets[begin : begin + len(chunk) + 1]
         counted = 0 if isinstance(answer, Counted) else self._counting.take(len(chunk))
         at = cuts(len(chunk), self.threads, counted)
@@ -508,7 +530,9 @@ class BlockEngine:
         slots = len(self._terms)
         counts: Longs | None = None
         try:
-            columns = Columns(events, self._terms)
+            with self._lock:
+                derived = {s for segment in self._segments() for s in segment.derived(self._terms)}
+            columns = Columns(events, self._terms, derived)
             with self._lock:
                 if len(self._index):
                     found = self._index.satisfied(events).ids

@@ -7,7 +7,7 @@ lock for milliseconds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -53,8 +53,10 @@ class _Texts(NamedTuple):
 class Columns:
     """The columns of a batch that some term asks for, end to end."""
 
-    def __init__(self, batch: EventBatch, terms: Terms) -> None:
-        """Lay out what the terms ask for."""
+    def __init__(
+        self, batch: EventBatch, terms: Terms, derived: Iterable[int] | None = None
+    ) -> None:
+        """Lay out what the terms ask for; of derived ones, all if None."""
         self.events = len(batch)
         self._slot: list[int] = []
         self._axis_kind: list[int] = []
@@ -70,12 +72,11 @@ class Columns:
         self.cells = 0
         for slot, type, data in _attributes(batch, terms):
             self._add(slot, type, data)
-        if terms.derived:
-            sheet = Sheet(batch)
-            # A copy: another thread may be adding subscriptions.
-            for term, slot in terms.derived.copy().items():
-                for cells in sheet.cells(term):
-                    self._add_derived(slot, cells)
+        sheet = Sheet(batch)
+        # A copy: another thread may be adding subscriptions.
+        for slot in list(terms.derived.values()) if derived is None else derived:
+            for cells in sheet.cells(terms[slot]):
+                self._add_derived(slot, cells)
         self._finish()
 
     # -- laying out -------------------------------------------------------------------------------

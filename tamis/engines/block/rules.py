@@ -80,30 +80,30 @@ def _moved(sets: Sets, mapping: Mapping) -> Sets:
 
 
 def pruned(rules: Rules) -> Rules:
-    """Without the sets and predicates that nothing names any more.
+    """Without the axes, sets and predicates that nothing names any more.
 
     Constants stay: one that nothing asks for does no harm.
     """
-    sets, predicates = rules.sets, rules.predicates
-    set_used = np.zeros(len(sets.axis), np.uint8)
+    axes, sets, predicates = rules.axes, rules.sets, rules.predicates
+    axis_used, set_used = np.zeros(len(axes), np.uint8), np.zeros(len(sets.axis), np.uint8)
     used = np.zeros(len(predicates), np.uint8)
-    mark_used(rules.code, set_used, used)
-    if set_used.all() and used.all():
+    mark_used(rules.code, axis_used, set_used, used)
+    axis_used[sets.axis[set_used == 1]] = 1
+    if axis_used.all() and set_used.all() and used.all():
         return rules
     code = rules.code.copy()
-    axes = np.arange(len(rules.axes))
-    at = np.zeros(len(rules.axes) + 1, np.int64)
-    np.cumsum(rules.axes.count + 1, out=at[1:])
-    same = np.arange(at[-1]) - np.repeat(at[:-1], rules.axes.count + 1)
-    remap(code, axes, at[:-1], same, _places(set_used), _places(used))
+    at = np.zeros(len(axes) + 1, np.int64)
+    np.cumsum(axes.count + 1, out=at[1:])
+    same = np.arange(at[-1]) - np.repeat(at[:-1], axes.count + 1)
+    remap(code, _places(axis_used), at[:-1], same, _places(set_used), _places(used))
     kept = np.flatnonzero(set_used)
     lengths = np.diff(sets.offsets)[kept]
     offsets = np.zeros(len(kept) + 1, np.int64)
     np.cumsum(lengths, out=offsets[1:])
     where = np.arange(offsets[-1]) + np.repeat(sets.offsets[kept] - offsets[:-1], lengths)
     return Rules(
-        rules.axes,
-        Sets(sets.axis[kept], offsets, sets.ranks[where]),
+        axes.only(np.flatnonzero(axis_used)),
+        Sets(_places(axis_used)[sets.axis[kept]].astype(np.int32), offsets, sets.ranks[where]),
         tuple(p for p, wanted in zip(predicates, used, strict=True) if wanted),
         code,
         rules.offsets,

@@ -14,6 +14,7 @@ from tamis.engines.block.plan import Plan, laid_out, words_of
 from tamis.engines.block.rules import Leaf, Rules, join, pruned
 from tamis.engines.block.shares import shares_of
 from tamis.engines.block.tally import Tally
+from tamis.engines.block.terms import Terms, calls
 from tamis.kernels.block_masks import Found
 from tamis.kernels.block_match import Board as Arrays
 from tamis.kernels.block_match import Sets
@@ -69,6 +70,8 @@ class Segment:
         self.tally = Tally(len(ledger))
         self._boards: list[Board] = []
         self._lookup = np.zeros(0, np.int64)
+        self._derived: list[int] | None = None
+        self._calls: bool | None = None
         self._local = np.zeros(0, np.int32)
         self.numbers = np.zeros(0, np.int32)
         self.block_size = _block_size(plan)
@@ -117,6 +120,21 @@ class Segment:
             or len(plan.wide.flat_record)
             or len(plan.wide.tree_record)
         )
+
+    def derived(self, terms: Terms) -> list[int]:
+        """The terms that must be computed for it."""
+        if self._derived is None:
+            known = set(terms.derived.values())
+            self._derived = [slot for slot in set(self.axes.slot.tolist()) if slot in known]
+        return self._derived
+
+    def calls(self, terms: Terms) -> bool:
+        """Whether functions of the caller's are called for it."""
+        if self._calls is None:
+            self._calls = any(map(terms.calls, self.derived(terms))) or any(
+                map(calls, self.predicates)
+            )
+        return self._calls
 
     @cached_property
     def flat_first(self) -> Words:

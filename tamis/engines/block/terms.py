@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from tamis.language.expr import Attribute, ValueExpr
+from tamis.language.expr import Attribute, Custom, Expr, ValueExpr, walk
 from tamis.paths import Path
+
+
+def calls(expr: Expr) -> bool:
+    """Whether a function of the caller's must be called to know what an expression comes to."""
+    return any(isinstance(part, Custom) for part in walk(expr))
 
 
 class Terms:
@@ -27,6 +32,10 @@ class Terms:
     def __getitem__(self, slot: int) -> ValueExpr:
         """The term of a number."""
         return self._terms[slot]
+
+    def calls(self, slot: int) -> bool:
+        """Whether a function of the caller's must be called to know a term."""
+        return calls(self._terms[slot])
 
     def slot(self, term: ValueExpr) -> int:
         """The number of a term, which it gets now if it has none."""

@@ -97,11 +97,6 @@ def test_the_greatest_integer_among_small_ones() -> None:
     assert found.event_counts().tolist() == [20, 0, 0]
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="terms and axes are never forgotten, and what is removed from a segment stays in its"
-    " plan until it is written anew: a function goes on being called for nobody",
-)
 @pytest.mark.parametrize("text", ["whole(a) > 1", "contains(whole(a), 'x')"])
 def test_a_function_that_fails_can_be_removed(text: str) -> None:
     matcher = matcher_of(functions={"whole": whole})
