@@ -200,6 +200,8 @@ class _Board:
         """The arrays for blocks of so many events."""
         found = self._blocks.get(size)
         if found is None:
+            if size % 512:
+                raise ValueError(f"prefixes are filled eight words at a time, not {size} bits")
             wide, words = self._wide, size // 64
             columns = np.full(self._axes, -1, np.int32)
             columns[wide.axes] = np.arange(len(wide.axes))
