@@ -140,7 +140,7 @@ def test_a_long_walk(way: str, codes: int) -> None:
     with forced(way, MOST=codes, **LIMITS):
         machine = Machine()
         machine.begin(draw.choice(["sql", "strict"]), draw.randrange(999), False)
-        for step in range(count(120, 3000)):
+        for step in range(count(120, 600)):
             kind = draw.choices(["add", "remove", "match", "replace", "other"], [4, 3, 5, 1, 1])[0]
             if kind == "add":
                 machine.add(draw.choice([1, 1, 2, 5]), draw.randrange(3))

@@ -53,7 +53,7 @@ def test_matching_while_others_change(switching_often: None) -> None:
         ]
         for thread in threads:
             thread.start()
-        done.wait(count(2, 30))
+        done.wait(count(2, 8))
         done.set()
         for thread in threads:
             thread.join()
