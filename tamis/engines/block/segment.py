@@ -227,6 +227,8 @@ class Board:
         """The arrays for blocks of so many events."""
         found = self._blocks.get(size)
         if found is None:
+            if size % 512:
+                raise ValueError(f"prefixes are filled eight words at a time, not {size} bits")
             wide, words = self._wide, size // 64
             leaves = wide.leaves
             columns = np.full(self._axes, -1, np.int32)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import pyarrow as pa
 import pytest
 
 import tamis
@@ -14,9 +15,9 @@ from tamis.workloads.texts import Requests
 from tests.engines.block.compared import compared, engine_of, filled
 from tests.engines.block.drawn import FUNCTIONS, SCHEMA, drawn_events, drawn_selectors
 from tests.engines.block.ways import WAYS, WITHOUT, forced, rows_noted, segments, taken
-from tests.soak import count, record
+from tests.soak import SOAK, count, record
 
-PAIRS = count(40_000, 5_000_000)
+PAIRS = count(16_000, 5_000_000)
 SEMANTICS = ["sql", "strict", "default", "total"]
 # Around a word of a mask, a block, a piece of a batch for a thread, and several blocks.
 SIZES = [1, 63, 64, 65, 511, 512, 513, 1600, 2047, 2048, 2049, 4096, 4700]
@@ -39,9 +40,10 @@ def test_any_selectors(way: str, semantics: str) -> None:
     while pairs < share:
         many = rounds % 4 == 3
         sealed = draw.choice([100, 1000, 4096])
-        with forced(way, _SEALED=sealed, _QUIET=draw.choice([1000, 1 << 17])):
-            matcher = filled(matcher_of(semantics), drawn_selectors(draw, 5000 if many else 100))
-            for _ in range(2 if many else 3):
+        quiet, chunk = draw.choice([1000, 1 << 17]), draw.choice([192, 576, 1 << 16])
+        with forced(way, _SEALED=sealed, _QUIET=quiet, _CHUNK=chunk):
+            matcher = filled(matcher_of(semantics), drawn_selectors(draw, 5000 if many else 70))
+            for _ in range(2):
                 events = drawn_events(
                     draw, draw.choice(SIZES), 1 if semantics == "total" else draw.choice(FILLED)
                 )
@@ -60,19 +62,45 @@ def test_any_selectors(way: str, semantics: str) -> None:
 def test_every_way_is_taken() -> None:
     """As planned, a large set takes them all: else the test above shows less than it says."""
     draw = random.Random(1)
-    with forced("planned", _SEALED=600), rows_noted() as rows:
-        matcher = filled(matcher_of("sql"), drawn_selectors(draw, 1500))
+    with forced("planned", _SEALED=400), rows_noted() as rows:
+        matcher = filled(matcher_of("sql"), drawn_selectors(draw, 900))
         engine = engine_of(matcher)
         pairs = compared(matcher, drawn_events(draw, 70), draw, 2)
         assert len(segments(engine)) > 1
         engine.settle()
         for share in (0.08, 0.9):
-            pairs += compared(matcher, drawn_events(draw, 1600, share), draw, 2)
+            pairs += compared(matcher, drawn_events(draw, 700, share), draw, 2)
         found = taken(engine)
     assert rows["dense"] and rows["sparse"]
     for way in ("narrow", "general", "flat", "tree", "never", "sets", "predicates"):
         assert found[way], found
     assert found["levels"] > 5 and found["informed"], found
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_best_are_the_first_of_all(way: str) -> None:
+    draw = random.Random(way)
+    with forced(way):
+        matcher = filled(matcher_of("sql"), drawn_selectors(draw, 120))
+        events = drawn_events(draw, 1100)
+        every = matcher.match_batch(events).per_event()
+        for limit in (0, 1, 4, 1000):
+            best = matcher.match_batch(events, limit=limit)
+            assert best.per_event() == [ids[:limit] for ids in every]
+    assert max(map(len, every)) > 8
+
+
+def test_arrow_columns_that_begin_anywhere() -> None:
+    """Slices begin in the middle of a byte of validity, and of a chunk."""
+    draw = random.Random(8)
+    events = [{k: v for k, v in e.items() if k != "m"} for e in drawn_events(draw, 400, 0.7)]
+    table = pa.Table.from_pylist(
+        events, pa.Table.from_pylist(drawn_events(draw, 60, 1)[:1]).drop("m").schema
+    )
+    table = pa.concat_tables([table.slice(3, 90), table.slice(101, 250)])
+    matcher = filled(matcher_of("sql"), drawn_selectors(draw, 120))
+    for begin, size in ((0, 340), (1, 64), (5, 200), (90, 100), (13, 1)):
+        compared(matcher, table.slice(begin, size), draw, 10)
 
 
 MIXTURE = [
@@ -87,16 +115,16 @@ MIXTURE = [
 ]
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", WAYS if SOAK else ["planned", "blocks"])
 def test_workloads_together(way: str) -> None:
     """The selectors of all workloads in one matcher; an event of one, or of two at once."""
     draw = random.Random(way)
     selectors = [text for workload in MIXTURE for text in workload.selectors()]
     draw.shuffle(selectors)
-    rows = [row for workload in MIXTURE for row in workload.events(300).rows()]
+    rows = [row for workload in MIXTURE for row in workload.events(200).rows()]
     draw.shuffle(rows)
     rows[::3] = [{**a, **b} for a, b in zip(rows[::3], rows[1::3], strict=False)][: len(rows[::3])]
-    pairs, few = 0, count(3, 30)
+    pairs, few = 0, count(2, 30)
     with forced(way, _SEALED=2000):
         matcher = filled(tamis.Matcher(engine="block"), selectors)
         pairs += compared(matcher, rows[:100], draw, few)

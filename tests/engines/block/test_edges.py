@@ -10,7 +10,7 @@ from tamis.engines.block.terms import Terms
 from tamis.engines.subscription import Subscription
 from tamis.errors import FunctionError
 from tests.engines.block.compared import engine_of
-from tests.engines.block.ways import forced, taken
+from tests.engines.block.ways import forced, segments, taken
 
 
 def matcher_of(**options: object) -> tamis.Matcher:
@@ -95,6 +95,18 @@ def test_the_greatest_integer_among_small_ones() -> None:
         matcher.add(id, f"a >= {id - 10}")
     found = matcher.match_batch([{"a": 2**63 - 1}, {"a": -(2**63)}, {"a": None}])
     assert found.event_counts().tolist() == [20, 0, 0]
+
+
+def test_a_block_is_of_whole_groups_of_words() -> None:
+    """A smaller one would be written beyond its end."""
+    with forced("blocks"):
+        matcher = matcher_of()
+        matcher.add("s", "a > 1")
+        assert matcher.match({"a": 2}) == ["s"]
+        for segment in segments(engine_of(matcher)):
+            segment.block_size = 64
+        with pytest.raises(ValueError, match="eight words"):
+            matcher.match_batch([{"a": 2}])
 
 
 @pytest.mark.parametrize("text", ["whole(a) > 1", "contains(whole(a), 'x')"])
