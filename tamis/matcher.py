@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from tamis.columns.conform import checked_schema
 from tamis.engines import DEFAULT, ENGINES, Engine
+from tamis.engines.protocol import Counts, MatchesEvent
 from tamis.engines.subscription import Subscription
 from tamis.errors import (
     DuplicateSubscription,
@@ -251,7 +252,12 @@ class Matcher:
             EventError: The event cannot be judged.
             FunctionError: A function that a selector calls failed.
         """
-        return self.match_batch([event], limit).of_event(0)
+        found = None
+        if self.schema is None and type(event) is dict and isinstance(self._engine, MatchesEvent):
+            found = self._engine.match_event(event)
+        if found is None:
+            return self.match_batch([event], limit).of_event(0)
+        return found if limit is None else found[: _checked_limit(limit)]
 
     def match_batch(self, events: object, limit: int | None = None) -> Matches:
         """The same for many events at once.
@@ -265,13 +271,25 @@ class Matcher:
             EventError: One of the events cannot be judged; the error says which.
             FunctionError: A function that a selector calls failed; the error says on what.
         """
-        if limit is not None and (
-            isinstance(limit, bool) or not isinstance(limit, int) or limit < 0
-        ):
-            raise InputError(f"limit is a number from 0 on, not {limit!r}")
+        if limit is not None:
+            _checked_limit(limit)
         batch = EventBatch.of(events, self.schema, self.semantics)
         matches = self._engine.match(batch, limit)
         return matches if limit is None else matches.limited(limit)
+
+    def counts(self, events: object) -> dict[Id, int]:
+        """How many of the events each subscription matches, for those that match any.
+
+        The same as `match_batch(events).counts()`, but nothing is kept of which events they are.
+
+        Raises:
+            EventError: One of the events cannot be judged; the error says which.
+            FunctionError: A function that a selector calls failed; the error says on what.
+        """
+        batch = EventBatch.of(events, self.schema, self.semantics)
+        if isinstance(self._engine, Counts):
+            return self._engine.counts(batch)
+        return self._engine.match(batch).counts()
 
     def explain(self, id: Id, event: Mapping[str, object]) -> Explanation:
         """Why the event does or does not match the subscription.
@@ -477,6 +495,12 @@ def _collector_paused() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
+
+
+def _checked_limit(limit: int) -> int:
+    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
+        raise InputError(f"limit is a number from 0 on, not {limit!r}")
+    return limit
 
 
 def _is_id(id: object) -> bool:

@@ -32,4 +32,4 @@ class _Engines(Mapping[str, Callable[..., Engine]]):
 
 
 ENGINES: Mapping[str, Callable[..., Engine]] = _Engines()
-DEFAULT = "brute"
+DEFAULT = "block"

@@ -62,3 +62,19 @@ class Recording(Protocol):
 
     def __len__(self) -> int:
         """How many subscriptions there are."""
+
+
+@runtime_checkable
+class MatchesEvent(Protocol):
+    """An engine with a quicker way for one event."""
+
+    def match_event(self, event: Mapping[str, object]) -> list[Id] | None:
+        """The ids that an event matches, in the order of an answer; None to have `match` asked."""
+
+
+@runtime_checkable
+class Counts(Protocol):
+    """An engine that can count without keeping what it found."""
+
+    def counts(self, batch: EventBatch) -> dict[Id, int]:
+        """How many events of the batch each subscription matches, for those that match any."""

@@ -7,7 +7,7 @@ it finds there is checked against its row of ranks.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -36,8 +36,10 @@ from tamis.kernels.prefetch import prefetch
 
 # Events that are looked at ahead of time: a power of two.
 _AHEAD = 4
+# Events that are sorted by value at a time: their rows should stay in the cache.
+_TOGETHER = 4096
 # Words from here on are no leaves on an axis.
-_OTHER = AXES << AXIS_SHIFT
+OTHER = AXES << AXIS_SHIFT
 
 
 class Buckets(NamedTuple):
@@ -203,8 +205,11 @@ def holds(
             depth -= 1
 
 
+A = TypeVar("A", Ints, Longs)
+
+
 @kernel
-def grown(array: Ints) -> Ints:
+def grown(array: A) -> A:
     """The same with twice the room."""
     larger = np.empty(2 * len(array), array.dtype)
     larger[: len(array)] = array
@@ -227,9 +232,9 @@ def match_rows(
     board: Board,
     clock: int,
     visits: Ints,
-    ends: Longs,
-    room: int,
-) -> tuple[Ints, int]:
+    event_out: Longs,
+    record_out: Longs,
+) -> tuple[Longs, Longs, int]:
     """The records that the events from `begin` up to `end` match.
 
     Args:
@@ -247,17 +252,17 @@ def match_rows(
         board: What to write on.
         clock: Greater than every clock that the board has seen.
         visits: By record, how often it was checked, to count up; or empty.
-        ends: By event, where its records end.
-        room: How many records to make room for at first.
+        event_out: Room for the events of the answer.
+        record_out: Room for their records.
 
     Returns:
-        The records, and how many of them count.
+        Events, records, and how many of them count.
     """
     offsets, ranks, axes, dense = rows.offsets, rows.ranks, rows.axes, rows.dense
     point_at, predicate_at = buckets.point_at, buckets.predicate_at
     n_offsets, second, n_record = narrow.offsets, narrow.second, narrow.record
     rest_offsets, rest = narrow.rest_offsets, narrow.rest
-    row, defaults, true, seen = board.row, board.defaults, board.true, board.seen
+    row, defaults, true = board.row, board.defaults, board.true
     set_axis, set_offsets, set_ranks = sets.axis, sets.offsets, sets.ranks
     counting = len(visits) > 0
     any_narrow, any_general = len(second) > 0, len(general.entry_program) > 0
@@ -271,7 +276,6 @@ def match_rows(
     last_of = np.empty(_AHEAD * most, np.int64)
     lists = np.zeros(_AHEAD, np.int64)
     likely = np.empty(1024, np.int64)
-    out = np.empty(room, np.int32)
     found = 0
     for step in range(begin - (_AHEAD - 1), end):
         # Look up the buckets of an event to come, and have what is in them fetched.
@@ -327,7 +331,7 @@ def match_rows(
                     high = np.int64(word & np.uint64(0xFFFFFF))
                     likely[count] = i
                     count += (
-                        ((rank >= low) & (rank < high)) | (low > high) | (word >= np.uint64(_OTHER))
+                        ((rank >= low) & (rank < high)) | (low > high) | (word >= np.uint64(OTHER))
                     )
             for k in range(count):
                 prefetch(rest_offsets, likely[k])
@@ -344,16 +348,17 @@ def match_rows(
                         rest[j], row, true, clock, set_axis, set_offsets, set_ranks
                     )
                 if matches and alive[n_record[i]]:
-                    if found == len(out):
-                        out = grown(out)
-                    out[found] = n_record[i]
+                    if found == len(record_out):
+                        event_out, record_out = grown(event_out), grown(record_out)
+                    event_out[found] = event
+                    record_out[found] = n_record[i]
                     found += 1
             if counting:
                 for k in range(at, filled):
                     for i in range(first_of[k], last_of[k]):
                         visits[n_record[i]] += 1
         if any_general:
-            out, found = _match_general(
+            event_out, record_out, found = _match_general(
                 rows,
                 event,
                 satisfied_offsets,
@@ -366,14 +371,14 @@ def match_rows(
                 board,
                 clock,
                 visits,
-                out,
+                event_out,
+                record_out,
                 found,
             )
         for p in range(first, last):
             axis = axes[p - shift]
             row[axis] = defaults[axis]
-        ends[event - begin] = found
-    return out, found
+    return event_out, record_out, found
 
 
 @kernel
@@ -390,9 +395,10 @@ def _match_general(
     board: Board,
     clock: int,
     visits: Ints,
-    out: Ints,
+    event_out: Longs,
+    record_out: Longs,
     found: int,
-) -> tuple[Ints, int]:
+) -> tuple[Longs, Longs, int]:
     """The selectors other than conjunctions, for an event whose row is filled."""
     offsets, gates, programs = general.offsets, general.entry_gate, general.entry_program
     code, code_offsets, records = general.code, general.code_offsets, general.record
@@ -456,8 +462,126 @@ def _match_general(
                     )
                     and alive[record]
                 ):
-                    if found == len(out):
-                        out = grown(out)
-                    out[found] = record
+                    if found == len(record_out):
+                        event_out, record_out = grown(event_out), grown(record_out)
+                    event_out[found] = event
+                    record_out[found] = record
                     found += 1
-    return out, found
+    return event_out, record_out, found
+
+
+@kernel
+def match_values(
+    rows: Rows,
+    begin: int,
+    end: int,
+    points: Longs,
+    buckets: Buckets,
+    narrow: Narrow,
+    sets: Sets,
+    alive: Bytes,
+    visits: Ints,
+    event_out: Longs,
+    record_out: Longs,
+) -> tuple[Longs, Longs, int]:
+    """What `match_rows` finds among conjunctions, value by value: for long lists.
+
+    Where every value has many conjunctions under it, reading them is what takes the time. So the
+    events of a block are sorted by value, and the list of a value is read once for all of them.
+    The rows must be dense, and the conjunctions without predicates that phase 1 decides.
+    """
+    ranks, stride = rows.ranks, len(rows.axes)
+    offsets, second, record = narrow.offsets, narrow.second, narrow.record
+    rest_offsets, rest = narrow.rest_offsets, narrow.rest
+    set_axis, set_offsets, set_ranks = sets.axis, sets.offsets, sets.ranks
+    nothing = np.empty(0, np.int64)
+    most = 0
+    for axis in range(stride):
+        most = max(most, points[axis])
+    heads = np.empty(most + 1, np.int64)
+    order = np.empty(_TOGETHER, np.int64)
+    likely = np.empty(1024, np.int64)
+    counting = len(visits) > 0
+    found = 0
+    for first in range(begin, end, _TOGETHER):
+        size = min(_TOGETHER, end - first)
+        for axis in range(stride):
+            values = points[axis]
+            _sort_by_value(ranks, first, size, stride, axis, values, heads, order)
+            for value in range(values):
+                bucket = buckets.point_at[axis] + value
+                low, high = offsets[bucket], offsets[bucket + 1]
+                group, after = heads[value], heads[value + 1]
+                if low == high or group == after:
+                    continue
+                if high - low > len(likely):
+                    likely = np.empty(2 * (high - low), np.int64)
+                if counting:
+                    for i in range(low, high):
+                        visits[record[i]] += after - group
+                for k in range(group, after):
+                    base = order[k] * stride
+                    count = 0
+                    for i in range(low, high):
+                        word = second[i]
+                        other = word >> np.uint64(48)
+                        if other >= np.uint64(AXES):
+                            other = np.uint64(0)
+                        rank = ranks[base + np.int64(other)]
+                        from_, to = low_of(word), high_of(word)
+                        likely[count] = i
+                        count += (
+                            ((rank >= from_) & (rank < to))
+                            | (from_ > to)
+                            | (word >= np.uint64(OTHER))
+                        )
+                    if count == 0:
+                        continue
+                    row = ranks[base : base + stride]
+                    for j in range(count):
+                        i = likely[j]
+                        matches = leaf_holds(
+                            second[i], row, nothing, 0, set_axis, set_offsets, set_ranks
+                        )
+                        for leaf in range(rest_offsets[i], rest_offsets[i + 1]):
+                            if not matches:
+                                break
+                            matches = leaf_holds(
+                                rest[leaf], row, nothing, 0, set_axis, set_offsets, set_ranks
+                            )
+                        if matches and alive[record[i]]:
+                            if found == len(record_out):
+                                event_out, record_out = grown(event_out), grown(record_out)
+                            event_out[found] = order[k]
+                            record_out[found] = record[i]
+                            found += 1
+    return event_out, record_out, found
+
+
+@kernel
+def _sort_by_value(
+    ranks: Ints,
+    first: int,
+    size: int,
+    stride: int,
+    axis: int,
+    values: int,
+    heads: Longs,
+    order: Longs,
+) -> None:
+    """The events that have one of the values of an axis, by value."""
+    for value in range(values + 1):
+        heads[value] = 0
+    for event in range(first, first + size):
+        rank = ranks[event * stride + axis]
+        if rank >= 0 and rank & 1:
+            heads[rank >> 1] += 1
+    total = 0
+    for value in range(values + 1):
+        total += heads[value]
+        heads[value] = total
+    for event in range(first + size - 1, first - 1, -1):
+        rank = ranks[event * stride + axis]
+        if rank >= 0 and rank & 1:
+            heads[rank >> 1] -= 1
+            order[heads[rank >> 1]] = event

@@ -94,7 +94,7 @@ def take_flat(wide: Wide, lengths: Longs, code: Words) -> None:
             code[filled] = word_of(AND, 0, lengths[i])
             filled += 1
         for k in range(wide.flat_offsets[i], wide.flat_offsets[i + 1]):
-            code[filled] = wide.leaves[wide.flat[k]]
+            code[filled] = wide.leaves.words[wide.flat[k]]
             filled += 1
 
 
@@ -120,7 +120,7 @@ def take_trees(wide: Wide, lengths: Longs, code: Words) -> None:
         while at < end:
             number = wide.tree[at]
             if number >= 0:
-                code[filled] = wide.leaves[number]
+                code[filled] = wide.leaves.words[number]
                 at += 1
             else:
                 length = _words(wide.tree, at)

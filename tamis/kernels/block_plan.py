@@ -289,7 +289,11 @@ def choose(
             axis = axis_of(mine[k])
             if axis >= AXES and axis < CONSTANT:
                 flat = False
-        if flat:
+        if not flat:
+            # A sum in another order may differ in its last bit: `lay_general` must find the same.
+            _weigh(mine, cost, 0, size, shares)
+            choice.cost[s] = cost[0]
+        else:
             exact, least = -1, 2.0 * NO_COVER
             for k in range(first, size):
                 if _is_exact(mine[k]) and cost[k] < least:

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tamis.kernels.block_words import Bytes, Ints, Longs
 from tamis.kernels.decorator import kernel
 
@@ -19,6 +22,8 @@ BOOL = 3
 PRESENCE = 4
 
 _BLOCK = 256
+
+Doubles = NDArray[np.float64]
 
 
 class Sources(NamedTuple):
@@ -49,7 +54,7 @@ class Scales(NamedTuple):
     """The constants of all axes, as seen from one type of values; by axis.
 
     Attributes:
-        begin, count: Where they stand in `floors` and `ceilings`.
+        begin, length: Where they stand in `floors` and `ceilings`.
         below: The number of constants below the range of the type.
         table_at: Where the ranks of all integers from `least` on stand in `table`; -1 if nowhere.
         least, span: The first of these integers, and how many there are.
@@ -58,7 +63,7 @@ class Scales(NamedTuple):
     """
 
     begin: Longs
-    count: Longs
+    length: Longs
     below: Longs
     table_at: Longs
     least: Longs
@@ -74,8 +79,8 @@ class Rows(NamedTuple):
     Attributes:
         offsets: Event e has the entries from offsets[e] up to offsets[e + 1].
         ranks: The rank of each entry; it may be NOWHERE.
-        axes: The axis of each entry; or, if `dense`, of the entries of any event.
-        dense: All events have entries for the same axes, in the same order.
+        axes: The axis of each entry; if `dense`, all axes once.
+        dense: All events have entries for all axes, in their order.
     """
 
     offsets: Longs
@@ -109,12 +114,24 @@ def rank_of(scales: Scales, axis: int, key: int) -> int:
         elif offset >= scales.span[axis] or offset < 0:
             offset = scales.span[axis] - 1
         return scales.table[table_at + offset]
-    begin, count = scales.begin[axis], scales.count[axis]
-    under = lower(scales.floors, begin, count, key)
-    upto = lower(scales.ceilings, begin, count, key)
-    while upto < count and scales.ceilings[begin + upto] == key:
+    begin, count = scales.begin[axis], scales.length[axis]
+    return 2 * scales.below[axis] + _searched(scales.floors, scales.ceilings, begin, count, key)
+
+
+@kernel
+def _searched(floors: Longs, ceilings: Longs, begin: int, count: int, key: int) -> int:
+    """How many floors are less, and how many ceilings are not greater.
+
+    Both are in order and no floor is above its ceiling, so that one search does for both, but for
+    the constants that lie between the same two values of the type.
+    """
+    under = lower(floors, begin, count, key)
+    upto = under
+    while upto > 0 and ceilings[begin + upto - 1] > key:
+        upto -= 1
+    while upto < count and ceilings[begin + upto] <= key:
         upto += 1
-    return 2 * scales.below[axis] + under + upto
+    return under + upto
 
 
 @kernel
@@ -153,42 +170,68 @@ def _rank(sources: Sources, j: int, event: int, ints: Scales, doubles: Scales) -
 
 
 @kernel
-def rank_densely(sources: Sources, ints: Scales, doubles: Scales, events: int, ranks: Ints) -> None:
-    """The ranks of all cells, one row per event; NOWHERE where there is no value.
+def rank_densely(
+    sources: Sources, ints: Scales, doubles: Scales, defaults: Ints, events: int, ranks: Ints
+) -> None:
+    """The ranks of all events on all axes, one row per event.
 
     Some events at a time, so that the rows of a block stay in the cache from column to column.
     """
-    count = len(sources.axis)
+    stride = len(defaults)
+    codes, texts, bits = sources.codes, sources.text_ranks, sources.bits
+    found = np.empty(_BLOCK, np.int32)
     for begin in range(0, events, _BLOCK):
         end = min(begin + _BLOCK, events)
-        for j in range(count):
+        for event in range(begin, end):
+            for axis in range(stride):
+                ranks[event * stride + axis] = defaults[axis]
+        for j in range(len(sources.axis)):
+            kind, axis, at = sources.kind[j], sources.axis[j], sources.data_at[j]
+            if kind == INT:
+                _rank_keys(sources.keys, at, ints, axis, begin, end, found)
+            elif kind == DOUBLE:
+                _rank_doubles(sources.keys, at, doubles, axis, begin, end, found)
+            elif kind == TEXT:
+                base = sources.ranks_at[j]
+                for event in range(begin, end):
+                    code = codes[at + event]
+                    found[event - begin] = texts[base + code] if code >= 0 else -1
+            else:
+                for event in range(begin, end):
+                    found[event - begin] = _rank(sources, j, event, ints, doubles)
             valid_at = sources.valid_at[j]
-            if valid_at < 0 and sources.kind[j] == INT:
-                _rank_ints(sources, j, ints, begin, end, count, ranks)
-                continue
             for event in range(begin, end):
-                if valid_at < 0 or _bit(sources.bits, valid_at + event):
-                    ranks[event * count + j] = _rank(sources, j, event, ints, doubles)
-                else:
-                    ranks[event * count + j] = -1
+                if valid_at < 0 or _bit(bits, valid_at + event):
+                    ranks[event * stride + axis] = found[event - begin]
 
 
 @kernel
-def _rank_ints(
-    sources: Sources, j: int, ints: Scales, begin: int, end: int, count: int, ranks: Ints
+def _rank_keys(
+    keys: Longs, at: int, scales: Scales, axis: int, begin: int, end: int, found: Ints
 ) -> None:
-    """The hot case: integers everywhere, and a table for them."""
-    axis, at, keys = sources.axis[j], sources.data_at[j], sources.keys
-    table_at, least, span = ints.table_at[axis], ints.least[axis], ints.span[axis]
-    if table_at < 0:
+    """The ranks of integers: a look into a table if there is one, else a search."""
+    table_at, least, span = scales.table_at[axis], scales.least[axis], scales.span[axis]
+    table, floors, ceilings = scales.table, scales.floors, scales.ceilings
+    if table_at >= 0:
         for event in range(begin, end):
-            ranks[event * count + j] = rank_of(ints, axis, keys[at + event])
+            near = min(max(keys[at + event], least), least + span - 1)
+            found[event - begin] = table[table_at + near - least]
         return
-    table = ints.table
+    first, size, below = scales.begin[axis], scales.length[axis], 2 * scales.below[axis]
     for event in range(begin, end):
-        key = keys[at + event]
-        near = min(max(key, least), least + span - 1)
-        ranks[event * count + j] = table[table_at + near - least]
+        rank = _searched(floors, ceilings, first, size, keys[at + event])
+        found[event - begin] = below + rank
+
+
+@kernel
+def _rank_doubles(
+    keys: Longs, at: int, scales: Scales, axis: int, begin: int, end: int, found: Ints
+) -> None:
+    floors, ceilings = scales.floors, scales.ceilings
+    first, size, below = scales.begin[axis], scales.length[axis], 2 * scales.below[axis]
+    for event in range(begin, end):
+        key = ordered_double(keys[at + event])
+        found[event - begin] = below + _searched(floors, ceilings, first, size, key)
 
 
 @kernel

@@ -46,19 +46,19 @@ NOWHERE = -1
 @kernel
 def axis_of(word: np.uint64) -> int:
     """The axis of a leaf, or what else the word is."""
-    return np.int64(word >> np.uint64(48))
+    return np.int64(word >> np.uint64(48))  # type: ignore[return-value]
 
 
 @kernel
 def low_of(word: np.uint64) -> int:
     """The first rank of a leaf."""
-    return np.int64((word >> np.uint64(24)) & np.uint64(0xFFFFFF))
+    return np.int64((word >> np.uint64(24)) & np.uint64(0xFFFFFF))  # type: ignore[return-value]
 
 
 @kernel
 def high_of(word: np.uint64) -> int:
     """The first rank after a leaf; the length of an operator."""
-    return np.int64(word & np.uint64(0xFFFFFF))
+    return np.int64(word & np.uint64(0xFFFFFF))  # type: ignore[return-value]
 
 
 @kernel
@@ -70,8 +70,7 @@ def word_of(axis: int, low: int, high: int) -> np.uint64:
 @kernel
 def contains(word: np.uint64, rank: int) -> bool:
     """Whether the interval of a leaf contains a rank."""
-    low = np.int64((word >> np.uint64(24)) & np.uint64(0xFFFFFF))
-    high = np.int64(word & np.uint64(0xFFFFFF))
+    low, high = low_of(word), high_of(word)
     if low < high:
         return rank >= low and rank < high
     return rank >= low or (rank < high and rank >= 0)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from tamis.engines.block.segment import Segment
 from tamis.engines.brute import satisfies
@@ -16,21 +17,7 @@ from tamis.kernels.block_masks import Found
 from tamis.kernels.block_words import Ints, Longs, Words
 from tamis.matches import Matches, Tiles, ids_array
 
-
-class Part(NamedTuple):
-    """What some events of a chunk match in one segment.
-
-    Attributes:
-        begin: The first of the events.
-        ends: By event, where its records end in the next.
-        records: Records, by event.
-        found: What was found in blocks; None if nothing was looked for there.
-    """
-
-    begin: int
-    ends: Longs
-    records: Ints
-    found: Found | None
+N = TypeVar("N", bound=np.generic)
 
 
 class _Pieces:
@@ -38,7 +25,7 @@ class _Pieces:
 
     def __init__(self) -> None:
         self.event: list[Longs] = []
-        self.record: list[Ints] = []
+        self.record: list[Longs] = []
         self.tile_first: list[Longs] = []
         self.tile_record: list[Ints] = []
         self.tile_masks: list[Words] = []
@@ -58,22 +45,22 @@ class Answer:
         self._priorities: list[Longs] = []
         self._named = 0
 
-    def add(self, segment: Segment, first: int, part: Part) -> None:
-        """Take a part; `first` is the event that its chunk begins with."""
+    def totals(self, segment: Segment) -> None:
+        """There are no totals: every match is kept."""
+
+    def add(self, segment: Segment, first: int, found: Found) -> None:
+        """Take what was found in some events; `first` is the event that their chunk begins with."""
         pieces = self._pieces.setdefault(segment, _Pieces())
-        if len(part.records):
-            counts = np.diff(part.ends, prepend=0)
-            begin = first + part.begin
-            pieces.event.append(np.repeat(np.arange(begin, begin + len(counts)), counts))
-            pieces.record.append(part.records)
-        found = part.found
-        if found is not None and found.pairs:
-            pieces.event.append(first + found.event[: found.pairs].astype(np.int64))
+        if found.pairs:
+            event = found.event[: found.pairs]
+            event += first
+            pieces.event.append(event)
             pieces.record.append(found.record[: found.pairs])
-        if found is not None and found.tiles:
-            pieces.tile_first.append(first + found.tile_first[: found.tiles])
+        if found.tiles:
+            pieces.tile_first.append(first + found.tile_first[: found.tiles].astype(np.int64))
             pieces.tile_record.append(found.tile_record[: found.tiles])
-            pieces.tile_masks.append(found.tile_masks[: found.tiles])
+            width = len(found.tile_masks) // len(found.tile_record)
+            pieces.tile_masks.append(found.tile_masks.reshape(-1, width)[: found.tiles])
 
     def add_whole(self, subscriptions: Sequence[Subscription], batch: EventBatch) -> None:
         """Ask the oracle about subscriptions that are in no segment."""
@@ -101,25 +88,25 @@ class Answer:
 
     def _take(self, segment: Segment, pieces: _Pieces) -> None:
         event, record = _joined(pieces.event), _joined(pieces.record)
-        tile_record = _joined(pieces.tile_record)
-        both = np.concatenate([record, tile_record]) if len(tile_record) else record
-        if not len(both):
-            return
-        if len(both) * 16 < len(segment.ledger):
-            distinct, code = np.unique(both, return_inverse=True)
+        tile_record = _joined(pieces.tile_record).astype(np.int64)
+        size = len(segment.ledger)
+        if len(record) + len(tile_record) >= size:
+            # Most are in it: to name all is less work than to find out which.
+            every = np.arange(size)
+            codes, tile_codes = record, tile_record
         else:
-            seen = np.zeros(len(segment.ledger), np.bool_)
-            seen[both] = True
-            distinct = np.flatnonzero(seen)
-            code = (np.cumsum(seen) - 1)[both]
-        code = code + self._named
+            both = np.concatenate([record, tile_record])
+            every, found = np.unique(both, return_inverse=True)
+            codes, tile_codes = found[: len(record)], found[len(record) :]
+        if self._named:
+            codes = codes + self._named
         self._event.append(event)
-        self._code.append(code[: len(record)])
+        self._code.append(codes)
         if len(tile_record):
-            first, masks = _joined(pieces.tile_first), np.concatenate(pieces.tile_masks)
-            self._tiles.append(Tiles(first, code[len(record) :], masks))
-        distinct = distinct.astype(np.int64)
-        self._name(segment.ledger.ids_of(distinct), segment.ledger.priorities_of(distinct))
+            first, masks = _joined(pieces.tile_first), _joined(pieces.tile_masks)
+            self._tiles.append(Tiles(first, tile_codes + self._named, masks))
+        every = every.astype(np.int64)
+        self._name(segment.ledger.ids_of(every), segment.ledger.priorities_of(every))
 
     def _name(self, ids: pa.Array, priorities: Longs) -> None:
         self._ids.append(ids)
@@ -147,5 +134,7 @@ def _tiles(parts: list[Tiles]) -> Tiles | None:
     return Tiles(*(np.concatenate(column) for column in zip(*cut, strict=True)))
 
 
-def _joined(parts: Sequence[Longs]) -> Longs:
+def _joined(parts: Sequence[NDArray[N]]) -> NDArray[N]:
+    if len(parts) == 1:
+        return parts[0]
     return np.concatenate(parts) if parts else np.zeros(0, np.int64)

@@ -68,6 +68,11 @@ class Axes:
         np.cumsum(2 * self.count + 2, out=ends[1:])
         return ends
 
+    @cached_property
+    def defaults(self) -> NDArray[np.int32]:
+        """By axis, the rank of an event without a value."""
+        return np.where(self.kind == PRESENCE, 0, -1).astype(np.int32)
+
     def lookup(self, slots: int) -> Longs:
         """By slot * KINDS + kind, the axis; -1 if there is none."""
         found = np.full(slots * KINDS, -1, np.int64)
@@ -159,7 +164,7 @@ def axes_of(
     words: list[bytes] = []
     for axis, some in enumerate(constants):
         if kinds[axis] == TEXT:
-            distinct = sorted(set(some))  # type: ignore[type-var]
+            distinct = sorted(set(some))
             index = {text: i for i, text in enumerate(distinct)}
             places[at[axis] : at[axis + 1]] = [index[text] for text in some]
             begin[axis], count[axis] = len(words), len(distinct)
@@ -243,7 +248,7 @@ def _exact(constants: Sequence[Scalar]) -> tuple[Doubles, Longs]:
         value = np.array(constants, np.float64)
     value = value + 0.0  # -0.0 is 0.0
     residual = np.zeros(len(value), np.int64)
-    for i in np.flatnonzero(np.abs(value) >= _EXACT):
+    for i in np.flatnonzero(np.abs(value) >= _EXACT).tolist():
         constant = constants[i]
         if isinstance(constant, int):
             residual[i] = constant - int(value[i])
@@ -304,10 +309,8 @@ def _joined_texts(
     begin, count = np.zeros((2, axes), np.int64), np.zeros((2, axes), np.int64)
     for side, (some, new) in enumerate(((left, np.arange(len(left))), (right, right_axis))):
         mine = some.kind == TEXT
-        begin[side, new[mine]], count[side, new[mine]] = (
-            some.begin[mine] + side * cut,
-            some.count[mine],
-        )
+        begin[side, new[mine]] = some.begin[mine] + side * cut
+        count[side, new[mine]] = some.count[mine]
     total = count.sum(axis=0)
     end = np.cumsum(total)
     start = end - total
@@ -332,7 +335,8 @@ def _joined_texts(
 def _ranges(begin: Longs, count: Longs) -> Longs:
     """begin[0], begin[0] + 1, … count[0] of them, then those of the next."""
     before = np.cumsum(count) - count
-    return np.arange(count.sum()) + np.repeat(begin - before, count)
+    numbers: Longs = np.arange(count.sum()) + np.repeat(begin - before, count)
+    return numbers
 
 
 def taken(bounds: Longs, data: Bytes, chosen: Longs) -> tuple[Longs, Bytes]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from tamis.engines.block.axes import (
     INSTANT,
+    KINDS,
     MOST_CONSTANTS,
     NUMBER,
     PRESENCE,
@@ -57,6 +58,8 @@ from tamis.values import Scalar, Timestamp
 
 # A selector of more words is left to the oracle: nested XOR takes two copies of every operand.
 MOST_WORDS = 20_000
+# So is one with a longer list of values: a rank has 24 bits.
+MOST_POINTS = 1 << 20
 
 # What becomes of a part of a selector.
 _NEVER, _ALWAYS, _WRITTEN = 0, 1, 2
@@ -99,6 +102,7 @@ class Draft:
         self._leaf_high: list[int] = []
         self._leaf_flags: list[int] = []
         self._sets: list[tuple[int, int, int]] = []
+        self._points = self._points_before = 0
         self._predicates: dict[Leaf, int] = {}
         self._code: list[int] = []
         self._offsets: list[int] = [0]
@@ -110,7 +114,12 @@ class Draft:
     @property
     def roomy(self) -> bool:
         """Whether another selector surely fits into the words of one segment."""
-        return len(self._slots) + MOST_WORDS < AXES
+        # A leaf has two constants at most, and the last leaf that fits may be of several words.
+        constants = 2 * len(self._leaf_axis) + self._points
+        return (
+            len(self._slots) + MOST_WORDS + KINDS < AXES
+            and constants + 2 * MOST_WORDS + MOST_POINTS < MOST_CONSTANTS
+        )
 
     def add(self, subscription: Subscription) -> None:
         """Take a subscription.
@@ -119,9 +128,9 @@ class Draft:
             TooLarge: It takes too many words; nothing has been added.
         """
         selector = subscription.selector
-        begin = len(self._code)
+        begin, self._points_before = len(self._code), self._points
         plain = _plain(selector)  # type: ignore[arg-type]
-        if plain is not None:
+        if plain is not None and len(plain) < MOST_WORDS:
             code = self._code
             if len(plain) > 1:
                 code.append(operator_word(AND, 0, 1 + len(plain)))
@@ -231,7 +240,7 @@ class Draft:
     def _quick(self, test: Comparison | Between) -> int:
         """A test of an attribute against literals, as `_plain` found it."""
         if type(test) is Comparison:
-            value = test.right.value  # type: ignore[union-attr]
+            value: Scalar = test.right.value  # type: ignore[union-attr, assignment]
             slot = self._terms.by_path.get(test.left.path)  # type: ignore[union-attr]
             if slot is None:
                 slot = self._terms.of_path(test.left.path)  # type: ignore[union-attr]
@@ -274,6 +283,9 @@ class Draft:
         first = len(constants)
         constants.extend(points)
         self._sets.append((axis, first, len(constants) - first))
+        self._points += len(constants) - first
+        if self._points > self._points_before + MOST_POINTS:
+            raise TooLarge
         return operator_word(SET, len(self._sets) - 1, unwanted)
 
     def _test(self, term: ValueExpr, test: Test, leaf: Leaf) -> list[int]:
@@ -334,6 +346,8 @@ class Draft:
         return self._put_leaf(expr if wanted else Not(expr))
 
     def _put_leaf(self, leaf: Leaf) -> int:
+        if len(self._code) - self._offsets[-1] > MOST_WORDS:
+            raise TooLarge
         place = placement(leaf)
         if place.always:
             return _ALWAYS
@@ -402,9 +416,6 @@ class Draft:
                 raise TooLarge
             self._code[begin] = operator_word(operator, low, length)
         return _WRITTEN
-
-
-assert MOST_WORDS < MOST_CONSTANTS
 
 
 def _plain(expr: BoolExpr) -> tuple[Comparison | Between, ...] | None:

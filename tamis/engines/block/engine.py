@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from threading import RLock, Thread
 from typing import ClassVar
 
 import numpy as np
 
-from tamis.engines.block.answer import Answer, Part
+from tamis.engines.block.answer import Answer
+from tamis.engines.block.counted import Counted
 from tamis.engines.block.directory import Directory
 from tamis.engines.block.draft import Draft, TooLarge
 from tamis.engines.block.ids import IdTable, tag_of
@@ -22,17 +22,16 @@ from tamis.engines.block.leaves import Read
 from tamis.engines.block.ledger import Ledger
 from tamis.engines.block.reader import Columns
 from tamis.engines.block.rules import Leaf, Rules, pruned
-from tamis.engines.block.segment import Sample, Segment, merged, nothing_found, renewed
+from tamis.engines.block.segment import Sample, Segment, merged, renewed
+from tamis.engines.block.single import matched, values_of
 from tamis.engines.block.storage import Snapshot, Stored, restored, stored
+from tamis.engines.block.task import Task, cuts
 from tamis.engines.block.terms import Terms
 from tamis.engines.block.upkeep import Work, next_work
 from tamis.engines.subscription import Subscription
-from tamis.errors import InputError, UnsupportedExpression
-from tamis.events import EventBatch
+from tamis.errors import FunctionError, InputError, UnsupportedExpression
+from tamis.events import Column, EventBatch
 from tamis.kernels.block_ids import MOST
-from tamis.kernels.block_masks import match_blocks
-from tamis.kernels.block_match import match_rows
-from tamis.kernels.block_ranks import Rows
 from tamis.kernels.block_words import Ints, Longs
 from tamis.language.expr import Sequence
 from tamis.matches import Id, Matches
@@ -44,9 +43,8 @@ _SEALED = 4096
 _IDLE = 64
 # Ids that are read at a time, to begin with.
 _FIRST_IDS = 64
-# Events that are matched at a time, and cells of the table of their ranks.
+# Events that are matched at a time.
 _CHUNK = 1 << 16
-_CELLS = 1 << 24
 # Events that the plans go by, and how many pass before others are taken.
 _SAMPLED = 1024
 _SAMPLE_LEAST = 64
@@ -130,7 +128,8 @@ class BlockEngine:
                 if self._tail is not None and place < len(self._tail.ledger):
                     self._tail.alive[place] = 0
                     self._tail.dead += 1
-                if len(self._drafted) > _IDLE + 4 * len(self._places):
+                # When none is left, the next ids may be of the other kind.
+                if not self._places or len(self._drafted) > _IDLE + 4 * len(self._places):
                     self._redraft()
             elif id in self._whole:
                 del self._whole[id]
@@ -390,6 +389,17 @@ class BlockEngine:
 
     def match(self, batch: EventBatch, limit: int | None = None) -> Matches:
         """All subscriptions that each event of the batch satisfies."""
+        answer = Answer(len(batch))
+        self._answer(batch, answer)
+        return answer.matches()
+
+    def counts(self, batch: EventBatch) -> dict[Id, int]:
+        """How many events of the batch each subscription matches, for those that match any."""
+        counted = Counted()
+        self._answer(batch, counted)
+        return counted.counts()
+
+    def _answer(self, batch: EventBatch, answer: Answer | Counted) -> None:
         with self._lock:
             self._intern_restored()
             self._refresh()
@@ -399,15 +409,32 @@ class BlockEngine:
             whole = list(self._whole.values())
             satisfied = self._satisfied(batch)
         self._notice(batch)
-        answer = Answer(len(batch))
-        columns_at_most = max(1, max((len(s.axes) for s in stack), default=1))
-        step = max(64, min(_CHUNK, _CELLS // columns_at_most // 64 * 64))
-        for begin in range(0, len(batch), step):
-            chunk = batch if len(batch) <= step else batch.slice(begin, step)
+        for begin in range(0, len(batch), _CHUNK):
+            chunk = batch if len(batch) <= _CHUNK else batch.slice(begin, _CHUNK)
             self._match_chunk(chunk, begin, stack, satisfied, answer)
         if whole:
             answer.add_whole(whole, batch)
-        return answer.matches()
+
+    def match_event(self, event: Mapping[str, object]) -> list[Id] | None:
+        """The ids that one event matches, highest priority first; None if `match` must be asked.
+
+        That is where a value needs columns to be taken (a date, a list, an object), or where a
+        term must be computed, or a text looked into.
+        """
+        with self._lock:
+            self._intern_restored()
+            self._refresh()
+            if self._terms.derived or self._whole or len(self._index):
+                return None
+            stack = self._stack if self._tail is None else (*self._stack, self._tail)
+        values = values_of(event, self._terms)
+        if values is None:
+            return None
+        found = [pair for segment in stack for pair in matched(values, segment, len(self._terms))]
+        if any(priority for priority, _ in found):
+            found.sort(key=lambda pair: (-pair[0], pair[1]))
+            return [id for _, id in found]
+        return sorted([id for _, id in found])
 
     def _satisfied(self, batch: EventBatch) -> Satisfied:
         if not len(self._index):
@@ -420,7 +447,7 @@ class BlockEngine:
         begin: int,
         stack: tuple[Segment, ...],
         satisfied: Satisfied,
-        answer: Answer,
+        answer: Answer | Counted,
     ) -> None:
         columns = Columns(chunk, self._terms)
         offsets = satisfied.offsets[begin : begin + len(chunk) + 1]
@@ -428,17 +455,18 @@ class BlockEngine:
             if segment.empty:
                 continue
             rows = columns.rows(segment.axes, segment.lookup(len(self._terms)))
-            cuts = _cuts(len(chunk), self.threads)
-            task = _Task(segment, rows, offsets, satisfied.ids, self._index.capacity)
-            if len(cuts) == 2:
-                parts = [task(*cuts)]
+            totals = answer.totals(segment)
+            task = Task(segment, rows, offsets, satisfied.ids, self._index.capacity, totals)
+            at = cuts(len(chunk), self.threads if totals is None else 1)
+            if len(at) == 2:
+                parts = [task(*at)]
             else:
-                with ThreadPoolExecutor(len(cuts) - 1) as pool:
-                    parts = list(pool.map(lambda cut: task(*cut), pairwise(cuts)))
+                with ThreadPoolExecutor(len(at) - 1) as pool:
+                    parts = list(pool.map(task, at[:-1], at[1:]))
             for part in parts:
                 answer.add(segment, begin, part)
 
-    # -- what is known of events --------------------------------------------------------------------
+    # -- what is known of events ------------------------------------------------------------------
 
     def _notice(self, batch: EventBatch) -> None:
         """Keep some events now and then, as plans go by them; and see when nothing changes."""
@@ -461,13 +489,18 @@ class BlockEngine:
         events = self._sample
         if events is None:
             return None
-        columns = Columns(events, self._terms)
         slots = len(self._terms)
-        with self._lock:
-            counts: Longs | None = None
-            if len(self._index):
-                found = self._index.satisfied(events).ids
-                counts = np.bincount(found, minlength=self._index.capacity)
+        counts: Longs | None = None
+        try:
+            columns = Columns(events, self._terms)
+            with self._lock:
+                if len(self._index):
+                    found = self._index.satisfied(events).ids
+                    counts = np.bincount(found, minlength=self._index.capacity)
+        except FunctionError:
+            # A function is not made for these events: it is those to come that it must answer for.
+            self._sample = None
+            return None
 
         def count(predicate: object) -> int:
             number = self._index.find(predicate)  # type: ignore[arg-type]
@@ -512,77 +545,8 @@ class BlockEngine:
         self._lock = RLock()
 
 
-class _Task:
-    """The matching of a chunk of events against a segment, cut into pieces for threads."""
-
-    def __init__(
-        self, segment: Segment, rows: Rows, offsets: Longs, ids: np.ndarray, capacity: int
-    ) -> None:
-        self._segment, self._rows, self._offsets, self._ids = segment, rows, offsets, ids
-        self._local = segment.local(capacity)
-
-    def __call__(self, begin: int, end: int) -> Part:
-        segment, plan = self._segment, self._segment.plan
-        ends = np.empty(end - begin, np.int64)
-        records = np.zeros(0, np.int32)
-        found = None
-        with segment.board() as board:
-            if len(plan.narrow.record) or len(plan.general.record):
-                records, count = match_rows(
-                    self._rows,
-                    begin,
-                    end,
-                    self._offsets,
-                    self._ids,
-                    self._local,
-                    plan.buckets,
-                    plan.narrow,
-                    plan.general,
-                    segment.sets,
-                    segment.alive,
-                    board.board,
-                    board.clock,
-                    segment.visits,
-                    ends,
-                    1024,
-                )
-                board.clock += end - begin
-                records = records[:count]
-            else:
-                ends[:] = 0
-            if len(plan.wide.leaves):
-                size = segment.block_size
-                found = match_blocks(
-                    self._rows,
-                    begin,
-                    end,
-                    self._offsets,
-                    self._ids,
-                    self._local,
-                    plan.wide,
-                    segment.sets,
-                    segment.alive,
-                    plan.defaults,
-                    plan.predicate_row,
-                    board.block(size),
-                    segment.visits,
-                    size // 64,
-                    nothing_found(size // 64),
-                )
-        return Part(begin, ends, records, found)
-
-
-def _cuts(events: int, threads: int) -> list[int]:
-    """Where to cut a batch: whole blocks for each thread."""
-    pieces = min(threads, -(-events // 2048))
-    step = -(-events // max(pieces, 1) // 2048) * 2048
-    return [*range(0, events, max(step, 1)), events] if pieces > 1 else [0, events]
-
-
 def _few(batch: EventBatch) -> EventBatch:
     """Some of the events, from all over the batch, in memory of their own."""
-    from tamis.columns import Column
-
     chosen = np.unique(np.linspace(0, len(batch) - 1, _SAMPLED).astype(np.int64))
     columns = {
         path: tuple(Column(column.type, column.data.take(chosen)) for column in found)

@@ -89,8 +89,8 @@ class Ledger:
             bounds = self.id_bounds
             kind = pa.string() if bounds.dtype == np.int32 else pa.large_string()
             buffers = [None, pa.py_buffer(bounds), pa.py_buffer(self.ids)]
-            every = pa.Array.from_buffers(kind, len(self), buffers)
-            return every.take(pa.array(records)).cast(pa.string())
+            every = pa.Array.from_buffers(kind, len(self), buffers).cast(pa.string())
+            return every if len(records) == len(self) else every.take(pa.array(records))
         bounds, data = taken(self.id_bounds.astype(np.int64, copy=False), self.ids, records)
         buffers = [None, pa.py_buffer(bounds.astype(np.int32)), pa.py_buffer(data)]
         return pa.Array.from_buffers(pa.string(), len(records), buffers)

@@ -6,11 +6,12 @@ out otherwise the words are taken out again and laid out anew.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from tamis.engines.block.axes import PRESENCE, Axes
+from tamis.engines.block.axes import Axes
 from tamis.engines.block.rules import Rules
 from tamis.kernels.block_masks import COUNTER, Wide
 from tamis.kernels.block_match import Buckets, General, Narrow, Sets
@@ -39,6 +40,7 @@ from tamis.kernels.block_plan import (
     lay_trees,
     sort_into_buckets,
 )
+from tamis.kernels.block_rows import Leaves
 from tamis.kernels.block_words import (
     AXES,
     AXIS_SHIFT,
@@ -56,8 +58,8 @@ from tamis.kernels.block_words import (
 
 # Where looking at a selector for every event that its cover lets through costs as much as the
 # selector's part of a block, per event: measured with `tamis bench block`.
-NARROW_BELOW = 0.02
-GENERAL_BELOW = 0.01
+NARROW_BELOW = 0.005
+GENERAL_BELOW = 0.002
 
 # What a block costs each of its events before any selector is looked at, per axis, and what it
 # costs an event to look at a selector under its cover, in nanoseconds. Where few selectors are wide
@@ -78,7 +80,6 @@ class Plan:
         never: The records of those that nothing satisfies.
         leaves: By bucket of a value or a predicate, its leaf.
         defaults: By axis, the rank of an event without a value.
-        predicate_row: By predicate, its row in blocks; -1 if it has none.
         narrow_cost, general_cost: Estimates: how many of them an event looks at.
     """
 
@@ -89,7 +90,6 @@ class Plan:
     never: Ints
     leaves: Words
     defaults: Ints
-    predicate_row: Ints
     narrow_cost: float
     general_cost: float
 
@@ -117,9 +117,7 @@ def laid_out(rules: Rules, shares: Shares) -> Plan:
     level_offsets, level_shift, level_at, level_bucket, total = _levels(axes, levels, points)
     buckets = Buckets(point_at, level_offsets, level_shift, level_at, predicate_at)
     chosen = [np.flatnonzero(choice.kind == kind) for kind in range(NEVER + 1)]
-    wide, predicate_row = _wide(
-        rules, code, chosen[WIDE_FLAT], chosen[WIDE_TREE], len(rules.predicates)
-    )
+    wide = _wide(rules, code, chosen[WIDE_FLAT], chosen[WIDE_TREE], len(rules.predicates))
     return Plan(
         buckets,
         _narrow(rules, code, choice, chosen[NARROW], points),
@@ -137,8 +135,7 @@ def laid_out(rules: Rules, shares: Shares) -> Plan:
         wide,
         rules.record[chosen[NEVER]],
         _leaves(axes, len(rules.predicates)),
-        np.where(axes.kind == PRESENCE, 0, -1).astype(np.int32),
-        predicate_row,
+        axes.defaults,
         float(choice.cost[chosen[NARROW]].sum()),
         float(choice.cost[chosen[GENERAL]].sum()),
     )
@@ -226,9 +223,7 @@ def _gathered(code: Words, offsets: Longs, chosen: Longs) -> tuple[Longs, Words]
 # -- blocks ---------------------------------------------------------------------------------------
 
 
-def _wide(
-    rules: Rules, code: Words, flat: Longs, trees: Longs, predicates: int
-) -> tuple[Wide, Ints]:
+def _wide(rules: Rules, code: Words, flat: Longs, trees: Longs, predicates: int) -> Wide:
     flat_offsets, flat_code = _gathered(code, rules.offsets, flat)
     tree_offsets, tree_code = _gathered(code, rules.offsets, trees)
     words = np.concatenate([flat_code, tree_code])
@@ -258,23 +253,26 @@ def _wide(
     is_predicate = (leaves >> np.uint64(AXIS_SHIFT)) == PREDICATE
     numbers = (leaves[is_predicate] >> np.uint64(LOW_SHIFT)) & np.uint64(FIELD)
     predicate_row[numbers.astype(np.int64)] = np.flatnonzero(is_predicate)
-    wide = Wide(
-        leaves,
-        axes.astype(np.int32),
-        np.append(first, on_axis).astype(np.int64),
-        grade_at,
-        grades,
-        ends,
+    return Wide(
+        Leaves(
+            leaves,
+            axes.astype(np.int32),
+            np.append(first, on_axis).astype(np.int64),
+            grade_at,
+            grades,
+            ends,
+            predicate_row,
+        ),
         before[flat_offsets],
         row_of[:cut][in_flat],
         rules.record[flat],
         laid_offsets,
         tree,
         rules.record[trees],
-        COUNTER + max(int(largest).bit_length(), 0),
+        # One for the parity's other rail, or as many as a counter has bits.
+        COUNTER + max(int(largest).bit_length(), 1),
         int(depth),
     )
-    return wide, predicate_row
 
 
 def _is_operator(words: Words) -> np.ndarray:
@@ -329,27 +327,29 @@ def words_of(plan: Plan, alive: Bytes) -> tuple[Words, Longs, Ints]:
     Returns:
         The words, where each selector begins, and its record; in the order of the records.
     """
-    parts: list[tuple[Words, Longs, Ints]] = []
-    for count, lengths_of, take, source, record in (
-        (len(plan.narrow.second), narrow_lengths, None, plan.narrow, plan.narrow.record),
-        (
-            len(plan.general.record),
-            general_lengths,
-            take_general,
-            plan.general,
-            plan.general.record,
+    narrow, general, wide = plan.narrow, plan.general, plan.wide
+    parts = [
+        _taken(
+            narrow.record,
+            lambda lengths: narrow_lengths(narrow, alive, lengths),
+            lambda lengths, words: take_narrow(narrow, plan.leaves, lengths, words),
         ),
-        (len(plan.wide.flat_record), flat_lengths, take_flat, plan.wide, plan.wide.flat_record),
-        (len(plan.wide.tree_record), tree_lengths, take_trees, plan.wide, plan.wide.tree_record),
-    ):
-        lengths = np.zeros(count, np.int64)
-        lengths_of(source, alive, lengths)  # type: ignore[operator]
-        words = np.empty(int(lengths.sum()), np.uint64)
-        if take is None:
-            take_narrow(plan.narrow, plan.leaves, lengths, words)
-        else:
-            take(source, lengths, words)  # type: ignore[operator]
-        parts.append((words, lengths[lengths > 0], record[lengths > 0]))
+        _taken(
+            general.record,
+            lambda lengths: general_lengths(general, alive, lengths),
+            lambda lengths, words: take_general(general, lengths, words),
+        ),
+        _taken(
+            wide.flat_record,
+            lambda lengths: flat_lengths(wide, alive, lengths),
+            lambda lengths, words: take_flat(wide, lengths, words),
+        ),
+        _taken(
+            wide.tree_record,
+            lambda lengths: tree_lengths(wide, alive, lengths),
+            lambda lengths, words: take_trees(wide, lengths, words),
+        ),
+    ]
     dead = plan.never[alive[plan.never] == 1]
     parts.append((np.full(len(dead), FALSE, np.uint64), np.ones(len(dead), np.int64), dead))
     words, lengths, record = (np.concatenate(some) for some in zip(*parts, strict=True))
@@ -361,3 +361,14 @@ def words_of(plan: Plan, alive: Bytes) -> tuple[Words, Longs, Ints]:
     np.cumsum(lengths, out=offsets[1:])
     where = np.arange(offsets[-1]) + np.repeat(begins - offsets[:-1], lengths)
     return words[where], offsets, record[by_record]
+
+
+def _taken(
+    record: Ints, measure: Callable[[Longs], None], take: Callable[[Longs, Words], None]
+) -> tuple[Words, Longs, Ints]:
+    """The words of the selectors of one kind, their lengths, and their records."""
+    lengths = np.zeros(len(record), np.int64)
+    measure(lengths)
+    words = np.empty(int(lengths.sum()), np.uint64)
+    take(lengths, words)
+    return words, lengths[lengths > 0], record[lengths > 0]

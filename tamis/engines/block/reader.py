@@ -31,6 +31,8 @@ from tamis.values import Type
 
 # Below this part of all cells it is quicker to note down where there are values.
 _DENSE = 0.4
+# No table of ranks has more cells.
+_CELLS = 1 << 24
 
 _KIND_OF = {
     Type.INT: (NUMBER, block_ranks.INT),
@@ -70,7 +72,8 @@ class Columns:
             self._add(slot, type, data)
         if terms.derived:
             sheet = Sheet(batch)
-            for term, slot in terms.derived.items():
+            # A copy: another thread may be adding subscriptions.
+            for term, slot in terms.derived.copy().items():
                 for cells in sheet.cells(term):
                     self._add_derived(slot, cells)
         self._finish()
@@ -161,21 +164,18 @@ class Columns:
 
     def rows(self, axes: Axes, lookup: Longs) -> Rows:
         """The events on some axes; `lookup` is the axes' own, for all terms."""
-        inside = self._key < len(lookup)
-        axis = (
-            np.where(inside, lookup[np.where(inside, self._key, 0)], -1)
-            if len(lookup)
-            else np.full(len(self._key), -1)
-        )
+        axis = np.full(len(self._key), -1, np.int64)
+        known = self._key < len(lookup)
+        axis[known] = lookup[self._key[known]]
         sources = self._sources(axes, np.flatnonzero(axis >= 0), axis)
-        count, events = len(sources.axis), self.events
+        events = self.events
         ints = axes.int_scales
         doubles = axes.double_scales if (sources.kind == block_ranks.DOUBLE).any() else ints
-        if not (sources.valid_at >= 0).any() or self._is_dense(sources):
-            ranks = np.empty(count * events, np.int32)
-            rank_densely(sources, ints, doubles, events, ranks)
-            offsets = np.arange(events + 1, dtype=np.int64) * count
-            return Rows(offsets, ranks, sources.axis.astype(np.int32), True)
+        if self._is_dense(sources, len(axes)):
+            ranks = np.empty(len(axes) * events, np.int32)
+            rank_densely(sources, ints, doubles, axes.defaults, events, ranks)
+            offsets = np.arange(events + 1, dtype=np.int64) * len(axes)
+            return Rows(offsets, ranks, np.arange(len(axes), dtype=np.int32), True)
         offsets = np.zeros(events + 1, np.int64)
         count_cells(sources, events, offsets[1:])
         np.cumsum(offsets, out=offsets)
@@ -183,10 +183,13 @@ class Columns:
         rank_sparsely(sources, ints, doubles, events, offsets[:-1].copy(), owners, ranks)
         return Rows(offsets, ranks, owners, False)
 
-    def _is_dense(self, sources: Sources) -> bool:
-        # As if the columns that are asked for were as full as all are.
-        columns = np.count_nonzero(self._kinds == block_ranks.PRESENCE)
-        return self.cells >= _DENSE * columns * self.events
+    def _is_dense(self, sources: Sources, axes: int) -> bool:
+        """Whether most events have values on most axes, as far as can be told without looking."""
+        if axes * self.events > _CELLS:
+            return False
+        columns = max(1, int(np.count_nonzero(self._kinds == block_ranks.PRESENCE)))
+        filled = self.cells / (columns * max(self.events, 1))
+        return bool(len(sources.axis) * filled >= _DENSE * axes)
 
     def _sources(self, axes: Axes, wanted: Longs, axis: Longs) -> Sources:
         ranks_at = np.zeros(len(wanted), np.int64)
@@ -230,7 +233,7 @@ def _attributes(batch: EventBatch, terms: Terms) -> Iterator[tuple[int, Type, pa
                 for column in found:
                     yield slot, column.type, column.data
     else:
-        for path, slot in by_path.items():
+        for path, slot in by_path.copy().items():
             for column in columns.get(path, ()):
                 yield slot, column.type, column.data
 

@@ -10,7 +10,7 @@ import numpy as np
 from tamis.engines.block.axes import Axes, Mapping, joined
 from tamis.kernels.block_match import Sets
 from tamis.kernels.block_merge import mark_used, move_ranks, remap
-from tamis.kernels.block_words import Ints, Longs, Words
+from tamis.kernels.block_words import Bytes, Ints, Longs, Words
 from tamis.language.expr import Not, Predicate
 
 Leaf = Predicate | Not
@@ -95,7 +95,7 @@ def pruned(rules: Rules) -> Rules:
     at = np.zeros(len(rules.axes) + 1, np.int64)
     np.cumsum(rules.axes.count + 1, out=at[1:])
     same = np.arange(at[-1]) - np.repeat(at[:-1], rules.axes.count + 1)
-    remap(code, axes, at[:-1], same, np.cumsum(set_used) - 1, np.cumsum(used) - 1)
+    remap(code, axes, at[:-1], same, _places(set_used), _places(used))
     kept = np.flatnonzero(set_used)
     lengths = np.diff(sets.offsets)[kept]
     offsets = np.zeros(len(kept) + 1, np.int64)
@@ -109,3 +109,8 @@ def pruned(rules: Rules) -> Rules:
         rules.offsets,
         rules.record,
     )
+
+
+def _places(used: Bytes) -> Longs:
+    """By number, the place among those that are used."""
+    return np.cumsum(used, dtype=np.int64) - 1

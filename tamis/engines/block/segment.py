@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from threading import Lock
 
 import numpy as np
 
@@ -15,14 +13,21 @@ from tamis.engines.block.ledger import Ledger
 from tamis.engines.block.plan import Plan, laid_out, words_of
 from tamis.engines.block.rules import Leaf, Rules, join, pruned
 from tamis.engines.block.shares import shares_of
-from tamis.kernels.block_masks import Block, Found
-from tamis.kernels.block_match import Board, Sets
+from tamis.kernels.block_masks import Found
+from tamis.kernels.block_match import Board as Arrays
+from tamis.kernels.block_match import Sets
 from tamis.kernels.block_plan import Shares
 from tamis.kernels.block_ranks import Rows
-from tamis.kernels.block_words import Bytes, Ints, Longs
+from tamis.kernels.block_rows import Block
+from tamis.kernels.block_words import Bytes, Ints, Longs, Words
 
 RowsOn = Callable[[Axes], Rows]
 CountOf = Callable[[Leaf], int]
+
+# Events in a block: at least as many as one vector has bits.
+LEAST_BLOCK = 512
+MOST_BLOCK = 8192
+_CACHE = 1 << 21
 
 DEEP = 256  # operators that may be under way at once, at least
 
@@ -61,20 +66,20 @@ class Segment:
         self.dead = 0
         self.base = 0
         self.visits = np.zeros(0, np.int32)
-        self._boards: list[_Board] = []
-        self._lock = Lock()
+        self._boards: list[Board] = []
         self._lookup = np.zeros(0, np.int64)
         self._local = np.zeros(0, np.int32)
         self.numbers = np.zeros(0, np.int32)
-        self.block_size = 512
+        self.block_size = _block_size(plan)
 
     def local(self, capacity: int) -> Ints:
         """By number in the index that all segments share, the predicate's number here, or -1."""
-        if len(self._local) < capacity:
+        local = self._local
+        if len(local) < capacity:
             local = np.full(capacity, -1, np.int32)
             local[self.numbers] = np.arange(len(self.numbers))
             self._local = local
-        return self._local
+        return local  # not `_local`: another thread may have put a shorter one there
 
     @classmethod
     def of(cls, ledger: Ledger, rules: Rules, sample: Sample | None) -> Segment:
@@ -112,25 +117,26 @@ class Segment:
             or len(plan.wide.tree_record)
         )
 
-    @contextmanager
-    def board(self) -> Iterator[_Board]:
+    @cached_property
+    def flat_first(self) -> Words:
+        """The first leaf of every conjunction that is looked at in blocks."""
+        wide = self.plan.wide
+        return wide.leaves.words[wide.flat[wide.flat_offsets[:-1]]]
+
+    def take_board(self) -> Board:
         """What to write on: several threads may match at once, each on its own."""
-        with self._lock:
-            board = self._boards.pop() if self._boards else _Board(self)
-        yield board
-        with self._lock:
-            self._boards.append(board)
+        try:
+            return self._boards.pop()
+        except IndexError:
+            return Board(self)
+
+    def give_board(self, board: Board) -> None:
+        """Give it back, as it was; after an error it is left to the collector."""
+        self._boards.append(board)
 
     def __getstate__(self) -> dict[str, object]:
         """Leave out what is only for matching."""
-        state = {**self.__dict__, "_boards": [], "_lock": None}
-        state.pop("empty", None)
-        return state
-
-    def __setstate__(self, state: dict[str, object]) -> None:
-        """Begin with no boards."""
-        self.__dict__.update(state)
-        self._lock = Lock()
+        return {**self.__dict__, "_boards": []}
 
 
 class Sample:
@@ -175,16 +181,19 @@ def renewed(segment: Segment, alive: Bytes, sample: Sample | None) -> tuple[Segm
     return Segment.of(segment.ledger.kept(kept), rules, sample), kept
 
 
-class _Board:
+class Board:
     """The arrays that one thread writes on."""
 
     def __init__(self, segment: Segment) -> None:
+        """Make them for a segment."""
         plan = segment.plan
         self.clock = 0
+        # What was found last, per event: as much room is made next time.
+        self.pairs = self.tiles = 0.0
         depth = max(DEEP, _deepest(plan))
         row = np.full(1 << 16, -1, np.int32)
         row[: len(plan.defaults)] = plan.defaults
-        self.board = Board(
+        self.board = Arrays(
             row,
             plan.defaults,
             np.zeros(len(segment.predicates), np.int64),
@@ -200,21 +209,41 @@ class _Board:
         found = self._blocks.get(size)
         if found is None:
             wide, words = self._wide, size // 64
+            leaves = wide.leaves
             columns = np.full(self._axes, -1, np.int32)
-            columns[wide.axes] = np.arange(len(wide.axes))
-            most = int(wide.ends.max(initial=0)) + 2
+            columns[leaves.axes] = np.arange(len(leaves.axes))
+            most = int(leaves.ends.max(initial=0)) + 2
             found = self._blocks[size] = Block(
-                np.zeros((max(len(wide.leaves), 1), words), np.uint64),
-                np.zeros(max(len(wide.leaves), 1), np.uint8),
+                words,
+                np.zeros(len(leaves.words) * words, np.uint64),
+                np.zeros(len(leaves.words), np.uint8),
+                columns,
+                np.zeros((len(leaves.axes), size), np.int32),
                 np.zeros(size + 1, np.int32),
                 np.zeros(most, np.int32),
                 np.zeros(most, np.int32),
-                np.zeros((size + 1, words), np.uint64),
-                np.zeros((wide.depth + 1, wide.planes, words), np.uint64),
-                columns,
-                np.zeros((len(wide.axes), size), np.int32),
+                np.zeros((size + 1) * words, np.uint64),
+                np.zeros((wide.depth + 1) * wide.planes * words, np.uint64),
+                np.zeros(words, np.uint64),
             )
         return found
+
+
+def _block_size(plan: Plan) -> int:
+    """How many events to look at a time.
+
+    The more, the less often each selector is begun, and the larger are the prefixes of each axis
+    (2 ns per event, axis and 512 events; 5, 25 and 90 ns to begin a row, a conjunction and another
+    selector). All rows together should stay in the cache.
+    """
+    wide = plan.wide
+    rows, axes = len(wide.leaves.words), len(wide.leaves.axes)
+    begun = 5 * rows + 25 * len(wide.flat_record) + 90 * len(wide.tree_record)
+    best = (begun * 512 / (2 * axes + 1)) ** 0.5
+    size = LEAST_BLOCK
+    while size < MOST_BLOCK and 1.5 * size < best and size * rows < 8 * _CACHE:
+        size *= 2
+    return size
 
 
 def _deepest(plan: Plan) -> int:
@@ -222,14 +251,14 @@ def _deepest(plan: Plan) -> int:
     return int(np.diff(plan.general.code_offsets).max(initial=0)) + 1
 
 
-def nothing_found(words: int) -> Found:
-    """An empty answer, with some room."""
+def nothing_found(words: int, pairs: int = 1024, tiles: int = 64) -> Found:
+    """An empty answer, with room for some."""
     return Found(
-        np.empty(1024, np.int32),
-        np.empty(1024, np.int32),
+        np.empty(pairs, np.int64),
+        np.empty(pairs, np.int64),
         0,
-        np.empty(64, np.int64),
-        np.empty(64, np.int32),
-        np.empty((64, words), np.uint64),
+        np.empty(tiles, np.int32),
+        np.empty(tiles, np.int32),
+        np.empty(tiles * words, np.uint64),
         0,
     )

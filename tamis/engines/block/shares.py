@@ -35,24 +35,22 @@ def shares_of(
         satisfied: By predicate, how many of them satisfy it.
     """
     at = axes.rank_at
-    weights = _guess(axes)
+    weights: Doubles = _guess(axes)
     events = 0
     if rows is not None:
         events = len(rows.offsets) - 1
-        weights *= _GUESSED
         ranks = rows.ranks
         axis = np.tile(rows.axes, events) if rows.dense else rows.axes
         there = ranks >= 0
         seen = np.bincount(at[axis[there]] + ranks[there], minlength=len(weights))
-        weights += seen
-        weights /= events + _GUESSED
-    below = np.zeros(len(weights) + 1)
+        weights = np.asarray((weights * _GUESSED + seen) / (events + _GUESSED), np.float64)
+    below: Doubles = np.zeros(len(weights) + 1)
     np.cumsum(weights, out=below[1:])
     # By axis, so that rounding on one does not spill over to the next.
     below = below[:-1] - np.repeat(below[at[:-1]], np.diff(at))
     found: Doubles = np.full(predicates, _PREDICATE)
     if satisfied is not None and events:
-        found = (satisfied + _GUESSED * _PREDICATE) / (events + _GUESSED)
+        found = np.asarray((satisfied + _GUESSED * _PREDICATE) / (events + _GUESSED))
     return Shares(
         at[:-1],
         below,

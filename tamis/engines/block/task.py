@@ -1,0 +1,116 @@
+"""The matching of a chunk of events against a segment: which kernel to ask, and with what."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tamis.engines.block.segment import Board, Segment, nothing_found
+from tamis.kernels.block_masks import Found, match_blocks
+from tamis.kernels.block_match import match_rows, match_values
+from tamis.kernels.block_ranks import Rows
+from tamis.kernels.block_words import Longs
+
+# From so many conjunctions per value on they are read value by value.
+_LONG = 12
+
+
+class Task:
+    """A chunk and a segment; called with the first of its events and the one after the last."""
+
+    def __init__(
+        self,
+        segment: Segment,
+        rows: Rows,
+        offsets: Longs,
+        ids: np.ndarray,
+        capacity: int,
+        totals: Longs | None = None,
+    ) -> None:
+        """Take the rows of the chunk, and the predicates that its events satisfy.
+
+        With totals, by record, what is found in blocks is only counted there.
+        """
+        self._segment, self._rows, self._offsets, self._ids = segment, rows, offsets, ids
+        self._local = segment.local(capacity)
+        self._totals = np.zeros(0, np.int64) if totals is None else totals
+
+    def __call__(self, begin: int, end: int) -> Found:
+        """What some of the events match."""
+        segment, plan = self._segment, self._segment.plan
+        events, size = end - begin, segment.block_size
+        board = segment.take_board()
+        found = nothing_found(
+            size // 64,
+            1024 + int(1.1 * board.pairs * events),
+            64 + int(1.1 * board.tiles * events),
+        )
+        found = self._match_rows(begin, end, board, found)
+        if len(plan.wide.leaves.words):
+            found = match_blocks(
+                self._rows,
+                begin,
+                end,
+                self._offsets,
+                self._ids,
+                self._local,
+                plan.wide,
+                segment.sets,
+                segment.alive,
+                plan.defaults,
+                board.block(size),
+                segment.visits,
+                size // 64,
+                self._totals,
+                found,
+            )
+        board.pairs, board.tiles = found.pairs / events, found.tiles / events
+        segment.give_board(board)
+        return found
+
+    def _match_rows(self, begin: int, end: int, board: Board, found: Found) -> Found:
+        segment, plan = self._segment, self._segment.plan
+        by_value = len(plan.narrow.record) > _LONG * len(plan.leaves) and self._rows.dense
+        if by_value and not len(segment.predicates) and not len(plan.general.record):
+            event, record, pairs = match_values(
+                self._rows,
+                begin,
+                end,
+                segment.axes.count,
+                plan.buckets,
+                plan.narrow,
+                segment.sets,
+                segment.alive,
+                segment.visits,
+                found.event,
+                found.record,
+            )
+        elif len(plan.narrow.record) or len(plan.general.record):
+            event, record, pairs = match_rows(
+                self._rows,
+                begin,
+                end,
+                self._offsets,
+                self._ids,
+                self._local,
+                plan.buckets,
+                plan.narrow,
+                plan.general,
+                segment.sets,
+                segment.alive,
+                board.board,
+                board.clock,
+                segment.visits,
+                found.event,
+                found.record,
+            )
+            board.clock += end - begin
+        else:
+            return found
+        return found._replace(event=event, record=record, pairs=pairs)
+
+
+def cuts(events: int, threads: int) -> list[int]:
+    """Where to cut a batch: whole blocks for each thread."""
+    pieces = min(threads, -(-events // 2048))
+    step = -(-events // max(pieces, 1) // 2048) * 2048
+    return [*range(0, events, max(step, 1)), events] if pieces > 1 else [0, events]

@@ -1,0 +1,287 @@
+"""The rows of a block: for every leaf, the events of the block that satisfy it, one bit each.
+
+Sort the events of the block by their rank on an axis. `prefixes` has the set of the first i of
+them, for every i: so a leaf is the difference of two prefixes.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tamis.kernels.block_match import Sets
+from tamis.kernels.block_ranks import Rows
+from tamis.kernels.block_words import (
+    AXES,
+    CONSTANT,
+    Bytes,
+    Ints,
+    Longs,
+    Words,
+    axis_of,
+    high_of,
+    low_of,
+)
+from tamis.kernels.decorator import kernel
+from tamis.kernels.vectors import WORDS, xor_into, xor_of
+
+# What is known of a row without looking at it.
+EMPTY = 0
+MIXED = 1
+FULL = 2
+
+
+class Leaves(NamedTuple):
+    """The distinct leaves of selectors that are looked at in blocks: one row each.
+
+    Attributes:
+        words: The leaves, by axis.
+        axes: The axes that they are on, in the same order.
+        axis_leaves: By these, where their leaves begin; one more at the end, where those begin
+            that are on no axis.
+        grade_at: By these, where their grades begin in `grades`.
+        grades: By rank, how many ends of leaves are at it or below. Only these matter for a block,
+            and they are few where constants are many.
+        ends: By axis, how many ends there are.
+        predicate_row: By predicate that phase 1 decides, its row; -1 if it has none.
+    """
+
+    words: Words
+    axes: Ints
+    axis_leaves: Longs
+    grade_at: Longs
+    grades: Ints
+    ends: Longs
+    predicate_row: Ints
+
+
+class Block(NamedTuple):
+    """What a thread writes on.
+
+    Attributes:
+        width: The words of a row: a multiple of eight.
+        rows: The rows, one after the other.
+        known: By leaf, EMPTY, MIXED or FULL.
+        columns: By axis, which column of ranks is kept for it; -1 if it is not wanted.
+        ranks: These columns.
+        order: The events of the block, sorted.
+        begins: By grade, the number of events below it.
+        cursors: By grade, where its next event goes.
+        prefixes: The sets of the first i events of `order`, one after the other.
+        frames: Masks for the operators that are under way.
+        everyone: All events of the block.
+    """
+
+    width: int
+    rows: Words
+    known: Bytes
+    columns: Ints
+    ranks: Ints
+    order: Ints
+    begins: Ints
+    cursors: Ints
+    prefixes: Words
+    frames: Words
+    everyone: Words
+
+
+@kernel
+def fill_everyone(everyone: Words, size: int) -> None:
+    """The mask of the first `size` events."""
+    for w in range(len(everyone)):
+        inside = min(max(size - 64 * w, 0), 64)
+        everyone[w] = np.uint64(0)
+        if inside == 64:
+            everyone[w] = ~np.uint64(0)
+        elif inside > 0:
+            everyone[w] = (np.uint64(1) << np.uint64(inside)) - np.uint64(1)
+
+
+@kernel
+def fill_columns(
+    rows: Rows, begin: int, end: int, defaults: Ints, leaves: Leaves, block: Block
+) -> None:
+    """The ranks of the block's events by axis, for the axes that are wanted."""
+    columns, ranks, axes = block.columns, block.ranks, leaves.axes
+    offsets, found, owners, dense = rows.offsets, rows.ranks, rows.axes, rows.dense
+    if dense:
+        stride = len(owners)
+        for k in range(len(axes)):
+            for event in range(begin, end):
+                ranks[k, event - begin] = found[event * stride + axes[k]]
+        return
+    for k in range(len(axes)):
+        for i in range(end - begin):
+            ranks[k, i] = defaults[axes[k]]
+    for event in range(begin, end):
+        for p in range(offsets[event], offsets[event + 1]):
+            k = columns[owners[p]]
+            if k >= 0:
+                ranks[k, event - begin] = found[p]
+
+
+@kernel
+def _sort(
+    ranks: Ints,
+    column: int,
+    size: int,
+    grades: Ints,
+    grade_at: int,
+    ends: int,
+    begins: Ints,
+    cursors: Ints,
+    order: Ints,
+) -> int:
+    """Sort the events by grade, which takes the place of the rank; how many have one."""
+    for g in range(ends + 2):
+        begins[g] = 0
+    valid = 0
+    for i in range(size):
+        if ranks[column, i] >= 0:
+            grade = grades[grade_at + ranks[column, i]]
+            ranks[column, i] = grade
+            begins[grade + 1] += 1
+            valid += 1
+    for g in range(ends + 1):
+        begins[g + 1] += begins[g]
+        cursors[g] = begins[g]
+    for i in range(size):
+        grade = ranks[column, i]
+        if grade >= 0:
+            order[cursors[grade]] = i
+            cursors[grade] += 1
+    return valid
+
+
+@kernel
+def _fill_prefixes(order: Ints, valid: int, prefixes: Words, width: int) -> None:
+    """The sets of the first 0, 1, 2, … events.
+
+    Eight words at a time, in registers: to read back a row into which a single word has just been
+    written makes the processor wait.
+    """
+    one, none = np.uint64(1), np.uint64(0)
+    for first in range(0, width, WORDS):
+        a = b = c = d = e = f = g = h = none
+        for i in range(valid + 1):
+            at = i * width + first
+            prefixes[at] = a
+            prefixes[at + 1] = b
+            prefixes[at + 2] = c
+            prefixes[at + 3] = d
+            prefixes[at + 4] = e
+            prefixes[at + 5] = f
+            prefixes[at + 6] = g
+            prefixes[at + 7] = h
+            word = (order[i] >> 6) - first
+            bit = one << np.uint64(order[i] & 63)
+            a |= bit if word == 0 else none
+            b |= bit if word == 1 else none
+            c |= bit if word == 2 else none
+            d |= bit if word == 3 else none
+            e |= bit if word == 4 else none
+            f |= bit if word == 5 else none
+            g |= bit if word == 6 else none
+            h |= bit if word == 7 else none
+
+
+@kernel
+def _before(rank: int, grades: Ints, grade_at: int, begins: Ints) -> int:
+    """How many events of the block are below a rank at which some leaf ends."""
+    return 0 if rank == 0 else begins[grades[grade_at + rank - 1] + 1]
+
+
+@kernel
+def fill_rows(leaves: Leaves, sets: Sets, block: Block, size: int) -> None:
+    """The rows of all leaves on an axis."""
+    words, grades, width = leaves.words, leaves.grades, block.width
+    rows, known, prefixes, begins = block.rows, block.known, block.prefixes, block.begins
+    n = width // WORDS
+    for k in range(len(leaves.axes)):
+        grade_at = leaves.grade_at[k]
+        valid = _sort(
+            block.ranks,
+            k,
+            size,
+            grades,
+            grade_at,
+            leaves.ends[k],
+            begins,
+            block.cursors,
+            block.order,
+        )
+        first, last = leaves.axis_leaves[k], leaves.axis_leaves[k + 1]
+        if valid == 0:
+            for leaf in range(first, last):
+                known[leaf] = EMPTY
+            continue
+        _fill_prefixes(block.order, valid, prefixes, width)
+        for leaf in range(first, last):
+            word = words[leaf]
+            count = 0
+            if axis_of(word) < AXES:
+                low = _before(low_of(word), grades, grade_at, begins)
+                high = _before(high_of(word), grades, grade_at, begins)
+                count = high - low
+                if low_of(word) > high_of(word):
+                    count += valid
+                if count > 0:
+                    xor_of(rows, leaf * width, prefixes, low * width, high * width, n)
+                    if low_of(word) > high_of(word):
+                        xor_into(rows, leaf * width, prefixes, valid * width, n)
+            else:
+                count = _fill_set(word, leaf, sets, block, grades, grade_at, valid)
+            known[leaf] = EMPTY if count == 0 else (FULL if count == size else MIXED)
+
+
+@kernel
+def _fill_set(
+    word: np.uint64, leaf: int, sets: Sets, block: Block, grades: Ints, grade_at: int, valid: int
+) -> int:
+    """The row of a set of ranks; how many events are in it."""
+    rows, prefixes, begins, width = block.rows, block.prefixes, block.begins, block.width
+    n, number = width // WORDS, low_of(word)
+    count = 0
+    for w in range(leaf * width, (leaf + 1) * width):
+        rows[w] = np.uint64(0)
+    for i in range(sets.offsets[number], sets.offsets[number + 1]):
+        low = _before(sets.ranks[i], grades, grade_at, begins)
+        high = _before(sets.ranks[i] + 1, grades, grade_at, begins)
+        if low < high:
+            count += high - low
+            xor_into(rows, leaf * width, prefixes, low * width, n)
+            xor_into(rows, leaf * width, prefixes, high * width, n)
+    if high_of(word) == 1:
+        xor_into(rows, leaf * width, prefixes, valid * width, n)
+        count = valid - count
+    return count
+
+
+@kernel
+def fill_other_rows(
+    leaves: Leaves,
+    block: Block,
+    begin: int,
+    end: int,
+    satisfied_offsets: Longs,
+    satisfied: Ints,
+    local: Ints,
+) -> None:
+    """The rows of constants, and of predicates that phase 1 decides."""
+    rows, known, width = block.rows, block.known, block.width
+    predicate_row = leaves.predicate_row
+    for leaf in range(leaves.axis_leaves[len(leaves.axes)], len(leaves.words)):
+        word = leaves.words[leaf]
+        full = axis_of(word) == CONSTANT and low_of(word) == 1
+        known[leaf] = FULL if full else EMPTY
+        for w in range(width):
+            rows[leaf * width + w] = block.everyone[w] if full else np.uint64(0)
+    for event in range(begin, end):
+        i = event - begin
+        for p in range(satisfied_offsets[event], satisfied_offsets[event + 1]):
+            predicate = local[satisfied[p]]
+            if predicate >= 0 and predicate_row[predicate] >= 0:
+                leaf = predicate_row[predicate]
+                rows[leaf * width + (i >> 6)] |= np.uint64(1) << np.uint64(i & 63)
+                known[leaf] = MIXED

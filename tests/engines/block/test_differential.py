@@ -1,0 +1,108 @@
+"""Very many pairs of a selector and an event, in every way through the engine, by the oracle."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+import tamis
+from tamis.workloads import atree2004, bdd2001, bloom2008
+from tamis.workloads.nulls import Sparse
+from tamis.workloads.selective import Selective
+from tamis.workloads.texts import Requests
+from tests.engines.block.compared import compared, engine_of, filled
+from tests.engines.block.drawn import FUNCTIONS, SCHEMA, drawn_events, drawn_selectors
+from tests.engines.block.ways import WAYS, WITHOUT, forced, rows_noted, segments, taken
+from tests.soak import count, record
+
+PAIRS = count(40_000, 5_000_000)
+SEMANTICS = ["sql", "strict", "default", "total"]
+# Around a word of a mask, a block, a piece of a batch for a thread, and several blocks.
+SIZES = [1, 63, 64, 65, 511, 512, 513, 1600, 2047, 2048, 2049, 4096, 4700]
+FILLED = [0.08, 0.5, 0.9, 1.0]
+
+
+def matcher_of(semantics: str, **options: object) -> tamis.Matcher:
+    schema = SCHEMA if semantics in ("default", "total") else None
+    return tamis.Matcher(
+        engine="block", functions=FUNCTIONS, semantics=semantics, schema=schema, **options
+    )
+
+
+@pytest.mark.parametrize("semantics", SEMANTICS)
+@pytest.mark.parametrize("way", WAYS)
+def test_any_selectors(way: str, semantics: str) -> None:
+    """Some thousand selectors or some thousand events; both, and more of them, in a soak."""
+    draw = random.Random(f"{way} {semantics}")
+    share, pairs, rounds = PAIRS // (len(WAYS) * len(SEMANTICS)), 0, 0
+    while pairs < share:
+        many = rounds % 4 == 3
+        sealed = draw.choice([100, 1000, 4096])
+        with forced(way, _SEALED=sealed, _QUIET=draw.choice([1000, 1 << 17])):
+            matcher = filled(matcher_of(semantics), drawn_selectors(draw, 5000 if many else 100))
+            for _ in range(2 if many else 3):
+                events = drawn_events(
+                    draw, draw.choice(SIZES), 1 if semantics == "total" else draw.choice(FILLED)
+                )
+                if draw.random() < 0.5:
+                    engine_of(matcher).settle()
+                for segment in segments(engine_of(matcher)):
+                    segment.block_size = draw.choice([512, 1024, 2048, 4096])
+                pairs += compared(matcher, events, draw, 20)
+            engine_of(matcher).settle()
+            found = taken(engine_of(matcher))
+        assert not any(found[name] for name in WITHOUT[way]), found
+        rounds += 1
+    record(f"block-{way}-{semantics}", pairs=pairs)
+
+
+def test_every_way_is_taken() -> None:
+    """As planned, a large set takes them all: else the test above shows less than it says."""
+    draw = random.Random(1)
+    with forced("planned", _SEALED=600), rows_noted() as rows:
+        matcher = filled(matcher_of("sql"), drawn_selectors(draw, 1500))
+        engine = engine_of(matcher)
+        pairs = compared(matcher, drawn_events(draw, 70), draw, 2)
+        assert len(segments(engine)) > 1
+        engine.settle()
+        for share in (0.08, 0.9):
+            pairs += compared(matcher, drawn_events(draw, 1600, share), draw, 2)
+        found = taken(engine)
+    assert rows["dense"] and rows["sparse"]
+    for way in ("narrow", "general", "flat", "tree", "never", "sets", "predicates"):
+        assert found[way], found
+    assert found["levels"] > 5 and found["informed"], found
+
+
+MIXTURE = [
+    Selective(subscriptions=1000),
+    Sparse(subscriptions=1000),
+    Requests(subscriptions=1000),
+    bdd2001.Workload(subscriptions=1000),
+    bloom2008.Workload(subscriptions=1000, names=50),
+    atree2004.Workload(
+        subscriptions=1000, predicates=6, shared_predicates=3, operators="mixed", relation=">"
+    ),
+]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_workloads_together(way: str) -> None:
+    """The selectors of all workloads in one matcher; an event of one, or of two at once."""
+    draw = random.Random(way)
+    selectors = [text for workload in MIXTURE for text in workload.selectors()]
+    draw.shuffle(selectors)
+    rows = [row for workload in MIXTURE for row in workload.events(300).rows()]
+    draw.shuffle(rows)
+    rows[::3] = [{**a, **b} for a, b in zip(rows[::3], rows[1::3], strict=False)][: len(rows[::3])]
+    pairs, few = 0, count(3, 30)
+    with forced(way, _SEALED=2000):
+        matcher = filled(tamis.Matcher(engine="block"), selectors)
+        pairs += compared(matcher, rows[:100], draw, few)
+        engine_of(matcher).settle()
+        pairs += compared(matcher, rows, draw, few)
+        found = taken(engine_of(matcher))
+    assert len(matcher) == 6000
+    assert not any(found[name] for name in WITHOUT[way]), found
+    record(f"block-workloads-{way}", pairs=pairs)

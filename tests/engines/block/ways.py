@@ -1,0 +1,75 @@
+"""The ways that a selector can take through the engine: as planned, or forced."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from unittest import mock
+
+from tamis.engines.block import BlockEngine, engine, plan
+from tamis.engines.block.reader import Columns
+from tamis.engines.block.segment import Segment
+
+# A cost is never negative, and a selector that no cover has costs 2.
+_NONE, _ALL = -1.0, 1.5
+WAYS: dict[str, dict[str, float]] = {
+    "planned": {},
+    "values": {"NARROW_BELOW": _ALL, "GENERAL_BELOW": _NONE, "_BLOCK_COST": 0.0},
+    "covers": {"NARROW_BELOW": _NONE, "GENERAL_BELOW": _ALL},
+    "blocks": {"NARROW_BELOW": _NONE, "GENERAL_BELOW": _NONE, "_BLOCK_COST": 0.0},
+}
+# What each leaves out.
+WITHOUT = {
+    "planned": set(),
+    "values": {"general"},
+    "covers": {"narrow"},
+    "blocks": {"narrow", "general"},
+}
+
+
+@contextmanager
+def forced(way: str, **constants: int) -> Iterator[None]:
+    """Lay selectors out in one way, and set constants of the engine, such as `_SEALED`."""
+    with ExitStack() as stack:
+        for module, changes in ((plan, WAYS[way]), (engine, constants)):
+            for name, value in changes.items():
+                stack.enter_context(mock.patch.object(module, name, value))
+        yield
+
+
+def segments(of: BlockEngine) -> list[Segment]:
+    """All segments, the tail with them."""
+    return [*of._stack, *([of._tail] if of._tail is not None else [])]
+
+
+def taken(of: BlockEngine) -> Counter[str]:
+    """How many subscriptions take each way, and how many levels of ranges there are."""
+    found: Counter[str] = Counter(oracle=of.stats()["oracle"])
+    for segment in segments(of):
+        laid = segment.plan
+        found["narrow"] += len(laid.narrow.record)
+        found["general"] += len(laid.general.record)
+        found["flat"] += len(laid.wide.flat_record)
+        found["tree"] += len(laid.wide.tree_record)
+        found["never"] += len(laid.never)
+        found["levels"] = max(found["levels"], len(set(laid.buckets.level_shift.tolist())))
+        found["sets"] += len(segment.sets.axis)
+        found["predicates"] += len(segment.predicates)
+        found["informed"] += segment.informed
+    return found
+
+
+@contextmanager
+def rows_noted() -> Iterator[Counter[str]]:
+    """Count the tables of ranks that are dense, and those that are sparse."""
+    found: Counter[str] = Counter()
+    rows = Columns.rows
+
+    def noted(*arguments: object) -> object:
+        made = rows(*arguments)
+        found["dense" if made.dense else "sparse"] += 1
+        return made
+
+    with mock.patch.object(Columns, "rows", noted):
+        yield found
