@@ -24,6 +24,9 @@ class _Engines(Mapping[str, Callable[..., Engine]]):
         found: Callable[..., Engine] = getattr(import_module(module), engine)
         return found
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._MODULES
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._MODULES)
 

@@ -462,11 +462,11 @@ class BlockEngine:
         values = values_of(event, self._terms)
         if values is None:
             return None
-        found = [pair for segment in stack for pair in matched(values, segment, len(self._terms))]
-        if any(priority for priority, _ in found):
-            found.sort(key=lambda pair: (-pair[0], pair[1]))
-            return [id for _, id in found]
-        return sorted([id for _, id in found])
+        pairs: list[tuple[int, Id]] = []
+        for segment in stack:
+            ids, priorities = matched(values, segment, len(self._terms))
+            pairs += zip([-p for p in priorities] or [0] * len(ids), ids, strict=True)
+        return [id for _, id in sorted(pairs)]
 
     def _satisfied(self, batch: EventBatch) -> Satisfied:
         if not len(self._index):

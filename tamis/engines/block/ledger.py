@@ -72,6 +72,17 @@ class Ledger:
         low, high = self.id_bounds[record], self.id_bounds[record + 1]
         return self.ids[low:high].tobytes() == id.encode()
 
+    def few_ids(self, records: Longs) -> list[Id]:
+        """The ids of a few records."""
+        if len(self.numbers):
+            numbers: list[Id] = self.numbers[records].tolist()
+            return numbers
+        data = self.ids.data
+        bounds = zip(
+            self.id_bounds[records].tolist(), self.id_bounds[records + 1].tolist(), strict=True
+        )
+        return [str(data[low:high], "utf-8") for low, high in bounds]
+
     def text(self, record: int) -> str:
         """The selector of a record."""
         low, high = self.text_bounds[record], self.text_bounds[record + 1]

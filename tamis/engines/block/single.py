@@ -89,8 +89,11 @@ def values_of(event: Mapping[str, object], terms: Terms) -> Values | None:
     )
 
 
-def matched(values: Values, segment: Segment, slots: int) -> list[tuple[int, Id]]:
-    """The priorities and ids of the subscriptions of a segment that the event matches."""
+def matched(values: Values, segment: Segment, slots: int) -> tuple[list[Id], list[int]]:
+    """The ids of the subscriptions of a segment that the event matches, and their priorities.
+
+    No priorities stand for nothing but 0.
+    """
     plan, axes = segment.plan, segment.axes
     owners = np.empty(2 * len(values.slots), np.int32)
     ranks = np.empty(2 * len(values.slots), np.int32)
@@ -148,5 +151,6 @@ def matched(values: Values, segment: Segment, slots: int) -> list[tuple[int, Id]
             found,
         )
     segment.give_board(board)
-    ledger = segment.ledger
-    return [(ledger.priority(record), ledger.id(record)) for record in records[:found].tolist()]
+    ledger, records = segment.ledger, records[:found]
+    urgent = ledger.priorities[records].tolist() if len(ledger.priorities) else []
+    return ledger.few_ids(records), urgent
