@@ -22,6 +22,8 @@ from tamis.workloads.selective import Selective
 # Engines that may be changed in one thread while another matches; the rest take turns at a lock.
 CONCURRENT = frozenset({"block"})
 IDLE_SECONDS = 2.0
+# Events that are matched at a time: where throughput matters it is in large batches.
+BATCH = 1 << 16
 TURN = 100  # changes after which others have their turn at the lock
 MOST_SECONDS = 30.0  # for changes in a row: by a lock, some take for ever
 
@@ -73,7 +75,7 @@ def changed(name: str, size: int) -> Iterator[Row]:
     engine = ENGINES[name]()
     workload = Selective(subscriptions=size)
     texts = workload.selectors()
-    batch = workload.events(2048)
+    batch = workload.events(BATCH)
     engine.add(Subscription.of(size, "a0 = -1"))  # so that there is something to compile for
     engine.match(batch)
     half = size // 2

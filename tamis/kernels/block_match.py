@@ -135,7 +135,7 @@ def leaf_holds(
     if axis == CONSTANT:
         return low == 1
     if axis == PREDICATE:
-        return true[low] == clock
+        return (true[low] == clock) != (high_of(word) == 1)
     rank = row[set_axis[low]]
     if rank < 0:
         return False

@@ -168,7 +168,7 @@ def remap(
             high = moved(high_of(word), constant_map, at)
             code[i] = word_of(axis_map[axis], low, high)
         elif axis == PREDICATE:
-            code[i] = word_of(PREDICATE, predicate_map[low_of(word)], 0)
+            code[i] = word_of(PREDICATE, predicate_map[low_of(word)], high_of(word))
         elif axis == SET:
             code[i] = word_of(SET, set_map[low_of(word)], high_of(word))
 

@@ -88,10 +88,10 @@ def leaf_cost(word: np.uint64, shares: Shares) -> float:
         return shares.below[at + high] - shares.below[at + low]
     if axis == CONSTANT:
         return 0.0 if low == 0 else NO_COVER
+    if high == 1:  # a predicate, or a set of ranks, that must not hold
+        return NO_COVER
     if axis == PREDICATE:
         return shares.predicates[low]
-    if high == 1:
-        return NO_COVER
     at = shares.at[shares.set_axis[low]]
     total = 0.0
     for i in range(shares.set_offsets[low], shares.set_offsets[low + 1]):
@@ -220,7 +220,7 @@ def _is_exact(word: np.uint64) -> bool:
     axis = axis_of(word)
     if axis < AXES:
         return low_of(word) & 1 == 1 and high_of(word) == low_of(word) + 1
-    return axis == PREDICATE
+    return axis == PREDICATE and high_of(word) == 0
 
 
 @kernel

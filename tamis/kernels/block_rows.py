@@ -45,6 +45,7 @@ class Leaves(NamedTuple):
             and they are few where constants are many.
         ends: By axis, how many ends there are.
         predicate_row: By predicate that phase 1 decides, its row; -1 if it has none.
+        other_row: The same for where it must not hold.
     """
 
     words: Words
@@ -54,6 +55,7 @@ class Leaves(NamedTuple):
     grades: Ints
     ends: Longs
     predicate_row: Ints
+    other_row: Ints
 
 
 class Block(NamedTuple):
@@ -270,10 +272,11 @@ def fill_other_rows(
 ) -> None:
     """The rows of constants, and of predicates that phase 1 decides."""
     rows, known, width = block.rows, block.known, block.width
-    predicate_row = leaves.predicate_row
+    predicate_row, other_row = leaves.predicate_row, leaves.other_row
     for leaf in range(leaves.axis_leaves[len(leaves.axes)], len(leaves.words)):
         word = leaves.words[leaf]
-        full = axis_of(word) == CONSTANT and low_of(word) == 1
+        # So far no event satisfies a predicate.
+        full = low_of(word) == 1 if axis_of(word) == CONSTANT else high_of(word) == 1
         known[leaf] = FULL if full else EMPTY
         for w in range(width):
             rows[leaf * width + w] = block.everyone[w] if full else np.uint64(0)
@@ -281,7 +284,9 @@ def fill_other_rows(
         i = event - begin
         for p in range(satisfied_offsets[event], satisfied_offsets[event + 1]):
             predicate = local[satisfied[p]]
-            if predicate >= 0 and predicate_row[predicate] >= 0:
-                leaf = predicate_row[predicate]
-                rows[leaf * width + (i >> 6)] |= np.uint64(1) << np.uint64(i & 63)
-                known[leaf] = MIXED
+            if predicate < 0:
+                continue
+            for leaf in (predicate_row[predicate], other_row[predicate]):
+                if leaf >= 0:
+                    rows[leaf * width + (i >> 6)] ^= np.uint64(1) << np.uint64(i & 63)
+                    known[leaf] = MIXED

@@ -36,7 +36,7 @@ AT_LEAST = 0xFFF2  # low: k
 XOR = 0xFFF3  # operands in pairs: where it is certainly true, where it is certainly false
 XNOR = 0xFFF4  # the same, certainly false
 CONSTANT = 0xFFFD  # low: 0 or 1
-PREDICATE = 0xFFFE  # low: the number of a predicate that phase 1 decides
+PREDICATE = 0xFFFE  # low: the number of a predicate that phase 1 decides; high: 1 if it must not
 SET = 0xFFFF  # low: the number of a set of ranks; high: 1 if the rank must not be in it
 
 # The rank of an event on an axis where it has no value.

@@ -53,7 +53,7 @@ from tamis.language.expr import (
     Xor,
 )
 from tamis.predicates.placement import placement
-from tamis.predicates.shapes import Except, Family, Interval, Null, Test, Within
+from tamis.predicates.shapes import Except, Family, Interval, Null, Test, Text, Within
 from tamis.values import Scalar, Timestamp
 
 # A selector of more words is left to the oracle: nested XOR takes two copies of every operand.
@@ -165,7 +165,7 @@ class Draft:
         if kind < AXES:
             return self._copied_leaf(other, word)
         if kind == PREDICATE:
-            return self._predicate(predicates[number])
+            return self._predicate(predicates[number]) | (word & FIELD)
         if kind == SET:
             axis, first, count = other._sets[number]
             points = other._constants[axis][first : first + count]
@@ -356,12 +356,25 @@ class Draft:
             return _WRITTEN
         if place.term is None:
             return _NEVER
+        if isinstance(leaf, Not) and all(isinstance(test, Text) for test in place.tests):
+            return self._put_other_text(place.term, leaf)
         words = [word for test in place.tests for word in self._test(place.term, test, leaf)]
         words = list(dict.fromkeys(words))  # two texts tests of one predicate are one leaf
         if len(words) > 1:
             self._code.append(operator_word(OR, 0, 1 + len(words)))
         self._code.extend(words)
         return _WRITTEN if words else _NEVER
+
+    def _put_other_text(self, term: ValueExpr, leaf: Not) -> int:
+        """A text that does not satisfy a test.
+
+        Most texts do not, and phase 1 would have to name every such test for every text. So it is
+        asked for the others: there must be a text, and the test must not be among them.
+        """
+        axis = self._axis(self._terms.slot(term), TEXT)
+        number = self._predicate(leaf.operand) | 1  # type: ignore[arg-type]
+        self._code += (operator_word(AND, 0, 3), self._leaf(axis, None, None, 0), number)
+        return _WRITTEN
 
     def _junction(self, operands: tuple[BoolExpr, ...], wanted: bool, conjunctive: bool) -> int:
         decides, idle = (_NEVER, _ALWAYS) if conjunctive else (_ALWAYS, _NEVER)

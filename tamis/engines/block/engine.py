@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from itertools import pairwise
-from threading import RLock, Thread
+from threading import RLock, Thread, get_ident
 from typing import ClassVar
 
 import numpy as np
@@ -33,6 +34,7 @@ from tamis.engines.block.survey import surveyed
 from tamis.engines.block.tally import Counting
 from tamis.engines.block.task import Task, cuts
 from tamis.engines.block.terms import Terms
+from tamis.engines.block.turns import short_turns
 from tamis.engines.block.upkeep import Work, next_work
 from tamis.engines.planned import Costs, SubscriptionPlan
 from tamis.engines.subscription import Subscription
@@ -88,6 +90,7 @@ class BlockEngine:
         self._sample: EventBatch | None = None
         self._seen = 0
         self._quiet = 0
+        self._adder = 0  # the thread that added last, since the last match
         # Whether functions of the caller's may be called, and for some that were removed.
         self._calls = self._calls_less = False
         self._counting = Counting()
@@ -123,6 +126,7 @@ class BlockEngine:
                 self._whole[subscription.id] = subscription
                 return
             self._calls |= bool(subscription.functions)
+            self._adder = get_ident()
             self._places[subscription.id] = len(self._drafted)
             self._drafted.append((subscription.id, subscription.text, subscription.priority))
             self._quiet = 0
@@ -419,14 +423,21 @@ class BlockEngine:
     def match(self, batch: EventBatch, limit: int | None = None) -> Matches:
         """All subscriptions that each event of the batch satisfies."""
         answer = Answer(len(batch))
-        self._answer(batch, answer)
-        return answer.matches()
+        with self._turns():
+            self._answer(batch, answer)
+            return answer.matches()
 
     def counts(self, batch: EventBatch) -> dict[Id, int]:
         """How many events of the batch each subscription matches, for those that match any."""
         counted = Counted()
-        self._answer(batch, counted)
-        return counted.counts()
+        with self._turns():
+            self._answer(batch, counted)
+            return counted.counts()
+
+    def _turns(self) -> AbstractContextManager[None]:
+        """Short turns with a thread that has been adding since the last match, if there is one."""
+        adder, self._adder = self._adder, 0
+        return short_turns() if adder not in (0, get_ident()) else nullcontext()
 
     def _answer(self, batch: EventBatch, answer: Answer | Counted) -> None:
         with self._lock:

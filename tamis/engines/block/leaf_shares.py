@@ -31,7 +31,8 @@ class LeafShares:
         if axis == CONSTANT:
             return float(low)
         if axis == PREDICATE:
-            return float(self._shares.predicates[low])
+            share = float(self._shares.predicates[low])
+            return 1.0 - share if high else share
         return self._of_set(low, high == 1)
 
     def looked_up(self, word: int) -> float:
@@ -42,7 +43,7 @@ class LeafShares:
         elif axis == CONSTANT:
             nowhere = low == 1
         else:
-            nowhere = axis != PREDICATE and high == 1
+            nowhere = high == 1
         return NO_COVER if nowhere else self.of(word)
 
     def _of_set(self, number: int, unwanted: bool) -> float:

@@ -249,10 +249,12 @@ def _wide(rules: Rules, code: Words, flat: Longs, trees: Longs, predicates: int)
     on_axis = int(np.searchsorted(owner, AXES))
     axes, first = np.unique(owner[:on_axis], return_index=True)
     grade_at, grades, ends = _grades(rules, leaves[:on_axis], owner[:on_axis], axes)
-    predicate_row = np.full(predicates, -1, np.int32)
+    predicate_row, other_row = np.full((2, predicates), -1, np.int32)
     is_predicate = (leaves >> np.uint64(AXIS_SHIFT)) == PREDICATE
-    numbers = (leaves[is_predicate] >> np.uint64(LOW_SHIFT)) & np.uint64(FIELD)
-    predicate_row[numbers.astype(np.int64)] = np.flatnonzero(is_predicate)
+    for flag, rows in enumerate((predicate_row, other_row)):
+        mine = is_predicate & ((leaves & np.uint64(FIELD)) == flag)
+        numbers = (leaves[mine] >> np.uint64(LOW_SHIFT)) & np.uint64(FIELD)
+        rows[numbers.astype(np.int64)] = np.flatnonzero(mine)
     return Wide(
         Leaves(
             leaves,
@@ -262,6 +264,7 @@ def _wide(rules: Rules, code: Words, flat: Longs, trees: Longs, predicates: int)
             grades,
             ends,
             predicate_row,
+            other_row,
         ),
         before[flat_offsets],
         row_of[:cut][in_flat],

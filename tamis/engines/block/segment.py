@@ -29,7 +29,7 @@ CountOf = Callable[[Leaf], int]
 # Events in a block: at least as many as one vector has bits.
 LEAST_BLOCK = 512
 MOST_BLOCK = 8192
-_CACHE = 1 << 21
+_MOST_ROWS = 1 << 27
 
 DEEP = 256  # operators that may be under way at once, at least
 
@@ -255,14 +255,14 @@ def _block_size(plan: Plan) -> int:
 
     The more, the less often each selector is begun, and the larger are the prefixes of each axis
     (2 ns per event, axis and 512 events; 5, 25 and 90 ns to begin a row, a conjunction and another
-    selector). All rows together should stay in the cache.
+    selector). All rows together should not take too much memory.
     """
     wide = plan.wide
     rows, axes = len(wide.leaves.words), len(wide.leaves.axes)
     begun = 5 * rows + 25 * len(wide.flat_record) + 90 * len(wide.tree_record)
     best = (begun * 512 / (2 * axes + 1)) ** 0.5
     size = LEAST_BLOCK
-    while size < MOST_BLOCK and 1.5 * size < best and size * rows < 8 * _CACHE:
+    while size < MOST_BLOCK and 1.5 * size < best and size * rows < 8 * _MOST_ROWS:
         size *= 2
     return size
 

@@ -35,7 +35,8 @@ class Wording:
         if axis == CONSTANT:
             return "TRUE" if low else "FALSE"
         if axis == PREDICATE:
-            return str(self._segment.predicates[low])
+            predicate = self._segment.predicates[low]
+            return str(Not(predicate) if high else predicate)
         return self._set(low, "NOT IN" if high else "IN")
 
     def _interval(self, axis: int, low: int, high: int) -> str:
