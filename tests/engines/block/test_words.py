@@ -83,7 +83,7 @@ def leaf(rules: Rules, word: np.uint64, facts: Facts) -> bool:
     if axis == CONSTANT:
         return low == 1
     if axis == PREDICATE:
-        return rules.predicates[low] in held
+        return (rules.predicates[low] in held) != (high == 1)
     assert axis == SET
     members = rules.sets.ranks[rules.sets.offsets[low] : rules.sets.offsets[low + 1]]
     rank = ranks[rules.sets.axis[low]]
@@ -159,13 +159,19 @@ def test_what_is_laid_out_can_be_taken_out(way: str) -> None:
 
 
 def assert_same(draw: random.Random, some: Rules, others: Rules, which: list[int]) -> None:
-    """The first are those of the others, on the same axes."""
+    """The first are those of the others, on some of their axes."""
+    there = {key: axis for axis, key in enumerate(axis_keys(others))}
     for _ in range(5):
-        facts = some_facts(draw, others)
+        ranks, predicates = some_facts(draw, others)
+        here = [ranks[there[key]] for key in axis_keys(some)]
         for place, s in enumerate(which):
-            assert truth(some, mine(some, place), 0, facts) == truth(
-                others, mine(others, s), 0, facts
+            assert truth(some, mine(some, place), 0, (here, predicates)) == truth(
+                others, mine(others, s), 0, (ranks, predicates)
             )
+
+
+def axis_keys(rules: Rules) -> list[tuple[int, int]]:
+    return list(zip(rules.axes.slot.tolist(), rules.axes.kind.tolist(), strict=True))
 
 
 def test_joined_they_are_as_if_drafted_together() -> None:
@@ -196,5 +202,6 @@ def test_pruned_of_what_nothing_names() -> None:
     left = pruned(some)
     assert len(left.predicates) < len(rules.predicates)
     assert len(left.sets.axis) < len(rules.sets.axis)
+    assert len(left.axes) < len(rules.axes)
     assert pruned(left) is left
     assert_same(draw, left, rules, chosen)
