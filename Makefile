@@ -44,6 +44,7 @@ soak: $(STAMP)  ## The long counts: whole fuzz and oracle runs, figures go to re
 bench: $(STAMP)  ## Measure
 	$(BIN)/tamis bench parse --out results/parse.json
 	$(BIN)/tamis bench atree --full --out results/atree.json
+	$(BIN)/tamis bench block --full --out results/block.json
 
 clean:  ## Remove what the other targets made
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -23,7 +23,7 @@ from tamis.workloads.nulls import Sparse
 from tamis.workloads.selective import Selective
 from tamis.workloads.texts import Requests
 
-BATCH = 16_384
+BATCH = 65_536
 WORDS_BATCH = 1_024  # a column for each of five thousand names: larger ones grow by the square
 CALLS = 20_000
 STARTS = 5

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from inspect import signature
-from operator import methodcaller
 from typing import Protocol
 
 import numpy as np
@@ -20,6 +19,7 @@ import numpy as np
 from tamis.bench.adding import parsed_in_chunks, seconds_to_add
 from tamis.bench.measure import Report, Row, enough, event_rates, rounds
 from tamis.engines import ENGINES, Engine
+from tamis.engines.protocol import Counts
 from tamis.errors import UnsupportedExpression
 from tamis.events import EventBatch
 from tamis.matches import Matches
@@ -30,11 +30,18 @@ SLOWEST_LOAD = 300.0  # seconds
 MOST = {"brute": 10_000}  # subscriptions, where each of them is looked at by itself
 
 # What is asked of the matches. All engines leave something for later, so something must be asked.
-ANSWERS: Mapping[str, Callable[[Matches], object]] = {
-    "pairs": lambda matches: (matches.event, matches.subscription),
-    "counts": Matches.counts,
-    **({"bitmaps": methodcaller("bitmaps")} if hasattr(Matches, "bitmaps") else {}),
+Answer = Callable[[Engine, EventBatch], object]
+ANSWERS: Mapping[str, Answer] = {
+    "pairs": lambda engine, batch: _pairs(engine.match(batch)),
+    "counts": lambda engine, batch: (
+        engine.counts(batch) if isinstance(engine, Counts) else engine.match(batch).counts()
+    ),
+    "bitmaps": lambda engine, batch: engine.match(batch).bitmaps(),
 }
+
+
+def _pairs(matches: Matches) -> tuple[object, object]:
+    return matches.event, matches.subscription
 
 
 class Workload(Protocol):
@@ -74,7 +81,7 @@ def compared(
     workload: Workload,
     batch: EventBatch,
     say: Report,
-    answers: Mapping[str, Callable[[Matches], object]] | None = None,
+    answers: Mapping[str, Answer] | None = None,
 ) -> Iterator[Row]:
     """Events per second of the engine, with one thread and with two, and of all others."""
     say(f"{workload.subscriptions:,} subscriptions into each engine …")
@@ -126,13 +133,16 @@ def _measured(
     field: list[Contestant],
     batch: EventBatch,
     answer_name: str,
-    answer: Callable[[Matches], object],
+    answer: Answer,
 ) -> Iterator[Row]:
     first = field[0]
     matching = {c.title: partial(_answered, c.engine, batch, answer) for c in field}
     counts = {
         name: enough(do, most=64 * len(batch), seconds=1 / 2) for name, do in matching.items()
     }
+    for contestant in field:
+        if contestant.name == first.name:  # what is measured is measured on whole batches
+            counts[contestant.title] = max(counts[contestant.title], len(batch))
     work = {name: partial(do, counts[name]) for name, do in matching.items()}
     seconds = rounds(work, ROUNDS)
     rates = {name: event_rates({"": seconds[name]}, counts[name])[""] for name in work}
@@ -170,13 +180,11 @@ def _pairs_below(matches: Matches, most: int) -> tuple[object, object]:
     return matches.event[known], matches.subscription[known]
 
 
-def _answered(
-    engine: Engine, batch: EventBatch, answer: Callable[[Matches], object], count: int
-) -> None:
+def _answered(engine: Engine, batch: EventBatch, answer: Answer, count: int) -> None:
     """Match so many events: the batch again and again, and part of it."""
     for start in range(0, count, len(batch)):
         part = batch if count - start >= len(batch) else batch.slice(0, count - start)
-        answer(engine.match(part))
+        answer(engine, part)
 
 
 def _per_s(rate: Row) -> float:

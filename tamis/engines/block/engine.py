@@ -48,6 +48,9 @@ from tamis.predicates import PredicateIndex, Satisfied
 
 # A draft of so many subscriptions becomes a segment that stays.
 _SEALED = 4096
+# With more segments than this, who adds waits for those who merge, so many seconds at most.
+_BEHIND = 5
+_PATIENCE = 0.1
 # It is begun again when so many in it have been removed, and most of it.
 _IDLE = 64
 # Ids that are read at a time, to begin with.
@@ -117,6 +120,8 @@ class BlockEngine:
         """
         if isinstance(subscription.selector, Sequence):
             raise UnsupportedExpression("a sequence (FIRST … THEN …)", self.name)
+        if len(self._drafted) >= _SEALED and len(self._stack) > _BEHIND:
+            self._wait()
         with self._lock:
             if len(self._drafted) >= _SEALED or not self._draft.roomy:
                 self._seal()
@@ -359,6 +364,12 @@ class BlockEngine:
 
     def _next_work(self) -> Work | None:
         return next_work(self._stack, self._sample is not None, self._quiet >= _QUIET)
+
+    def _wait(self) -> None:
+        """Let those who merge catch up a little: every event looks into every segment."""
+        worker = self._worker
+        if worker is not None:
+            worker.join(_PATIENCE)
 
     def settle(self) -> None:
         """Wait until nothing is left to be merged or laid out anew."""
