@@ -89,6 +89,8 @@ class Answer:
     def _take(self, segment: Segment, pieces: _Pieces) -> None:
         event, record = _joined(pieces.event), _joined(pieces.record)
         tile_record = _joined(pieces.tile_record).astype(np.int64)
+        if not len(record) and not len(tile_record):
+            return  # its ids may be of another kind, if all of it has been removed
         size = len(segment.ledger)
         if len(record) + len(tile_record) >= size:
             # Most are in it: to name all is less work than to find out which.
