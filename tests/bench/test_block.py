@@ -21,6 +21,7 @@ EXPERIMENTS = block.experiments("block")
 def little_of_everything(monkeypatch: pytest.MonkeyPatch) -> None:
     for module, name, value in (
         (block, "BATCH", 60),
+        (block, "BROAD_BATCH", 60),
         (block, "WORDS_BATCH", 60),
         (block, "CALLS", 40),
         (block, "STARTS", 1),
