@@ -63,6 +63,8 @@ _SAMPLE_LEAST = 64
 _RESAMPLED = 1 << 20
 # When so many events have come since the last change, one segment is made of all.
 _QUIET = 1 << 17
+# An event by itself counts for so many: to it every segment costs as much as to a small batch.
+_ALONE = 64
 
 
 class BlockEngine:
@@ -478,6 +480,7 @@ class BlockEngine:
             self._intern_restored()
             self._call_less()
             self._refresh()
+            self._is_quiet(_ALONE)
             stack = self._segments()
             if self._whole or len(self._index) or any(s.derived(self._terms) for s in stack):
                 return None
@@ -531,18 +534,23 @@ class BlockEngine:
     def _notice(self, batch: EventBatch) -> None:
         """Keep some events now and then, as plans go by them; and see when nothing changes."""
         with self._lock:
-            was_quiet = self._quiet >= _QUIET
-            self._quiet += len(batch)
             self._seen += len(batch)
             stale = self._sample is None or self._seen >= _RESAMPLED
             fresh = stale and len(batch) >= _SAMPLE_LEAST
             if fresh:
                 self._seen = 0
                 self._sample = _few(batch)
-            settled = not was_quiet and self._quiet >= _QUIET
-            if settled and self._places:
+            self._is_quiet(len(batch))
+        if fresh:
+            self._keep_up()
+
+    def _is_quiet(self, events: int) -> None:
+        """So many events have come without a change: when it is enough, make one segment of all."""
+        was_quiet = self._quiet >= _QUIET
+        self._quiet += events
+        if not was_quiet and self._quiet >= _QUIET:
+            if self._places:
                 self._seal()
-        if fresh or settled:
             self._keep_up()
 
     def _sampled(self) -> Sample | None:
