@@ -57,7 +57,8 @@ from tamis.kernels.block_words import (
 )
 
 # Where looking at a selector for every event that its cover lets through costs as much as the
-# selector's part of a block, per event: measured with `tamis bench block`.
+# selector's part of a block, per event: 10 and 100 ns per look against 0.02 to 0.15 ns, on the
+# workloads of `tamis bench block`.
 NARROW_BELOW = 0.005
 GENERAL_BELOW = 0.002
 

@@ -254,8 +254,8 @@ def _block_size(plan: Plan) -> int:
     """How many events to look at a time.
 
     The more, the less often each selector is begun, and the larger are the prefixes of each axis
-    (2 ns per event, axis and 512 events; 5, 25 and 90 ns to begin a row, a conjunction and another
-    selector). All rows together should not take too much memory.
+    (about 2 ns per event, axis and 512 events; 5, 25 and 90 ns to begin a row, a conjunction and
+    another selector). All rows together should not take too much memory.
     """
     wide = plan.wide
     rows, axes = len(wide.leaves.words), len(wide.leaves.axes)

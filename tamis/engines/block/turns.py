@@ -2,7 +2,8 @@
 
 Matching is a few long calls into kernels and many short ones into NumPy. After each of them the
 thread must get Python's lock back, and a thread that is busy adding gives it up only every 5 ms: a
-call of 30 ms takes half a second so. With turns of a tenth of a millisecond both get on.
+call of 4 ms (2,048 events, 50,000 subscriptions) took 100 ms so, and half of that with turns of a
+tenth of a millisecond.
 """
 
 from __future__ import annotations
