@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from tamis.kernels.block_holds import OTHER, Sets, hand_up, leaf_holds
 from tamis.kernels.block_masks import Wide
-from tamis.kernels.block_match import OTHER, Sets, grown, leaf_holds
 from tamis.kernels.block_ranks import (
     BOOL,
     DOUBLE,
@@ -18,11 +18,7 @@ from tamis.kernels.block_ranks import (
     rank_texts,
 )
 from tamis.kernels.block_words import (
-    AND,
-    AT_LEAST,
     AXES,
-    OR,
-    XOR,
     Bytes,
     Ints,
     Longs,
@@ -33,6 +29,7 @@ from tamis.kernels.block_words import (
     low_of,
 )
 from tamis.kernels.decorator import kernel
+from tamis.kernels.growing import grown
 
 
 @kernel
@@ -188,35 +185,6 @@ def _tree_holds(tree: Ints, at: int, truth: Bytes, stack: Longs) -> bool:
             depth += 1
             at += 3
             continue
-        value = truth[number] == 1
-        at += 1
-        while True:
-            if depth == 0:
-                return value
-            operator, stop = stack[depth - 1, 0], stack[depth - 1, 1]
-            if operator == 0:  # AND
-                if value and at < stop:
-                    break
-            elif operator == OR - AND:
-                if not value and at < stop:
-                    break
-            elif operator == AT_LEAST - AND:
-                stack[depth - 1, 2] -= 1 if value else 0
-                value = stack[depth - 1, 2] <= 0
-                if not value and at < stop:
-                    break
-            else:
-                held = stack[depth - 1, 4]
-                if held < 0:
-                    stack[depth - 1, 4] = 1 if value else 0
-                    break
-                if held == 0 and not value:  # unknown, and so is the whole
-                    value = False
-                else:
-                    stack[depth - 1, 3] ^= held
-                    stack[depth - 1, 4] = -1
-                    if at < stop:
-                        break
-                    value = stack[depth - 1, 3] == (1 if operator == XOR - AND else 0)
-            at = stop
-            depth -= 1
+        depth, at, value = hand_up(stack, depth, at + 1, truth[number] == 1)
+        if depth == 0:
+            return value

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tamis.kernels.bits import trailing_zeros
-from tamis.kernels.block_match import Sets, grown
+from tamis.kernels.block_holds import Sets
 from tamis.kernels.block_ranks import Rows
 from tamis.kernels.block_rows import (
     EMPTY,
@@ -26,6 +26,7 @@ from tamis.kernels.block_rows import (
 )
 from tamis.kernels.block_words import AND, AT_LEAST, OR, XOR, Bytes, Ints, Longs, Words
 from tamis.kernels.decorator import kernel
+from tamis.kernels.growing import grown
 from tamis.kernels.vectors import WORDS, and_into, copy_into, count_ones, or_into
 
 # Planes of a frame: two rails, what waits for its other rail, and from there on the counter.

@@ -7,39 +7,28 @@ it finds there is checked against its row of ranks.
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 
+from tamis.kernels.block_holds import OTHER, Sets, holds, leaf_holds
 from tamis.kernels.block_ranks import Rows
 from tamis.kernels.block_words import (
-    AND,
-    AT_LEAST,
     AXES,
-    AXIS_SHIFT,
-    CONSTANT,
-    OR,
-    PREDICATE,
-    XOR,
     Bytes,
     Ints,
     Longs,
     Words,
     axis_of,
-    contains,
     high_of,
-    in_set,
     low_of,
 )
 from tamis.kernels.decorator import kernel
+from tamis.kernels.growing import grown
 from tamis.kernels.prefetch import prefetch
 
 # Events that are looked at ahead of time: a power of two.
 _AHEAD = 4
-# Events that are sorted by value at a time: their rows should stay in the cache.
-_TOGETHER = 4096
-# Words from here on are no leaves on an axis.
-OTHER = AXES << AXIS_SHIFT
 
 
 class Buckets(NamedTuple):
@@ -96,14 +85,6 @@ class General(NamedTuple):
     record: Ints
 
 
-class Sets(NamedTuple):
-    """Sets of ranks: IN (…) with many values."""
-
-    axis: Ints
-    offsets: Longs
-    ranks: Ints
-
-
 class Board(NamedTuple):
     """What a thread writes on.
 
@@ -113,7 +94,7 @@ class Board(NamedTuple):
         defaults: The ranks of an event that has no values at all.
         true: By predicate, the clock of the last event that satisfied it.
         seen: By general selector, the clock of the last event that it was checked on.
-        frames: The operators under way: one row each of (operator, end, need, state, held).
+        frames: The operators under way; see `hand_up`.
     """
 
     row: Ints
@@ -121,99 +102,6 @@ class Board(NamedTuple):
     true: Longs
     seen: Longs
     frames: Longs
-
-
-@kernel
-def leaf_holds(
-    word: np.uint64, row: Ints, true: Longs, clock: int, set_axis: Ints, set_at: Longs, ranks: Ints
-) -> bool:
-    """Whether an event satisfies a leaf."""
-    axis = axis_of(word)
-    if axis < AXES:
-        return contains(word, row[axis])
-    low = low_of(word)
-    if axis == CONSTANT:
-        return low == 1
-    if axis == PREDICATE:
-        return (true[low] == clock) != (high_of(word) == 1)
-    rank = row[set_axis[low]]
-    if rank < 0:
-        return False
-    return in_set(ranks, set_at[low], set_at[low + 1], rank) != (high_of(word) == 1)
-
-
-@kernel
-def holds(
-    code: Words,
-    at: int,
-    end: int,
-    row: Ints,
-    true: Longs,
-    clock: int,
-    set_axis: Ints,
-    set_at: Longs,
-    ranks: Ints,
-    frames: Longs,
-) -> bool:
-    """Whether an event satisfies a selector; what cannot change the answer is skipped."""
-    depth = 0
-    while True:
-        word = code[at]
-        axis = axis_of(word)
-        if axis >= AND and axis < CONSTANT:
-            frames[depth, 0] = axis
-            frames[depth, 1] = at + high_of(word)
-            frames[depth, 2] = low_of(word)
-            frames[depth, 3] = 0
-            frames[depth, 4] = -1
-            depth += 1
-            at += 1
-            continue
-        value = leaf_holds(word, row, true, clock, set_axis, set_at, ranks)
-        at += 1
-        # Hand the value to the operator above; if that is decided, go on with its own value.
-        while True:
-            if depth == 0:
-                return value
-            axis, stop = frames[depth - 1, 0], frames[depth - 1, 1]
-            if axis == AND:
-                if value and at < stop:
-                    break
-            elif axis == OR:
-                if not value and at < stop:
-                    break
-            elif axis == AT_LEAST:
-                if value:
-                    frames[depth - 1, 2] -= 1
-                value = frames[depth - 1, 2] <= 0
-                if not value and at < stop:
-                    break
-            else:
-                held = frames[depth - 1, 4]
-                if held < 0:
-                    frames[depth - 1, 4] = 1 if value else 0
-                    break
-                if held == 0 and not value:  # unknown, and so is the whole
-                    value = False
-                else:
-                    frames[depth - 1, 3] ^= held
-                    frames[depth - 1, 4] = -1
-                    if at < stop:
-                        break
-                    value = frames[depth - 1, 3] == (1 if axis == XOR else 0)
-            at = stop
-            depth -= 1
-
-
-A = TypeVar("A", Ints, Longs)
-
-
-@kernel
-def grown(array: A) -> A:
-    """The same with twice the room."""
-    larger = np.empty(2 * len(array), array.dtype)
-    larger[: len(array)] = array
-    return larger
 
 
 @kernel
@@ -468,120 +356,3 @@ def _match_general(
                     record_out[found] = record
                     found += 1
     return event_out, record_out, found
-
-
-@kernel
-def match_values(
-    rows: Rows,
-    begin: int,
-    end: int,
-    points: Longs,
-    buckets: Buckets,
-    narrow: Narrow,
-    sets: Sets,
-    alive: Bytes,
-    visits: Ints,
-    event_out: Longs,
-    record_out: Longs,
-) -> tuple[Longs, Longs, int]:
-    """What `match_rows` finds among conjunctions, value by value: for long lists.
-
-    Where every value has many conjunctions under it, reading them is what takes the time. So the
-    events of a block are sorted by value, and the list of a value is read once for all of them.
-    The rows must be dense, and the conjunctions without predicates that phase 1 decides.
-    """
-    ranks, stride = rows.ranks, len(rows.axes)
-    offsets, second, record = narrow.offsets, narrow.second, narrow.record
-    rest_offsets, rest = narrow.rest_offsets, narrow.rest
-    set_axis, set_offsets, set_ranks = sets.axis, sets.offsets, sets.ranks
-    nothing = np.empty(0, np.int64)
-    most = 0
-    for axis in range(stride):
-        most = max(most, points[axis])
-    heads = np.empty(most + 1, np.int64)
-    order = np.empty(_TOGETHER, np.int64)
-    likely = np.empty(1024, np.int64)
-    counting = len(visits) > 0
-    found = 0
-    for first in range(begin, end, _TOGETHER):
-        size = min(_TOGETHER, end - first)
-        for axis in range(stride):
-            values = points[axis]
-            _sort_by_value(ranks, first, size, stride, axis, values, heads, order)
-            for value in range(values):
-                bucket = buckets.point_at[axis] + value
-                low, high = offsets[bucket], offsets[bucket + 1]
-                group, after = heads[value], heads[value + 1]
-                if low == high or group == after:
-                    continue
-                if high - low > len(likely):
-                    likely = np.empty(2 * (high - low), np.int64)
-                if counting:
-                    for i in range(low, high):
-                        visits[record[i]] += after - group
-                for k in range(group, after):
-                    base = order[k] * stride
-                    count = 0
-                    for i in range(low, high):
-                        word = second[i]
-                        other = word >> np.uint64(48)
-                        if other >= np.uint64(AXES):
-                            other = np.uint64(0)
-                        rank = ranks[base + np.int64(other)]
-                        from_, to = low_of(word), high_of(word)
-                        likely[count] = i
-                        count += (
-                            ((rank >= from_) & (rank < to))
-                            | (from_ > to)
-                            | (word >= np.uint64(OTHER))
-                        )
-                    if count == 0:
-                        continue
-                    row = ranks[base : base + stride]
-                    for j in range(count):
-                        i = likely[j]
-                        matches = leaf_holds(
-                            second[i], row, nothing, 0, set_axis, set_offsets, set_ranks
-                        )
-                        for leaf in range(rest_offsets[i], rest_offsets[i + 1]):
-                            if not matches:
-                                break
-                            matches = leaf_holds(
-                                rest[leaf], row, nothing, 0, set_axis, set_offsets, set_ranks
-                            )
-                        if matches and alive[record[i]]:
-                            if found == len(record_out):
-                                event_out, record_out = grown(event_out), grown(record_out)
-                            event_out[found] = order[k]
-                            record_out[found] = record[i]
-                            found += 1
-    return event_out, record_out, found
-
-
-@kernel
-def _sort_by_value(
-    ranks: Ints,
-    first: int,
-    size: int,
-    stride: int,
-    axis: int,
-    values: int,
-    heads: Longs,
-    order: Longs,
-) -> None:
-    """The events that have one of the values of an axis, by value."""
-    for value in range(values + 1):
-        heads[value] = 0
-    for event in range(first, first + size):
-        rank = ranks[event * stride + axis]
-        if rank >= 0 and rank & 1:
-            heads[rank >> 1] += 1
-    total = 0
-    for value in range(values + 1):
-        total += heads[value]
-        heads[value] = total
-    for event in range(first + size - 1, first - 1, -1):
-        rank = ranks[event * stride + axis]
-        if rank >= 0 and rank & 1:
-            heads[rank >> 1] -= 1
-            order[heads[rank >> 1]] = event

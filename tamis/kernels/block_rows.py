@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tamis.kernels.block_match import Sets
+from tamis.kernels.block_holds import Sets
 from tamis.kernels.block_ranks import Rows
 from tamis.kernels.block_words import (
     AXES,

@@ -15,7 +15,7 @@ from tamis.engines.block.terms import Terms
 from tamis.engines.block.ways import average_cost, way_of, weight
 from tamis.engines.block.wording import Wording, parts_of
 from tamis.engines.planned import Check, SubscriptionPlan, percent
-from tamis.kernels.block_plan import NO_COVER, Shares
+from tamis.kernels.block_covers import NO_COVER, Shares
 from tamis.kernels.block_words import AND, AT_LEAST, AXES, CONSTANT, OR, XOR
 from tamis.matches import Id
 

@@ -19,7 +19,7 @@ from tamis.engines.block.axes import (
 from tamis.engines.block.rules import Leaf, Rules
 from tamis.engines.block.terms import Terms
 from tamis.engines.subscription import Subscription
-from tamis.kernels.block_match import Sets
+from tamis.kernels.block_holds import Sets
 from tamis.kernels.block_merge import draft_words
 from tamis.kernels.block_words import (
     AND,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tamis.engines.block.axes import Axes
 from tamis.engines.block.wording import parts_of
-from tamis.kernels.block_plan import NO_COVER, Shares
+from tamis.kernels.block_covers import NO_COVER, Shares
 from tamis.kernels.block_words import AXES, CONSTANT, PREDICATE
 
 

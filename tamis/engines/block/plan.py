@@ -13,8 +13,11 @@ import numpy as np
 
 from tamis.engines.block.axes import Axes
 from tamis.engines.block.rules import Rules
+from tamis.kernels.block_covers import NO_COVER, Shares
+from tamis.kernels.block_holds import Sets
+from tamis.kernels.block_layout import lay_general, lay_narrow, lay_trees, sort_into_buckets
 from tamis.kernels.block_masks import COUNTER, Wide
-from tamis.kernels.block_match import Buckets, General, Narrow, Sets
+from tamis.kernels.block_match import Buckets, General, Narrow
 from tamis.kernels.block_merge import (
     flat_lengths,
     general_lengths,
@@ -25,21 +28,7 @@ from tamis.kernels.block_merge import (
     take_trees,
     tree_lengths,
 )
-from tamis.kernels.block_plan import (
-    GENERAL,
-    NARROW,
-    NEVER,
-    NO_COVER,
-    WIDE_FLAT,
-    WIDE_TREE,
-    Choice,
-    Shares,
-    choose,
-    lay_general,
-    lay_narrow,
-    lay_trees,
-    sort_into_buckets,
-)
+from tamis.kernels.block_plan import GENERAL, NARROW, NEVER, WIDE_FLAT, WIDE_TREE, Choice, choose
 from tamis.kernels.block_rows import Leaves
 from tamis.kernels.block_words import (
     AXES,

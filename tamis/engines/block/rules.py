@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tamis.engines.block.axes import Axes, Mapping, joined
-from tamis.kernels.block_match import Sets
+from tamis.kernels.block_holds import Sets
 from tamis.kernels.block_merge import mark_used, move_ranks, remap
 from tamis.kernels.block_words import Bytes, Ints, Longs, Words
 from tamis.language.expr import Not, Predicate

@@ -15,10 +15,10 @@ from tamis.engines.block.rules import Leaf, Rules, join, pruned
 from tamis.engines.block.shares import shares_of
 from tamis.engines.block.tally import Tally
 from tamis.engines.block.terms import Terms, calls
+from tamis.kernels.block_covers import Shares
+from tamis.kernels.block_holds import Sets
 from tamis.kernels.block_masks import Found
 from tamis.kernels.block_match import Board as Arrays
-from tamis.kernels.block_match import Sets
-from tamis.kernels.block_plan import Shares
 from tamis.kernels.block_ranks import Rows
 from tamis.kernels.block_rows import Block
 from tamis.kernels.block_words import Bytes, Ints, Longs, Words

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from tamis.engines.block.axes import PRESENCE, TRUTH, Axes
-from tamis.kernels.block_match import Sets
-from tamis.kernels.block_plan import Doubles, Shares
+from tamis.kernels.block_covers import Doubles, Shares
+from tamis.kernels.block_holds import Sets
 from tamis.kernels.block_ranks import Rows
 from tamis.kernels.block_words import Longs
 

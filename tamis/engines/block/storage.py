@@ -20,7 +20,7 @@ from tamis.engines.block.ledger import Ledger
 from tamis.engines.block.plan import Plan
 from tamis.engines.block.segment import Segment
 from tamis.engines.block.terms import Terms
-from tamis.kernels.block_match import Sets
+from tamis.kernels.block_holds import Sets
 from tamis.kernels.block_words import Bytes
 from tamis.language.expr import Attribute, IsNull, ValueExpr
 from tamis.matches import Id

@@ -7,8 +7,9 @@ import numpy as np
 from tamis.engines.block.segment import Board, Segment, nothing_found
 from tamis.engines.block.tally import NOT_COUNTED
 from tamis.kernels.block_masks import Found, match_blocks
-from tamis.kernels.block_match import match_rows, match_values
+from tamis.kernels.block_match import match_rows
 from tamis.kernels.block_ranks import Rows
+from tamis.kernels.block_values import match_values
 from tamis.kernels.block_words import Ints, Longs
 
 # From so many conjunctions per value on they are read value by value.

@@ -6,16 +6,8 @@ import random
 
 import numpy as np
 
-from tamis.kernels.block_plan import (
-    GENERAL,
-    NO_COVER,
-    Choice,
-    Shares,
-    _weigh,
-    choose,
-    covered,
-    entries_of,
-)
+from tamis.kernels.block_covers import NO_COVER, Shares, covered, entries_of, weigh
+from tamis.kernels.block_plan import GENERAL, Choice, choose
 from tamis.kernels.block_words import AND, OR, PREDICATE, TRUE, Words, operator_word
 
 
@@ -65,7 +57,7 @@ def chosen(code: Words, shares: Shares) -> int:
 def laid(code: Words, shares: Shares) -> int:
     """How many there are, as `lay_general` finds them."""
     cost, cover = np.empty(len(code)), np.empty(len(code), np.int64)
-    _weigh(code, cost, 0, len(code), shares)
+    weigh(code, cost, 0, len(code), shares)
     count = covered(code, cost, cover, np.empty(len(code) + 1, np.int64))
     return sum(entries_of(code[at], shares) for at in cover[:count])
 

@@ -16,7 +16,7 @@ from tamis.engines.block.rules import Rules, join, pruned
 from tamis.engines.block.segment import _guessed
 from tamis.engines.block.terms import Terms
 from tamis.engines.subscription import Subscription
-from tamis.kernels.block_plan import _weigh, covered, leaf_cost, level_of
+from tamis.kernels.block_covers import covered, leaf_cost, level_of, weigh
 from tamis.kernels.block_words import (
     AND,
     AT_LEAST,
@@ -133,7 +133,7 @@ def test_a_selector_that_holds_holds_in_its_cover(seed: int) -> None:
         for s in range(len(rules.offsets) - 1):
             code = mine(rules, s)
             cost, cover = np.empty(len(code)), np.empty(len(code), np.int64)
-            _weigh(code, cost, 0, len(code), shares)
+            weigh(code, cost, 0, len(code), shares)
             if cost[0] > 1.5 or not truth(rules, code, 0, facts):
                 continue
             held += 1
