@@ -16,7 +16,7 @@ from tamis.engines.block.rules import Rules
 from tamis.kernels.block_covers import NO_COVER, Shares
 from tamis.kernels.block_holds import Sets
 from tamis.kernels.block_layout import lay_general, lay_narrow, lay_trees, sort_into_buckets
-from tamis.kernels.block_masks import COUNTER, Wide
+from tamis.kernels.block_masks import Wide
 from tamis.kernels.block_match import Buckets, General, Narrow
 from tamis.kernels.block_merge import (
     flat_lengths,
@@ -30,6 +30,7 @@ from tamis.kernels.block_merge import (
 )
 from tamis.kernels.block_plan import GENERAL, NARROW, NEVER, WIDE_FLAT, WIDE_TREE, Choice, choose
 from tamis.kernels.block_rows import Leaves
+from tamis.kernels.block_trees import COUNTER
 from tamis.kernels.block_words import (
     AXES,
     AXIS_SHIFT,
