@@ -154,6 +154,10 @@ def match_rows(
     set_axis, set_offsets, set_ranks = sets.axis, sets.offsets, sets.ranks
     counting = len(visits) > 0
     any_narrow, any_general = len(second) > 0, len(general.entry_program) > 0
+    # Where rows are dense they are read as they are; there is room behind the last for all that can
+    # stand in the place of an axis.
+    filling = any_general or not dense
+    near = row if filling else ranks
     most = 1
     for event in range(begin, end):
         entries = offsets[event + 1] - offsets[event]
@@ -174,14 +178,14 @@ def match_rows(
             first, last = offsets[event], offsets[event + 1]
             shift = first if dense else 0
             for p in range(first, last):
-                rank = ranks[p]
-                if rank >= 0 and rank & 1:
-                    bucket = point_at[axes[p - shift]] + (rank >> 1)
-                    low, high = n_offsets[bucket], n_offsets[bucket + 1]
-                    first_of[filled] = low
-                    last_of[filled] = high
-                    filled += high > low
-                    prefetch(second, low)
+                # No branch here either; the rank of a value that is no constant is even.
+                rank = max(ranks[p], 0)
+                bucket = point_at[axes[p - shift]] + (rank >> 1)
+                low, high = n_offsets[bucket], n_offsets[bucket + 1]
+                first_of[filled] = low
+                last_of[filled] = high
+                filled += (rank & 1) & (high > low)
+                prefetch(second, low)
             for p in range(satisfied_offsets[event], satisfied_offsets[event + 1]):
                 predicate = local[satisfied[p]]
                 if predicate >= 0:
@@ -195,9 +199,11 @@ def match_rows(
         clock += 1
         first, last = offsets[event], offsets[event + 1]
         shift = first if dense else 0
-        for p in range(first, last):
-            if ranks[p] >= 0:
-                row[axes[p - shift]] = ranks[p]
+        base = 0 if filling else first
+        if filling:
+            for p in range(first, last):
+                if ranks[p] >= 0:
+                    row[axes[p - shift]] = ranks[p]
         for p in range(satisfied_offsets[event], satisfied_offsets[event + 1]):
             predicate = local[satisfied[p]]
             if predicate >= 0:
@@ -214,13 +220,14 @@ def match_rows(
             for k in range(at, filled):
                 for i in range(first_of[k], last_of[k]):
                     word = second[i]
-                    rank = row[word >> np.uint64(48)]
+                    rank = near[base + np.int64(word >> np.uint64(48))]
                     low = np.int64((word >> np.uint64(24)) & np.uint64(0xFFFFFF))
                     high = np.int64(word & np.uint64(0xFFFFFF))
                     likely[count] = i
                     count += (
                         ((rank >= low) & (rank < high)) | (low > high) | (word >= np.uint64(OTHER))
                     )
+            mine = near[base : base + len(defaults)] if count > 0 else row
             for k in range(count):
                 prefetch(rest_offsets, likely[k])
             for k in range(count):
@@ -228,12 +235,12 @@ def match_rows(
                 matches = True
                 word = second[i]
                 if axis_of(word) >= AXES or low_of(word) > high_of(word):
-                    matches = leaf_holds(word, row, true, clock, set_axis, set_offsets, set_ranks)
+                    matches = leaf_holds(word, mine, true, clock, set_axis, set_offsets, set_ranks)
                 for j in range(rest_offsets[i], rest_offsets[i + 1]):
                     if not matches:
                         break
                     matches = leaf_holds(
-                        rest[j], row, true, clock, set_axis, set_offsets, set_ranks
+                        rest[j], mine, true, clock, set_axis, set_offsets, set_ranks
                     )
                 if matches and alive[n_record[i]]:
                     if found == len(record_out):
@@ -263,9 +270,10 @@ def match_rows(
                 record_out,
                 found,
             )
-        for p in range(first, last):
-            axis = axes[p - shift]
-            row[axis] = defaults[axis]
+        if filling:
+            for p in range(first, last):
+                axis = axes[p - shift]
+                row[axis] = defaults[axis]
     return event_out, record_out, found
 
 

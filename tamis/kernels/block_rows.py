@@ -1,7 +1,8 @@
 """The rows of a block: for every leaf, the events of the block that satisfy it, one bit each.
 
-Sort the events of the block by their rank on an axis. `prefixes` has the set of the first i of
-them, for every i: so a leaf is the difference of two prefixes.
+The ranks at which a leaf begins or ends cut an axis into *grades*. `prefixes` has the set of the
+events in the first i grades, for every i: so a leaf is the difference of two prefixes. Grades that
+no event of the block has are left out; there are never more of them than events.
 """
 
 from __future__ import annotations
@@ -67,10 +68,9 @@ class Block(NamedTuple):
         known: By leaf, EMPTY, MIXED or FULL.
         columns: By axis, which column of ranks is kept for it; -1 if it is not wanted.
         ranks: These columns.
-        order: The events of the block, sorted.
         begins: By grade, the number of events below it.
-        cursors: By grade, where its next event goes.
-        prefixes: The sets of the first i events of `order`, one after the other.
+        places: By grade, the number of grades below it that some event has.
+        prefixes: The sets of the events of the first i of these, one after the other.
         frames: Masks for the operators that are under way.
         everyone: All events of the block.
     """
@@ -80,9 +80,8 @@ class Block(NamedTuple):
     known: Bytes
     columns: Ints
     ranks: Ints
-    order: Ints
     begins: Ints
-    cursors: Ints
+    places: Ints
     prefixes: Words
     frames: Words
     everyone: Words
@@ -124,138 +123,111 @@ def fill_columns(
 
 
 @kernel
-def _sort(
-    ranks: Ints,
-    column: int,
-    size: int,
-    grades: Ints,
-    grade_at: int,
-    ends: int,
-    begins: Ints,
-    cursors: Ints,
-    order: Ints,
+def _sort_out(
+    ranks: Ints, column: int, size: int, grades: Ints, grade_at: int, ends: int, block: Block
 ) -> int:
-    """Sort the events by grade, which takes the place of the rank; how many have one."""
+    """The grades of the events, which take the place of their ranks; how many events have one."""
+    begins, places = block.begins, block.places
     for g in range(ends + 2):
         begins[g] = 0
     valid = 0
     for i in range(size):
-        if ranks[column, i] >= 0:
-            grade = grades[grade_at + ranks[column, i]]
+        rank = ranks[column, i]
+        if rank >= 0:
+            grade = grades[grade_at + rank]
             ranks[column, i] = grade
             begins[grade + 1] += 1
             valid += 1
-    for g in range(ends + 1):
-        begins[g + 1] += begins[g]
-        cursors[g] = begins[g]
-    for i in range(size):
-        grade = ranks[column, i]
-        if grade >= 0:
-            order[cursors[grade]] = i
-            cursors[grade] += 1
+    places[0] = 0
+    for g in range(1, ends + 2):
+        places[g] = places[g - 1] + (begins[g] > 0)
+        begins[g] += begins[g - 1]
     return valid
 
 
 @kernel
-def _fill_prefixes(order: Ints, valid: int, prefixes: Words, width: int) -> None:
-    """The sets of the first 0, 1, 2, … events.
-
-    Eight words at a time, in registers: to read back a row into which a single word has just been
-    written makes the processor wait.
-    """
-    one, none = np.uint64(1), np.uint64(0)
-    for first in range(0, width, WORDS):
-        a = b = c = d = e = f = g = h = none
-        for i in range(valid + 1):
-            at = i * width + first
-            prefixes[at] = a
-            prefixes[at + 1] = b
-            prefixes[at + 2] = c
-            prefixes[at + 3] = d
-            prefixes[at + 4] = e
-            prefixes[at + 5] = f
-            prefixes[at + 6] = g
-            prefixes[at + 7] = h
-            word = (order[i] >> 6) - first
-            bit = one << np.uint64(order[i] & 63)
-            a |= bit if word == 0 else none
-            b |= bit if word == 1 else none
-            c |= bit if word == 2 else none
-            d |= bit if word == 3 else none
-            e |= bit if word == 4 else none
-            f |= bit if word == 5 else none
-            g |= bit if word == 6 else none
-            h |= bit if word == 7 else none
+def _fill_prefixes(ranks: Ints, column: int, size: int, count: int, block: Block) -> None:
+    """The sets of the events of the first 0, 1, 2, … grades of those that there are."""
+    prefixes, places, width = block.prefixes, block.places, block.width
+    prefixes[: (count + 1) * width] = np.uint64(0)
+    for i in range(size):
+        grade = ranks[column, i]
+        if grade >= 0:
+            at = (places[grade] + 1) * width + (i >> 6)
+            prefixes[at] |= np.uint64(1) << np.uint64(i & 63)
+    for k in range(2, count + 1):
+        xor_into(prefixes, k * width, prefixes, (k - 1) * width, width // WORDS)
 
 
 @kernel
-def _before(rank: int, grades: Ints, grade_at: int, begins: Ints) -> int:
-    """How many events of the block are below a rank at which some leaf ends."""
-    return 0 if rank == 0 else begins[grades[grade_at + rank - 1] + 1]
+def _grade_of(rank: int, grades: Ints, grade_at: int) -> int:
+    """The grade of the events at a rank at which some leaf ends; those below have less."""
+    return 0 if rank == 0 else grades[grade_at + rank - 1] + 1
 
 
 @kernel
 def fill_rows(leaves: Leaves, sets: Sets, block: Block, size: int) -> None:
     """The rows of all leaves on an axis."""
     words, grades, width = leaves.words, leaves.grades, block.width
-    rows, known, prefixes, begins = block.rows, block.known, block.prefixes, block.begins
+    rows, known, prefixes = block.rows, block.known, block.prefixes
+    begins, places = block.begins, block.places
     n = width // WORDS
     for k in range(len(leaves.axes)):
-        grade_at = leaves.grade_at[k]
-        valid = _sort(
-            block.ranks,
-            k,
-            size,
-            grades,
-            grade_at,
-            leaves.ends[k],
-            begins,
-            block.cursors,
-            block.order,
-        )
+        grade_at, ends = leaves.grade_at[k], leaves.ends[k]
+        valid = _sort_out(block.ranks, k, size, grades, grade_at, ends, block)
         first, last = leaves.axis_leaves[k], leaves.axis_leaves[k + 1]
         if valid == 0:
             for leaf in range(first, last):
                 known[leaf] = EMPTY
             continue
-        _fill_prefixes(block.order, valid, prefixes, width)
+        everyone = places[ends + 1]
+        _fill_prefixes(block.ranks, k, size, everyone, block)
         for leaf in range(first, last):
             word = words[leaf]
             count = 0
             if axis_of(word) < AXES:
-                low = _before(low_of(word), grades, grade_at, begins)
-                high = _before(high_of(word), grades, grade_at, begins)
-                count = high - low
+                low = _grade_of(low_of(word), grades, grade_at)
+                high = _grade_of(high_of(word), grades, grade_at)
+                count = begins[high] - begins[low]
                 if low_of(word) > high_of(word):
                     count += valid
                 if count > 0:
-                    xor_of(rows, leaf * width, prefixes, low * width, high * width, n)
+                    this, that = places[low] * width, places[high] * width
+                    xor_of(rows, leaf * width, prefixes, this, that, n)
                     if low_of(word) > high_of(word):
-                        xor_into(rows, leaf * width, prefixes, valid * width, n)
+                        xor_into(rows, leaf * width, prefixes, everyone * width, n)
             else:
-                count = _fill_set(word, leaf, sets, block, grades, grade_at, valid)
+                count = _fill_set(word, leaf, sets, block, grades, grade_at, valid, everyone)
             known[leaf] = EMPTY if count == 0 else (FULL if count == size else MIXED)
 
 
 @kernel
 def _fill_set(
-    word: np.uint64, leaf: int, sets: Sets, block: Block, grades: Ints, grade_at: int, valid: int
+    word: np.uint64,
+    leaf: int,
+    sets: Sets,
+    block: Block,
+    grades: Ints,
+    grade_at: int,
+    valid: int,
+    everyone: int,
 ) -> int:
     """The row of a set of ranks; how many events are in it."""
-    rows, prefixes, begins, width = block.rows, block.prefixes, block.begins, block.width
+    rows, prefixes, width = block.rows, block.prefixes, block.width
+    begins, places = block.begins, block.places
     n, number = width // WORDS, low_of(word)
     count = 0
     for w in range(leaf * width, (leaf + 1) * width):
         rows[w] = np.uint64(0)
     for i in range(sets.offsets[number], sets.offsets[number + 1]):
-        low = _before(sets.ranks[i], grades, grade_at, begins)
-        high = _before(sets.ranks[i] + 1, grades, grade_at, begins)
-        if low < high:
-            count += high - low
-            xor_into(rows, leaf * width, prefixes, low * width, n)
-            xor_into(rows, leaf * width, prefixes, high * width, n)
+        low = _grade_of(sets.ranks[i], grades, grade_at)
+        high = _grade_of(sets.ranks[i] + 1, grades, grade_at)
+        if begins[low] < begins[high]:
+            count += begins[high] - begins[low]
+            xor_into(rows, leaf * width, prefixes, places[low] * width, n)
+            xor_into(rows, leaf * width, prefixes, places[high] * width, n)
     if high_of(word) == 1:
-        xor_into(rows, leaf * width, prefixes, valid * width, n)
+        xor_into(rows, leaf * width, prefixes, everyone * width, n)
         count = valid - count
     return count
 

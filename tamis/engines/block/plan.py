@@ -55,7 +55,7 @@ GENERAL_BELOW = 0.002
 # What a block costs each of its events before any selector is looked at, per axis, and what it
 # costs an event to look at a selector under its cover, in nanoseconds. Where few selectors are wide
 # it is cheaper to do without blocks.
-_BLOCK_COST = 12.0
+_BLOCK_COST = 4.0
 _GENERAL_COST = 80.0
 
 LEVELS = 25

@@ -31,6 +31,8 @@ from tamis.values import Type
 
 # Below this part of all cells it is quicker to note down where there are values.
 _DENSE = 0.4
+# Room behind the last row, so that whatever stands in the place of an axis can be looked up.
+BEHIND = 1 << 16
 # No table of ranks has more cells.
 _CELLS = 1 << 24
 
@@ -173,7 +175,7 @@ class Columns:
         ints = axes.int_scales
         doubles = axes.double_scales if (sources.kind == block_ranks.DOUBLE).any() else ints
         if self._is_dense(sources, len(axes)):
-            ranks = np.empty(len(axes) * events, np.int32)
+            ranks = np.empty(len(axes) * events + BEHIND, np.int32)
             rank_densely(sources, ints, doubles, axes.defaults, events, ranks)
             offsets = np.arange(events + 1, dtype=np.int64) * len(axes)
             return Rows(offsets, ranks, np.arange(len(axes), dtype=np.int32), True)

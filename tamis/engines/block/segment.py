@@ -29,7 +29,10 @@ CountOf = Callable[[Leaf], int]
 # Events in a block: at least as many as one vector has bits.
 LEAST_BLOCK = 512
 MOST_BLOCK = 8192
+_SIZES = [LEAST_BLOCK << k for k in range((MOST_BLOCK // LEAST_BLOCK).bit_length())]
+# All rows of a block, in bytes: more must not be, and so much stays in the cache.
 _MOST_ROWS = 1 << 27
+_CACHED = 1 << 22
 
 DEEP = 256  # operators that may be under way at once, at least
 
@@ -240,10 +243,9 @@ class Board:
                 np.zeros(len(leaves.words), np.uint8),
                 columns,
                 np.zeros((len(leaves.axes), size), np.int32),
-                np.zeros(size + 1, np.int32),
                 np.zeros(most, np.int32),
                 np.zeros(most, np.int32),
-                np.zeros((size + 1) * words, np.uint64),
+                np.zeros((min(size, most) + 1) * words, np.uint64),
                 np.zeros((wide.depth + 1) * wide.planes * words, np.uint64),
                 np.zeros(words, np.uint64),
             )
@@ -253,18 +255,23 @@ class Board:
 def _block_size(plan: Plan) -> int:
     """How many events to look at a time.
 
-    The more, the less often each selector is begun, and the larger are the prefixes of each axis
-    (about 2 ns per event, axis and 512 events; 5, 25 and 90 ns to begin a row, a conjunction and
-    another selector). All rows together should not take too much memory.
+    The more, the less often each selector is begun (5, 25 and 90 ns for a row, a conjunction and
+    another selector), but the more prefixes an axis may have (6 ns per 1,000 of them and event),
+    and the less of the rows stays in the cache (then 13 ns per 1,000 rows and event).
     """
     wide = plan.wide
-    rows, axes = len(wide.leaves.words), len(wide.leaves.axes)
+    rows, ends = len(wide.leaves.words), wide.leaves.ends
     begun = 5 * rows + 25 * len(wide.flat_record) + 90 * len(wide.tree_record)
-    best = (begun * 512 / (2 * axes + 1)) ** 0.5
-    size = LEAST_BLOCK
-    while size < MOST_BLOCK and 1.5 * size < best and size * rows < 8 * _MOST_ROWS:
-        size *= 2
-    return size
+    best, least = LEAST_BLOCK, float("inf")
+    for size in _SIZES:
+        if size * rows > 8 * _MOST_ROWS:
+            break
+        cost = begun / size + 0.006 * float(np.minimum(ends, size).sum())
+        if rows * size > 8 * _CACHED:
+            cost += 0.013 * rows
+        if cost < least:
+            best, least = size, cost
+    return best
 
 
 def _deepest(plan: Plan) -> int:

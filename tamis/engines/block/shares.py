@@ -39,7 +39,7 @@ def shares_of(
     events = 0
     if rows is not None:
         events = len(rows.offsets) - 1
-        ranks = rows.ranks
+        ranks = rows.ranks[: rows.offsets[-1]]
         axis = np.tile(rows.axes, events) if rows.dense else rows.axes
         there = ranks >= 0
         seen = np.bincount(at[axis[there]] + ranks[there], minlength=len(weights))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tamis.engines.block.segment import Board, Segment, nothing_found
+from tamis.engines.block.segment import LEAST_BLOCK, Board, Segment, nothing_found
 from tamis.engines.block.tally import NOT_COUNTED
 from tamis.kernels.block_masks import Found, match_blocks
 from tamis.kernels.block_match import match_rows
@@ -42,7 +42,8 @@ class Task:
     def __call__(self, begin: int, end: int) -> Found:
         """What some of the events match."""
         segment, plan = self._segment, self._segment.plan
-        events, size = end - begin, segment.block_size
+        events = end - begin
+        size = min(segment.block_size, max(LEAST_BLOCK, 1 << (events - 1).bit_length()))
         visits: Ints = segment.tally.open() if begin < self._counted else NOT_COUNTED
         board = segment.take_board()
         found = nothing_found(

@@ -126,7 +126,8 @@ def test_recent_events_weigh_more() -> None:
         matcher.match_batch([{"b": 2}] * 8192)
     rows = {row.id: row for row in matcher.costs()}
     assert matcher.costs().events < 1 << 16
-    assert rows["x"].matches < 20 and rows["y"].matches > 980
+    assert "x" not in rows or rows["x"].matches < 20
+    assert rows["y"].matches > 980
 
 
 def test_few_events_are_counted() -> None:
