@@ -54,7 +54,7 @@ def mixed(engine: str, size: int, say: Report) -> Iterator[Row]:
         pool=50,
         repeated=0.1,
     )
-    yield from compared(engine, workload, workload.events(BATCH, scale=10.0), say)
+    yield from compared(engine, workload, workload.events(BROAD_BATCH, scale=10.0), say, ANSWERS)
 
 
 def strings(engine: str, size: int, say: Report) -> Iterator[Row]:
