@@ -42,8 +42,9 @@ from tamis.values import INT_MAX, INT_MIN
 
 if TYPE_CHECKING:
     from tamis.engines.block import BlockEngine
+    from tamis.engines.block.segment import Segment
     from tamis.keeping.about import About
-    from tamis.keeping.journal import Journal
+    from tamis.keeping.journal import Journal, Kept
     from tamis.keeping.saving import Opened
 
 _NOTHING = nullcontext()
@@ -347,34 +348,108 @@ class Matcher:
             IndexLocked: Another process has it open for writing.
             IndexCorrupt: A file is missing or damaged, or of another version; it is named.
         """
-        from tamis.keeping.about import check_functions, schema_of
         from tamis.keeping.saving import open_index
 
         opened = open_index(path, read_only, sync)
-        about = opened.about
         try:
-            given = Functions.of(functions)
-            check_functions(opened.store.path, about.functions, given)
-            matcher = cls(
-                schema_of(about.schema),
-                about.semantics,
-                about.engine,
-                given,
-                **{**about.options, **options},
-            )
+            matcher = cls._like(opened, functions, options)
             matcher._take(opened, "is open for reading only" if read_only else "")
         except BaseException:
             opened.store.close()
             raise
         return matcher
 
+    @classmethod
+    def load(
+        cls, path: str | Path, functions: Callables | None = None, **options: object
+    ) -> Matcher:
+        """A copy in memory of a matcher that was saved: changes to it do not reach the index.
+
+        Args:
+            path: The folder that `save`, or `tamis compile`, made.
+            functions: Those that its selectors call: an index has their names only.
+            **options: What the engine is to be told instead of what it was.
+
+        Raises:
+            InputError: There is no index, or one of the functions is missing.
+            IndexCorrupt: A file is missing or damaged, or of another version; it is named.
+        """
+        from tamis.keeping.saving import open_index
+
+        opened = open_index(path, read_only=True, sync=False)
+        with opened.store:
+            matcher = cls._like(opened, functions, options)
+            matcher._read_in(opened)
+        return matcher
+
+    def absorb(self, path: str | Path, *, distinct: bool = False) -> None:
+        """Take all subscriptions of a saved matcher, whose index stays as it is.
+
+        Nothing is parsed again: a million subscriptions take about as long as copying them.
+
+        Args:
+            path: The folder of the other.
+            distinct: The caller knows that no id of it is here already.
+
+        Raises:
+            InputError: There is no index, this matcher has an index of its own, or the two differ
+                in schema or semantics.
+            SubscriptionError: An id is in both, or is of the other kind; nothing has changed then.
+            IndexCorrupt: A file is missing or damaged, or of another version; it is named.
+        """
+        from tamis.keeping.saving import open_index
+
+        if self._journal is not None:
+            raise InputError("absorb wants a matcher in memory; see Matcher.load")
+        opened = open_index(path, read_only=True, sync=False)
+        with opened.store:
+            mine, other = self._about(), opened.about
+            if (mine.schema, mine.semantics) != (other.schema, other.semantics):
+                raise InputError("it has another schema or other semantics", str(path))
+            if not distinct:
+                others = Matcher._like(opened, self.functions, {})
+                others._read_in(opened)
+                self._check_new(others)
+            self._read_in(opened)
+
+    def _check_new(self, others: Iterable[Id]) -> None:
+        for id in others:
+            if id in self._subscriptions:
+                raise DuplicateSubscription(id)
+            other = self._subscriptions.unlike(id)
+            if other is not None:
+                raise SubscriptionError(f"ids are all strings or all integers, as {other!r} is", id)
+
+    @classmethod
+    def _like(
+        cls, opened: Opened, functions: Callables | None, options: Mapping[str, object]
+    ) -> Matcher:
+        """A matcher as the one that was saved, but without subscriptions."""
+        from tamis.keeping.about import check_functions, schema_of
+
+        about = opened.about
+        given = Functions.of(functions)
+        check_functions(opened.store.path, about.functions, given)
+        return cls(
+            schema_of(about.schema),
+            about.semantics,
+            about.engine,
+            given,
+            **{**about.options, **options},
+        )
+
     def _take(self, opened: Opened, refusal: str) -> None:
-        """Become what was saved, and what was changed since."""
+        """Become what was saved, and what was changed since; log changes from now on."""
         from tamis.keeping.journal import Journal
+
+        kept = self._read_in(opened)
+        self._journal = Journal(opened.store, self._storable(), self._about(), kept, refusal)
+
+    def _read_in(self, opened: Opened) -> dict[Segment, Kept]:
+        """Take what was saved, and what was changed since; gives where each segment is kept."""
         from tamis.keeping.saving import restore
 
-        engine = self._storable()
-        kept = restore(opened, engine, partial(parse, functions=self.functions))
+        kept = restore(opened, self._storable(), partial(parse, functions=self.functions))
         try:
             for id, text, priority in opened.about.whole:
                 self._subscriptions.add(self._read(id, text, priority))
@@ -382,7 +457,7 @@ class Matcher:
         except TamisError as error:
             reason = f"holds a change that cannot be made: {error}"
             raise IndexCorrupt(opened.store.path, reason) from error
-        self._journal = Journal(opened.store, engine, self._about(), kept, refusal)
+        return kept
 
     def close(self) -> None:
         """Let another process write to the index. Matching goes on working, changes do not.
@@ -457,6 +532,21 @@ class Matcher:
         self._known(id)
         sample = None if events is None else EventBatch.of(events, self.schema, self.semantics)
         return engine.plan_of(id, sample)
+
+    def learn(self, events: object) -> None:
+        """Lay subscriptions out by typical events, now, instead of by the first that come.
+
+        Worth it before `save`: else every process that opens the index does it again.
+
+        Args:
+            events: Some hundred of them or more, as for `match_batch`.
+
+        Raises:
+            InputError: The engine has no plans.
+            EventError: One of the events cannot be judged.
+        """
+        engine = self._planned("plans")
+        engine.learn(EventBatch.of(events, self.schema, self.semantics))
 
     def costs(self, limit: int = 20) -> Costs:
         """The most expensive subscriptions, counted on a few of the events; prints as a table.

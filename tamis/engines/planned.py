@@ -166,6 +166,9 @@ class Planned(Protocol):
     def plan_of(self, id: Id, events: EventBatch | None = None) -> SubscriptionPlan:
         """Where a subscription is, and why; by these events, if there are any, from now on."""
 
+    def learn(self, events: EventBatch) -> None:
+        """Go by these events from now on, and lay out what has been laid out by guesses."""
+
     def costs(self, limit: int = 20) -> Costs:
         """The most expensive subscriptions."""
 

@@ -334,16 +334,16 @@ class BlockEngine:
         return stored(segment, self._terms)
 
     def restore(self, segments: Iterable[Stored], read: Read) -> tuple[Segment, ...]:
-        """Take segments that were stored, into an engine that has none.
+        """Take segments that were stored, of subscriptions that are not here.
 
         Raises:
             OtherLayout: They were written by a Tamis with another layout.
         """
         stack = tuple(restored(segment, self._terms, read) for segment in segments)
         with self._lock:
-            self._put_stack(stack)
+            self._put_stack((*self._stack, *stack))
             self._renumber()
-            self._restored = stack
+            self._restored = (*self._restored, *stack)
             self._calls = True  # perhaps: to know, all predicates would have to be read
         return stack
 
@@ -593,6 +593,15 @@ class BlockEngine:
                 **{f"index_{name}": size for name, size in self._index.stats().items()},
             }
 
+    def learn(self, events: EventBatch) -> None:
+        """Go by these events from now on, and lay out what has been laid out by guesses."""
+        with self._lock:
+            if len(events):
+                self._sample, self._seen = _few(events), 0
+            self._refresh()
+        self._keep_up()
+        self.settle()
+
     def plan_of(self, id: Id, events: EventBatch | None = None) -> SubscriptionPlan:
         """Where a subscription is, and why.
 
@@ -603,11 +612,7 @@ class BlockEngine:
         Raises:
             KeyError: There is no such subscription.
         """
-        with self._lock:
-            if events is not None and len(events):
-                self._sample, self._seen = _few(events), 0
-            self._refresh()
-        self.settle()
+        self.learn(EventBatch({}, 0) if events is None else events)
         with self._lock:
             stack = self._segments()
             sampled = 0 if self._sample is None else len(self._sample)
