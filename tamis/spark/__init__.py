@@ -1,5 +1,8 @@
 """Tamis on Spark. Importing this imports no pyspark; the functions do when they are called."""
 
+from tamis.spark.compile import Compiled, change, compile
+from tamis.spark.match import match
 from tamis.spark.session import session
+from tamis.spark.versions import drop, versions
 
-__all__ = ["session"]
+__all__ = ["Compiled", "change", "compile", "drop", "match", "session", "versions"]

@@ -1,0 +1,184 @@
+"""What a worker does with events: no pyspark here, only Arrow batches.
+
+A worker keeps the index that it has open from task to task: it is mapped, not read, and all workers
+of a machine share its pages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from tamis.errors import EventError, FunctionError
+from tamis.language.functions import Callables
+from tamis.matcher import Matcher
+from tamis.matches import Matches
+from tamis.spark.versions import Version
+
+# Events that are matched at a time: Spark's batches are small.
+TOGETHER = 1 << 15
+# Versions that a worker keeps open: the one before may still be wanted.
+_OPEN = 2
+
+_opened: dict[Path, Matcher] = {}
+
+
+def opened(version: Version, functions: Callables | None) -> Matcher:
+    """The matcher of a version, opened once per worker."""
+    found = _opened.get(version.folder)
+    if found is None or functions:
+        found = Matcher.open(version.folder, functions, read_only=True)
+        if functions:  # they come anew with every task
+            return found
+        while len(_opened) >= _OPEN:
+            del _opened[next(iter(_opened))]
+        _opened[version.folder] = found
+    return found
+
+
+def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The same rows in fewer batches."""
+    waiting: list[pa.RecordBatch] = []
+    rows = 0
+    for batch in batches:
+        if batch.num_rows:
+            waiting.append(batch)
+            rows += batch.num_rows
+        if rows >= TOGETHER:
+            yield _as_one(waiting)
+            waiting, rows = [], 0
+    if waiting:
+        yield _as_one(waiting)
+
+
+def _as_one(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    return batches[0] if len(batches) == 1 else pa.concat_batches(batches)
+
+
+class Judge:
+    """Events in, events with their subscriptions out.
+
+    Attributes:
+        schema: Of what comes out.
+    """
+
+    def __init__(
+        self,
+        matcher: Matcher,
+        number: int,
+        schema: pa.Schema,
+        hidden: frozenset[str],
+        lists: bool,
+        limit: int | None,
+        corrupt: str | None,
+        errors: str | None,
+    ) -> None:
+        """Prepare to judge.
+
+        Args:
+            matcher: What to judge by.
+            number: The version that this is.
+            schema: Of what comes out: columns of events, and those that are added.
+            hidden: Columns that no selector sees.
+            lists: One row per event, instead of one per match.
+            limit: At most so many subscriptions per event.
+            corrupt: A column that is not null where the event could not be read.
+            errors: The column for what is wrong with an event; None if that is to be raised.
+        """
+        self._matcher = matcher
+        self._number = number
+        self.schema = schema
+        self._hidden = hidden
+        self._lists = lists
+        self._limit = limit
+        self._corrupt = corrupt
+        self._errors = errors
+
+    def __call__(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """Judge a batch."""
+        if self._corrupt is not None:
+            read = batch.column(self._corrupt).is_null()
+            if not pa.compute.all(read).as_py():
+                unread = batch.filter(pa.compute.invert(read))
+                yield self._set_aside(unread, "the event could not be read")
+                batch = batch.filter(read)
+        yield from self._judged(batch)
+
+    def _judged(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        if not batch.num_rows:
+            return
+        seen = batch
+        if self._hidden:
+            seen = batch.select([n for n in batch.schema.names if n not in self._hidden])
+        try:
+            found = self._matcher.match_batch(seen, self._limit)
+        except (EventError, FunctionError) as error:
+            if self._errors is None:
+                raise
+            if batch.num_rows == 1:
+                yield self._set_aside(batch, str(error))
+                return
+            # Few are bad: look for them in halves.
+            half = batch.num_rows // 2
+            yield from self._judged(batch.slice(0, half))
+            yield from self._judged(batch.slice(half))
+            return
+        yield self._listed(batch, found) if self._lists else self._paired(batch, found)
+
+    def _paired(self, batch: pa.RecordBatch, found: Matches) -> pa.RecordBatch:
+        pairs = found.to_arrow().combine_chunks()
+        event = pairs.column("event")
+        kept = self._kept(batch)
+        rows = {name: column.take(event) for name, column in kept.items()}
+        rows["subscription"] = pairs.column("subscription")
+        rows["priority"] = pairs.column("priority")
+        return self._row(rows, len(event))
+
+    def _listed(self, batch: pa.RecordBatch, found: Matches) -> pa.RecordBatch:
+        pairs = found.to_arrow().combine_chunks()
+        offsets = np.zeros(found.events + 1, np.int32)
+        np.cumsum(found.event_counts(), out=offsets[1:])
+        rows = self._kept(batch)
+        bounds = pa.array(offsets)
+        rows["subscriptions"] = _list(bounds, pairs.column("subscription"))
+        return self._row(rows, batch.num_rows)
+
+    def _set_aside(self, batch: pa.RecordBatch, reason: str) -> pa.RecordBatch:
+        rows = self._kept(batch)
+        if self._errors is not None:
+            rows[self._errors] = pa.repeat(pa.scalar(reason), batch.num_rows)
+        return self._row(rows, batch.num_rows)
+
+    def _kept(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
+        return {n: batch.column(n) for n in batch.schema.names if n in self.schema.names}
+
+    def _row(self, columns: Mapping[str, pa.Array], rows: int) -> pa.RecordBatch:
+        """Rows in the order and of the types that were promised; null where there is nothing."""
+        number = pa.repeat(pa.scalar(self._number, pa.int64()), rows)
+        found = {**columns, "index_version": number}
+        return pa.RecordBatch.from_arrays(
+            [
+                _as(found[field.name], field.type, rows)
+                if field.name in found
+                else pa.nulls(rows, field.type)
+                for field in self.schema
+            ],
+            schema=self.schema,
+        )
+
+
+def _as(column: pa.Array | pa.ChunkedArray, kind: pa.DataType, rows: int) -> pa.Array:
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+    if column.type == kind:
+        return column
+    if not rows or column.null_count == rows:
+        return pa.nulls(rows, kind)
+    return column.cast(kind)
+
+
+def _list(offsets: pa.Array, values: pa.ChunkedArray) -> pa.Array:
+    return pa.ListArray.from_arrays(offsets, _as(values, values.type, len(values)))

@@ -1,0 +1,157 @@
+"""The call that matches events, of a table or of a stream, against an index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from tamis.errors import InputError
+from tamis.language.functions import Callables
+from tamis.spark.judging import Judge, gathered, opened
+from tamis.spark.remote import on_worker
+from tamis.spark.versions import Version, pinned, resolve
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
+
+PAIRS, LISTS = "pairs", "lists"
+
+_QUERY, _BATCH = "sql.streaming.queryId", "streaming.sql.batchId"
+
+
+def match(
+    events: DataFrame,
+    index: str | Path,
+    *,
+    keep: Iterable[str] | None = None,
+    hide: Iterable[str] = (),
+    form: str = PAIRS,
+    limit: int | None = None,
+    version: int | None = None,
+    functions: Callables | None = None,
+    corrupt: str | None = None,
+    errors: str | None = "error",
+) -> DataFrame:
+    """The events, each with the subscriptions that it satisfies.
+
+    The same call for a table and for a stream. A stream takes the newest version of the index at
+    every micro-batch; a batch that is run again after a failure is judged by the same version
+    again. A table is judged by the version that is newest now.
+
+    Args:
+        events: Rows are events, their columns attributes; structs and arrays are what they are in
+            the language: `user.city`, `array_contains(tags, 'x')`.
+        index: The folder that `compile`, or `Matcher.save`, made.
+        keep: The columns of the events to keep; all by default.
+        hide: Columns that selectors do not see.
+        form: "pairs": a row per match, with `subscription` and `priority`. "lists": a row per
+            event, with the list `subscriptions`, highest priority first, which may be empty.
+        limit: At most so many subscriptions per event: those of highest priority.
+        version: The version to judge by, instead of the newest.
+        functions: Those that selectors call.
+        corrupt: A column that is not null where an event could not be read, as
+            `from_json` and `spark.read.json` make with `columnNameOfCorruptRecord`.
+        errors: The name of a column that says why an event could not be judged: it has no
+            subscription then, and the others go on. None: such an event is an error.
+
+    Returns:
+        The columns kept, `subscription` and `priority` or `subscriptions`, `index_version`, and
+        the column for errors.
+
+    Raises:
+        InputError: There is no index, or no such column or form, or a name is taken.
+    """
+    spark = events.sparkSession
+    folder = Path(index).absolute()
+    if form not in (PAIRS, LISTS):
+        raise InputError(f"form is {PAIRS!r} or {LISTS!r}, not {form!r}")
+    found = on_worker(spark, partial(_looked_at, folder, version, functions))
+    names = list(events.columns) if keep is None else list(keep)
+    schema = _schema(events, names, hide, corrupt, form, found["id_type"], errors)
+    added = schema.fieldNames()[len(names) :]
+    number = None if events.isStreaming and version is None else found["version"]
+    hidden = frozenset([*hide, *([corrupt] if corrupt else [])])
+    ids = {"string": pa.string(), "bigint": pa.int64()}[found["id_type"]]
+
+    def judge(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        by = _version_now(folder) if number is None else resolve(folder, number)
+        matcher = opened(by, functions)
+        judge: Judge | None = None
+        for batch in gathered(batches):
+            if judge is None:
+                out = _arrow_schema(batch.schema, names, added, ids)
+                judge = Judge(
+                    matcher, by.number, out, hidden, form == LISTS, limit, corrupt, errors
+                )
+            yield from judge(batch)
+
+    return events.mapInArrow(judge, schema)
+
+
+def _version_now(index: Path) -> Version:
+    """The version for the micro-batch that this task is part of."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    query = context.getLocalProperty(_QUERY) if context else None
+    batch = context.getLocalProperty(_BATCH) if context else None
+    if query is None or batch is None:
+        return resolve(index)
+    return pinned(index, query, int(batch))
+
+
+def _looked_at(index: Path, version: int | None, functions: Callables | None) -> dict[str, object]:
+    found = resolve(index, version)
+    first = next(iter(opened(found, functions)), "")
+    return {"version": found.number, "id_type": "string" if isinstance(first, str) else "bigint"}
+
+
+def _schema(
+    events: DataFrame,
+    names: list[str],
+    hide: Iterable[str],
+    corrupt: str | None,
+    form: str,
+    id_type: str,
+    errors: str | None,
+) -> StructType:
+    """What comes out."""
+    from pyspark.sql.types import ArrayType, LongType, StringType, StructType
+
+    columns = events.columns
+    for name in [*names, *hide, *([corrupt] if corrupt else [])]:
+        if columns.count(name) != 1:
+            many = "no column" if name not in columns else "two columns"
+            raise InputError(f"the events have {many} {name!r}; they have {', '.join(columns)}")
+    schema = StructType([events.schema[name] for name in names])
+    ids = StringType() if id_type == "string" else LongType()
+    if form == PAIRS:
+        schema.add("subscription", ids).add("priority", LongType())
+    else:
+        schema.add("subscriptions", ArrayType(ids))
+    schema.add("index_version", LongType())
+    if errors is not None:
+        schema.add(errors, StringType())
+    taken = [name for name in schema.fieldNames()[len(names) :] if name in names]
+    if taken:
+        raise InputError(f"the events have a column {taken[0]!r} already; leave it out with keep")
+    return schema
+
+
+def _arrow_schema(
+    events: pa.Schema, names: list[str], added: list[str], ids: pa.DataType
+) -> pa.Schema:
+    """The same as a worker sees it; what is not said is a text."""
+    types = {
+        "subscription": ids,
+        "subscriptions": pa.list_(ids),
+        "priority": pa.int64(),
+        "index_version": pa.int64(),
+    }
+    kept = [events.field(name) for name in names]
+    return pa.schema(kept + [pa.field(name, types.get(name, pa.string())) for name in added])
