@@ -256,9 +256,11 @@ def _prepared(
     index: Path, from_old: bool, id_type: str, functions: Callables | None
 ) -> dict[str, int]:
     """See what there is, and whether ids are of the same kind."""
+    if any(index.glob("manifest-*")):
+        raise InputError("a matcher was saved here; it has no versions", str(index))
     number = latest(index)
     if from_old or number:
-        found = resolve(index, None if number else number)
+        found = resolve(index)
         with Matcher.open(found.folder, functions, read_only=True) as old:
             first = next(iter(old), None)
             if first is not None and isinstance(first, str) != (id_type == "string"):

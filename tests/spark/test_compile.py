@@ -130,6 +130,9 @@ def test_what_is_refused(spark: SparkSession, tmp_path: Path) -> None:
         compile(spark.sql("SELECT 1D AS id, 'a = 1' AS selector"), tmp_path / "index")
     with pytest.raises(InputError, match="no index"):
         change(spark.createDataFrame([("add", "x", "a = 1", 0, 1)], CHANGES), tmp_path / "none")
+    Matcher().save(tmp_path / "saved")
+    with pytest.raises(InputError, match="a matcher was saved here"):
+        compile(spark.createDataFrame(ROWS[:1], COLUMNS), tmp_path / "saved")
 
 
 def test_old_versions_can_be_dropped(spark: SparkSession, tmp_path: Path) -> None:
