@@ -104,6 +104,29 @@ def block(
     _run("block", block.experiments(engine), experiments, full, out)
 
 
+SPARK_EXAMPLES = """\
+[bold]Examples[/bold]
+  tamis bench spark
+  tamis bench spark match compile
+  tamis bench spark --full --out results/spark.json
+
+Parquet in, Parquet out, on two cores. With --full 5,000,000 events and up to 1,000,000
+subscriptions.
+"""
+
+
+@app.command("spark", cls=Verb, epilog=SPARK_EXAMPLES)
+def spark(
+    experiments: ExperimentsArgument = None,
+    full: Annotated[bool, typer.Option("--full", help="Up to a million subscriptions.")] = False,
+    out: OutOption = None,
+) -> None:
+    """The pipeline on Spark, and what people do without it: throughput, compiling, growth."""
+    from tamis.bench.spark import EXPERIMENTS
+
+    _run("spark", EXPERIMENTS, experiments, full, out)
+
+
 def _run(
     bench: str,
     known: Experiments,

@@ -71,7 +71,6 @@ class Judge:
         number: int,
         schema: pa.Schema,
         hidden: frozenset[str],
-        lists: bool,
         limit: int | None,
         corrupt: str | None,
         errors: str | None,
@@ -83,7 +82,6 @@ class Judge:
             number: The version that this is.
             schema: Of what comes out: columns of events, and those that are added.
             hidden: Columns that no selector sees.
-            lists: One row per event, instead of one per match.
             limit: At most so many subscriptions per event.
             corrupt: A column that is not null where the event could not be read.
             errors: The column for what is wrong with an event; None if that is to be raised.
@@ -92,7 +90,6 @@ class Judge:
         self._number = number
         self.schema = schema
         self._hidden = hidden
-        self._lists = lists
         self._limit = limit
         self._corrupt = corrupt
         self._errors = errors
@@ -126,24 +123,21 @@ class Judge:
             yield from self._judged(batch.slice(0, half))
             yield from self._judged(batch.slice(half))
             return
-        yield self._listed(batch, found) if self._lists else self._paired(batch, found)
-
-    def _paired(self, batch: pa.RecordBatch, found: Matches) -> pa.RecordBatch:
-        pairs = found.to_arrow().combine_chunks()
-        event = pairs.column("event")
-        kept = self._kept(batch)
-        rows = {name: column.take(event) for name, column in kept.items()}
-        rows["subscription"] = pairs.column("subscription")
-        rows["priority"] = pairs.column("priority")
-        return self._row(rows, len(event))
+        yield self._listed(batch, found)
 
     def _listed(self, batch: pa.RecordBatch, found: Matches) -> pa.RecordBatch:
-        pairs = found.to_arrow().combine_chunks()
+        pairs = found.to_arrow()
         offsets = np.zeros(found.events + 1, np.int32)
         np.cumsum(found.event_counts(), out=offsets[1:])
+        values = _array(pairs.column("subscription"))
+        kind = self.schema.field("subscriptions").type.value_type
+        if pa.types.is_struct(kind):
+            ids = _as(values, kind.field(0).type)
+            values = pa.StructArray.from_arrays(
+                [ids, _array(pairs.column("priority"))], fields=list(kind)
+            )
         rows = self._kept(batch)
-        bounds = pa.array(offsets)
-        rows["subscriptions"] = _list(bounds, pairs.column("subscription"))
+        rows["subscriptions"] = pa.ListArray.from_arrays(pa.array(offsets), values)
         return self._row(rows, batch.num_rows)
 
     def _set_aside(self, batch: pa.RecordBatch, reason: str) -> pa.RecordBatch:
@@ -159,26 +153,21 @@ class Judge:
         """Rows in the order and of the types that were promised; null where there is nothing."""
         number = pa.repeat(pa.scalar(self._number, pa.int64()), rows)
         found = {**columns, "index_version": number}
-        return pa.RecordBatch.from_arrays(
-            [
-                _as(found[field.name], field.type, rows)
-                if field.name in found
-                else pa.nulls(rows, field.type)
-                for field in self.schema
-            ],
-            schema=self.schema,
-        )
+        columns_out = [
+            _as(found[field.name], field.type)
+            if field.name in found
+            else pa.nulls(rows, field.type)
+            for field in self.schema
+        ]
+        return pa.RecordBatch.from_arrays(columns_out, schema=self.schema)
 
 
-def _as(column: pa.Array | pa.ChunkedArray, kind: pa.DataType, rows: int) -> pa.Array:
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+def _array(column: pa.ChunkedArray) -> pa.Array:
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+def _as(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    """A column of the type that was promised: where there are no ids they may be of any."""
     if column.type == kind:
         return column
-    if not rows or column.null_count == rows:
-        return pa.nulls(rows, kind)
-    return column.cast(kind)
-
-
-def _list(offsets: pa.Array, values: pa.ChunkedArray) -> pa.Array:
-    return pa.ListArray.from_arrays(offsets, _as(values, values.type, len(values)))
+    return pa.nulls(len(column), kind) if column.null_count == len(column) else column.cast(kind)

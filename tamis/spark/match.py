@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 PAIRS, LISTS = "pairs", "lists"
+_INLINED = {PAIRS: ("subscription", "priority"), LISTS: ()}
 
 _QUERY, _BATCH = "sql.streaming.queryId", "streaming.sql.batchId"
 
@@ -77,6 +78,7 @@ def match(
     number = None if events.isStreaming and version is None else found["version"]
     hidden = frozenset([*hide, *([corrupt] if corrupt else [])])
     ids = {"string": pa.string(), "bigint": pa.int64()}[found["id_type"]]
+    listed = ids if form == LISTS else pa.struct([("subscription", ids), ("priority", pa.int64())])
 
     def judge(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         by = _version_now(folder) if number is None else resolve(folder, number)
@@ -84,13 +86,12 @@ def match(
         judge: Judge | None = None
         for batch in gathered(batches):
             if judge is None:
-                out = _arrow_schema(batch.schema, names, added, ids)
-                judge = Judge(
-                    matcher, by.number, out, hidden, form == LISTS, limit, corrupt, errors
-                )
+                out = _arrow_schema(batch.schema, names, added, listed)
+                judge = Judge(matcher, by.number, out, hidden, limit, corrupt, errors)
             yield from judge(batch)
 
-    return events.mapInArrow(judge, schema)
+    found = events.mapInArrow(judge, schema)
+    return found if form == LISTS else _in_pairs(found, names, errors)
 
 
 def _version_now(index: Path) -> Version:
@@ -121,7 +122,7 @@ def _schema(
     errors: str | None,
 ) -> StructType:
     """What comes out."""
-    from pyspark.sql.types import ArrayType, LongType, StringType, StructType
+    from pyspark.sql.types import ArrayType, DataType, LongType, StringType, StructType
 
     columns = events.columns
     for name in [*names, *hide, *([corrupt] if corrupt else [])]:
@@ -129,29 +130,39 @@ def _schema(
             many = "no column" if name not in columns else "two columns"
             raise InputError(f"the events have {many} {name!r}; they have {', '.join(columns)}")
     schema = StructType([events.schema[name] for name in names])
-    ids = StringType() if id_type == "string" else LongType()
+    listed: DataType = StringType() if id_type == "string" else LongType()
     if form == PAIRS:
-        schema.add("subscription", ids).add("priority", LongType())
-    else:
-        schema.add("subscriptions", ArrayType(ids))
+        listed = StructType().add("subscription", listed).add("priority", LongType())
+    schema.add("subscriptions", ArrayType(listed))
     schema.add("index_version", LongType())
     if errors is not None:
         schema.add(errors, StringType())
-    taken = [name for name in schema.fieldNames()[len(names) :] if name in names]
+    new = [*schema.fieldNames()[len(names) :], *_INLINED[form]]
+    taken = [name for name in new if name in names]
     if taken:
         raise InputError(f"the events have a column {taken[0]!r} already; leave it out with keep")
     return schema
 
 
+def _in_pairs(found: DataFrame, names: list[str], errors: str | None) -> DataFrame:
+    """A row per match, made by Spark: ten million of them are too many for Arrow's way back."""
+    from pyspark.sql import functions as F
+
+    last = ["index_version", *([errors] if errors else [])]
+    rows = found.select(*map(_quoted, names), F.inline_outer("subscriptions"), *map(_quoted, last))
+    some = F.col("subscription").isNotNull()
+    return rows.where(some if errors is None else some | F.col(_quoted(errors)).isNotNull())
+
+
+def _quoted(name: str) -> str:
+    """A column's name, whatever is in it."""
+    return "`" + name.replace("`", "``") + "`"
+
+
 def _arrow_schema(
-    events: pa.Schema, names: list[str], added: list[str], ids: pa.DataType
+    events: pa.Schema, names: list[str], added: list[str], listed: pa.DataType
 ) -> pa.Schema:
-    """The same as a worker sees it; what is not said is a text."""
-    types = {
-        "subscription": ids,
-        "subscriptions": pa.list_(ids),
-        "priority": pa.int64(),
-        "index_version": pa.int64(),
-    }
+    """What a worker hands back; what is not said is a text."""
+    types = {"subscriptions": pa.list_(listed), "index_version": pa.int64()}
     kept = [events.field(name) for name in names]
     return pa.schema(kept + [pa.field(name, types.get(name, pa.string())) for name in added])

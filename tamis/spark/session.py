@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING
 from tamis.errors import InputError
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame as DataFrame
+    from pyspark.sql import SparkSession as SparkSession
 
 OLDEST_JAVA = 17
 

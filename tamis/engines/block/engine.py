@@ -464,7 +464,7 @@ class BlockEngine:
             satisfied = self._satisfied(batch)
         for begin in range(0, len(batch), _CHUNK):
             chunk = batch if len(batch) <= _CHUNK else batch.slice(begin, _CHUNK)
-            self._match_chunk(chunk, begin, stack, satisfied, answer)
+            self._match_chunk(chunk, begin, stack, satisfied, answer, min(len(batch), _CHUNK))
         if whole:
             answer.add_whole(whole, batch)
         # Last: upkeep that begins now carries over what has just been counted.
@@ -505,6 +505,7 @@ class BlockEngine:
         stack: tuple[Segment, ...],
         satisfied: Satisfied,
         answer: Answer | Counted,
+        together: int,
     ) -> None:
         derived = {slot for segment in stack for slot in segment.derived(self._terms)}
         columns = Columns(chunk, self._terms, derived)
@@ -517,7 +518,14 @@ class BlockEngine:
             rows = columns.rows(segment.axes, segment.lookup(len(self._terms)))
             totals = answer.totals(segment)
             task = Task(
-                segment, rows, offsets, satisfied.ids, self._index.capacity, counted, totals
+                segment,
+                rows,
+                offsets,
+                satisfied.ids,
+                self._index.capacity,
+                counted,
+                together,
+                totals,
             )
             if self.threads == 1 or len(at) == 2 or totals is not None:
                 parts = [task(*cut) for cut in pairwise(at)]

@@ -27,9 +27,12 @@ class Task:
         ids: np.ndarray,
         capacity: int,
         counted: int,
+        together: int,
         totals: Longs | None = None,
     ) -> None:
         """Take the rows of the chunk, and the predicates that its events satisfy.
+
+        Blocks need not be larger than for `together` events; all masks of an answer are as wide.
 
         Visits are counted of pieces that begin with one of the first `counted` events. With totals,
         by record, what is found in blocks is only counted there.
@@ -37,13 +40,14 @@ class Task:
         self._segment, self._rows, self._offsets, self._ids = segment, rows, offsets, ids
         self._local = segment.local(capacity)
         self._counted = counted
+        least = max(LEAST_BLOCK, 1 << (together - 1).bit_length())
+        self._size = min(segment.block_size, least)
         self._totals = np.zeros(0, np.int64) if totals is None else totals
 
     def __call__(self, begin: int, end: int) -> Found:
         """What some of the events match."""
         segment, plan = self._segment, self._segment.plan
-        events = end - begin
-        size = min(segment.block_size, max(LEAST_BLOCK, 1 << (events - 1).bit_length()))
+        events, size = end - begin, self._size
         visits: Ints = segment.tally.open() if begin < self._counted else NOT_COUNTED
         board = segment.take_board()
         found = nothing_found(
