@@ -91,7 +91,7 @@ class Explanation:
     def __str__(self) -> str:
         """The verdict, the tree, and what was missing."""
         verdict = "matches" if self.matches else "does not match"
-        lines = [f"{self.id}: {verdict}", *_drawn(self.tree)]
+        lines = [f"{self.id}: {verdict}", *drawn(self.tree)]
         if not self.matches:
             lines.append(self._heading())
             lines.extend(f"  {change}" for change in self.missing)
@@ -191,12 +191,13 @@ def _shown(name: str, value: Value) -> str:
     return text if len(text) <= 60 else text[:60] + "…"
 
 
-def _drawn(node: Explained) -> list[str]:
+def drawn(node: Explained) -> list[str]:
+    """A tree, line by line."""
     marks = {True: "✓", False: "✗", None: "?"}
     lines = [f"{marks[node.truth]} {node.text}{_seen(node.values)}"]
     for i, part in enumerate(node.parts):
         last = i == len(node.parts) - 1
-        for j, line in enumerate(_drawn(part)):
+        for j, line in enumerate(drawn(part)):
             stem = ("└─ " if last else "├─ ") if j == 0 else ("   " if last else "│  ")
             lines.append(stem + line)
     return lines

@@ -38,6 +38,9 @@ from tamis.language import parse
 from tamis.language.functions import Callables, Functions
 from tamis.matches import Id, Matches
 from tamis.schema import SchemaLike
+from tamis.sequences.engine import Completion, Sequences
+from tamis.sequences.subscriptions import WithSequences
+from tamis.sequences.timing import TimeLike, Timing
 from tamis.values import INT_MAX, INT_MIN
 
 if TYPE_CHECKING:
@@ -81,6 +84,15 @@ class Matcher:
     Answers come highest priority first, and by id among equals. The ids of one matcher are all
     strings or all integers. Several threads may match at once; while one of them changes
     subscriptions, no other may use the matcher.
+
+    A sequence matches the event that completes it:
+
+    >>> m = Matcher(time="at")
+    >>> m.add("outage", "FIRST status = 'down' THEN status = 'down' WITHIN 1 MINUTE PER host")
+    >>> m.match({"host": "a", "status": "down", "at": 0})
+    []
+    >>> m.match({"host": "a", "status": "down", "at": 60})
+    ['outage']
     """
 
     def __init__(
@@ -89,6 +101,7 @@ class Matcher:
         semantics: str = "sql",
         engine: str = DEFAULT,
         functions: Callables | None = None,
+        time: TimeLike = None,
         **options: object,
     ) -> None:
         """Choose what events look like, what a missing attribute means, and the algorithm.
@@ -101,20 +114,25 @@ class Matcher:
             functions: What selectors may call besides the built-in functions, by name, e.g.
                 `{"distance": distance}`. They must be pure: the same arguments, the same result.
                 To pickle the matcher they must be functions of a module, which pickle by name.
+            time: What sequences go by: the attribute that says when an event happened, an instant
+                or a number of seconds; or a clock, which is called as events arrive and gives
+                seconds. By default a clock of Python's.
             **options: What the engine can be told, e.g. `filter="tvp"` of `atree`.
 
         Raises:
             SchemaError: A schema that makes no sense, none where one is needed, or an unknown
                 semantics.
-            InputError: An unknown engine, an option it does not have, or a function that could not
-                be called in a selector.
+            InputError: An unknown engine, an option it does not have, a function that could not
+                be called in a selector, or a time that is none.
         """
         self.schema = checked_schema(schema, semantics)
         self.semantics = semantics
         self.functions = Functions.of(functions)
         self._options = options
         self._engine: Engine = _engine(engine, options)
-        self._subscriptions = subscriptions_of(self._engine, self._read)
+        self._sequences = Sequences(partial(_engine, engine, options), Timing(time, self.schema))
+        simple = subscriptions_of(self._engine, self._read)
+        self._subscriptions = WithSequences(simple, self._sequences)
         self._journal: Journal | None = None
 
     @property
@@ -234,7 +252,7 @@ class Matcher:
         return _is_id(id) and id in self._subscriptions  # type: ignore[operator]
 
     def __iter__(self) -> Iterator[Id]:
-        """The ids, in the order they were added; `replace` may move one to the end."""
+        """The ids, in the order they were added, sequences last; `replace` may move one there."""
         return iter(self._subscriptions)
 
     def __getitem__(self, id: Id) -> Subscription:
@@ -254,12 +272,21 @@ class Matcher:
             EventError: The event cannot be judged.
             FunctionError: A function that a selector calls failed.
         """
+        if limit is not None:
+            _checked_limit(limit)
         found = None
         if self.schema is None and type(event) is dict and isinstance(self._engine, MatchesEvent):
             found = self._engine.match_event(event)
         if found is None:
             return self.match_batch([event], limit).of_event(0)
-        return found if limit is None else found[: _checked_limit(limit)]
+        if self._sequences:
+            done = self._sequences.match_event(event)
+            if done is None or done:  # who comes first is for a batch to say
+                batch = EventBatch.of([event])
+                matches = self._engine.match(batch)
+                done = self._sequences.match(batch) if done is None else done
+                found = _with(matches, done).of_event(0)
+        return found[:limit]
 
     def match_batch(self, events: object, limit: int | None = None) -> Matches:
         """The same for many events at once.
@@ -277,6 +304,8 @@ class Matcher:
             _checked_limit(limit)
         batch = EventBatch.of(events, self.schema, self.semantics)
         matches = self._engine.match(batch, limit)
+        if self._sequences:  # last: nothing can fail any more once they have seen the events
+            matches = _with(matches, self._sequences.match(batch))
         return matches if limit is None else matches.limited(limit)
 
     def counts(self, events: object) -> dict[Id, int]:
@@ -290,11 +319,18 @@ class Matcher:
         """
         batch = EventBatch.of(events, self.schema, self.semantics)
         if isinstance(self._engine, Counts):
-            return self._engine.counts(batch)
-        return self._engine.match(batch).counts()
+            counts = self._engine.counts(batch)
+        else:
+            counts = self._engine.match(batch).counts()
+        for _, subscription in self._sequences.match(batch):
+            counts[subscription.id] = counts.get(subscription.id, 0) + 1
+        return counts
 
     def explain(self, id: Id, event: Mapping[str, object]) -> Explanation:
         """Why the event does or does not match the subscription.
+
+        Of a sequence: which steps the event satisfies, and whether it would complete the sequence
+        if it came now. To explain an event is not to let it come.
 
         Raises:
             UnknownSubscription: There is none of that id.
@@ -303,12 +339,16 @@ class Matcher:
         """
         subscription = self._known(id)
         batch = EventBatch.of([event], self.schema, self.semantics)
+        if id in self._sequences:
+            return self._sequences.explain(id, batch)
         return explain(subscription, batch.row(0))
 
     # -- on disk ----------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> None:
         """Write all of it into a new index, a folder, which is there whole or not at all.
+
+        Sequences are kept, but not what they have seen: opened again, they begin anew.
 
         Raises:
             InputError: Something is there already, or the engine cannot be saved.
@@ -317,7 +357,7 @@ class Matcher:
 
         engine = self._storable()
         with _NOTHING if self._journal is None else self._journal.lock:
-            save(path, engine, self._about())
+            save(path, engine, self._about(), self._sequences.definitions)
 
     @classmethod
     def open(
@@ -327,6 +367,7 @@ class Matcher:
         *,
         read_only: bool = False,
         sync: bool = False,
+        time: TimeLike = None,
         **options: object,
     ) -> Matcher:
         """A matcher that was saved. It is not read but mapped: processes share the memory.
@@ -341,6 +382,7 @@ class Matcher:
                 seen is what was there at this moment.
             sync: Changes survive a power cut too, not only the end of the process: every call
                 waits for the disk, which takes a millisecond or more. `add_many` waits once.
+            time: What sequences are to go by instead of what they did; a clock is not kept.
             **options: What the engine is to be told instead of what it was.
 
         Raises:
@@ -352,7 +394,7 @@ class Matcher:
 
         opened = open_index(path, read_only, sync)
         try:
-            matcher = cls._like(opened, functions, options)
+            matcher = cls._like(opened, functions, options, time)
             matcher._take(opened, "is open for reading only" if read_only else "")
         except BaseException:
             opened.store.close()
@@ -422,7 +464,11 @@ class Matcher:
 
     @classmethod
     def _like(
-        cls, opened: Opened, functions: Callables | None, options: Mapping[str, object]
+        cls,
+        opened: Opened,
+        functions: Callables | None,
+        options: Mapping[str, object],
+        time: TimeLike = None,
     ) -> Matcher:
         """A matcher as the one that was saved, but without subscriptions."""
         from tamis.keeping.about import check_functions, schema_of
@@ -435,6 +481,7 @@ class Matcher:
             about.semantics,
             about.engine,
             given,
+            about.time if time is None else time,
             **{**about.options, **options},
         )
 
@@ -443,7 +490,10 @@ class Matcher:
         from tamis.keeping.journal import Journal
 
         kept = self._read_in(opened)
-        self._journal = Journal(opened.store, self._storable(), self._about(), kept, refusal)
+        beside = self._sequences.definitions
+        self._journal = Journal(
+            opened.store, self._storable(), self._about(), kept, refusal, beside
+        )
 
     def _read_in(self, opened: Opened) -> dict[Segment, Kept]:
         """Take what was saved, and what was changed since; gives where each segment is kept."""
@@ -507,13 +557,17 @@ class Matcher:
     def _about(self) -> About:
         from tamis.keeping.about import about
 
-        return about(self.engine, self._options, self.semantics, self.schema, self.functions)
+        time = self._sequences.timing.name
+        return about(self.engine, self._options, self.semantics, self.schema, self.functions, time)
 
     # -- the engine -------------------------------------------------------------------------------
 
     def stats(self) -> Mapping[str, object]:
-        """The engine's sizes and counters."""
-        return self._engine.stats()
+        """The engine's sizes and counters; with sequences, theirs too."""
+        stats = self._engine.stats()
+        if not self._sequences:
+            return stats
+        return {**stats, "subscriptions": len(self), **self._sequences.stats()}
 
     def plan(self, id: Id, events: object = None) -> SubscriptionPlan:
         """Where the engine has put a subscription, and why; prints as a tree.
@@ -525,11 +579,13 @@ class Matcher:
 
         Raises:
             UnknownSubscription: There is none of that id.
-            InputError: The engine has no plans.
+            InputError: The engine has no plans, or it is a sequence.
             EventError: One of the events cannot be judged.
         """
         engine = self._planned("plans")
         self._known(id)
+        if id in self._sequences:
+            raise InputError(f"{id!r} is a sequence, which has no plan; ask about one of its steps")
         sample = None if events is None else EventBatch.of(events, self.schema, self.semantics)
         return engine.plan_of(id, sample)
 
@@ -605,6 +661,13 @@ def _engine(name: str, options: Mapping[str, object]) -> Engine:
             takes = f"takes {', '.join(known)}" if known else "takes none"
             raise InputError(f"the engine {name} has no option {option!r}; it {takes}")
     return made(**options)
+
+
+def _with(matches: Matches, done: list[Completion]) -> Matches:
+    """An answer, and the sequences that were completed."""
+    event = [one.event for one in done]
+    ids = [one.subscription.id for one in done]
+    return matches.also(event, ids, [one.subscription.priority for one in done])
 
 
 @contextmanager

@@ -28,6 +28,7 @@ class About(msgspec.Struct, frozen=True):
         semantics: What a missing attribute means.
         schema: The attributes, as a schema file has them; None if there is no schema.
         functions: The names of the functions that selectors may call.
+        time: The attribute that has the time of an event; None if the arrival counts.
         stack: The keys of the segments, in the order of their subscriptions.
         whole: Subscriptions that are in no segment: id, selector, priority.
     """
@@ -38,6 +39,7 @@ class About(msgspec.Struct, frozen=True):
     semantics: str
     schema: dict[str, Any] | None
     functions: list[str]
+    time: str | None = None
     stack: list[str] = []
     whole: list[tuple[Id, str, int]] = []
 
@@ -57,10 +59,11 @@ def about(
     semantics: str,
     schema: Schema | None,
     functions: Functions,
+    time: str | None = None,
 ) -> About:
     """What is to be said about a matcher."""
     described = None if schema is None else _described(schema)
-    return About(_MATCHER, engine, dict(options), semantics, described, list(functions))
+    return About(_MATCHER, engine, dict(options), semantics, described, list(functions), time)
 
 
 def read_about(folder: Path, meta: Mapping[str, object]) -> About:

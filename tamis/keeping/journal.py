@@ -13,7 +13,7 @@ id is in the log, and it is the last.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from secrets import token_hex
 from threading import Event, Lock, RLock, Thread
@@ -26,6 +26,7 @@ from tamis.errors import InputError
 from tamis.index import Store
 from tamis.index.frames import Change
 from tamis.keeping.about import About
+from tamis.matches import Id
 
 # Seconds between two checkpoints: while much is added most segments are soon merged into others.
 PAUSE = 0.5
@@ -57,6 +58,7 @@ class Journal:
         about: About,
         kept: dict[Segment, Kept],
         refusal: str,
+        beside: Callable[[], list[tuple[Id, str, int]]] = list,
     ) -> None:
         """Go on from what is in the store, all of which the engine has.
 
@@ -66,9 +68,10 @@ class Journal:
             about: What the index says about the matcher.
             kept: The segments of the engine that are in the index.
             refusal: Why there can be no changes; empty if there can.
+            beside: Gives the subscriptions that the engine does not have: id, selector, priority.
         """
         self._store, self._engine, self._about, self._kept = store, engine, about, kept
-        self._refusal = refusal
+        self._refusal, self._beside = refusal, beside
         self.lock = RLock()
         # Held by a checkpoint, from beginning to end; taken before the other one.
         self._committing = Lock()
@@ -139,6 +142,7 @@ class Journal:
                 # Before the snapshot: a thread that matches may seal the draft at any time.
                 covers = self._store.position if seal else self._covers
                 snapshot = self._engine.snapshot(seal)
+                snapshot.whole.extend(self._beside())
             self._commit(snapshot, covers)
             if seal:
                 self._seal_due = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from secrets import token_hex
 from typing import NamedTuple
@@ -18,10 +18,18 @@ from tamis.index.durable import UNFINISHED, remove, sync_folder
 from tamis.index.view import Segment as StoredSegment
 from tamis.keeping.about import About, read_about
 from tamis.keeping.journal import Journal, Kept
+from tamis.matches import Id
 
 
-def save(path: str | Path, engine: BlockEngine, about: About) -> None:
+def save(
+    path: str | Path,
+    engine: BlockEngine,
+    about: About,
+    beside: Callable[[], list[tuple[Id, str, int]]] = list,
+) -> None:
     """Write a new index: it is there whole, or not at all.
+
+    What is `beside` the engine comes along: id, selector, priority.
 
     Raises:
         InputError: Something is there already.
@@ -32,7 +40,7 @@ def save(path: str | Path, engine: BlockEngine, about: About) -> None:
     unfinished = folder.with_name(f".{folder.name}-{token_hex(4)}{UNFINISHED}")
     try:
         with Store.create(unfinished) as store:
-            Journal(store, engine, about, {}, "is being written").checkpoint(seal=True)
+            Journal(store, engine, about, {}, "is being written", beside).checkpoint(seal=True)
         _check_free(folder)
         os.rename(unfinished, folder)
     except BaseException:

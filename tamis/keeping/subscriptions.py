@@ -94,7 +94,7 @@ class Held:
 
     def unlike(self, id: Id) -> Id | None:
         """An id of the other kind, if there is any."""
-        return _unlike(id, next(iter(self._held), id))
+        return unlike(id, next(iter(self._held), id))
 
 
 class Recorded:
@@ -144,8 +144,9 @@ class Recorded:
         other = next(iter(self._record), None)
         # An id that is asked about need not come: only those that are there tell.
         self._textual = None if other is None else isinstance(other, str)
-        return None if other is None else _unlike(id, other)
+        return None if other is None else unlike(id, other)
 
 
-def _unlike(id: Id, other: Id) -> Id | None:
+def unlike(id: Id, other: Id) -> Id | None:
+    """The other id, if one of the two is a string and one an integer."""
     return other if isinstance(id, str) is not isinstance(other, str) else None

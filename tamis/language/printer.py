@@ -126,12 +126,17 @@ def _sequence(e: Sequence) -> str:
     if _reads_on(to_text(e.steps[0])):
         text = "FIRST (" + " THEN ".join([to_text(e.steps[0]) + ")", *map(to_text, e.steps[1:])])
     if e.within is not None:
-        unit, size = next((u, s) for u, s in MICROSECONDS.items() if e.within % s == 0)
-        amount = e.within // size
-        text += f" WITHIN {amount} {unit}{'S' * (amount != 1)}"
+        text += f" WITHIN {duration_text(e.within)}"
     if e.per is not None:
         text += f" PER {to_text(e.per)}"
     return text
+
+
+def duration_text(micros: int) -> str:
+    """A time as it stands after WITHIN, in the largest unit that it is a multiple of."""
+    unit, size = next((u, s) for u, s in MICROSECONDS.items() if micros % s == 0)
+    amount = micros // size
+    return f"{amount} {unit}{'S' * (amount != 1)}"
 
 
 def _reads_on(step: str) -> bool:

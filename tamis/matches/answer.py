@@ -15,7 +15,7 @@ from tamis.errors import InputError
 from tamis.matches.best import best_of_both, best_of_pairs
 from tamis.matches.pairs import Pairs, are_few, in_order
 from tamis.matches.roaring import bitmaps
-from tamis.matches.subscriptions import Id, Ints, Subscriptions
+from tamis.matches.subscriptions import Id, Ints, Subscriptions, ids_array
 from tamis.matches.tiles import Tiles
 
 if TYPE_CHECKING:
@@ -193,6 +193,33 @@ class Matches:
         if counts.max(initial=0) <= limit:
             return self
         return self._only(best_of_pairs(pairs, counts, limit, self._subscriptions))
+
+    def also(self, event: list[int], ids: list[Id], priorities: list[int]) -> Matches:
+        """These matches and some more, of subscriptions that are not among these.
+
+        Args:
+            event: Per match, the position of the event; none twice with the same id.
+            ids: Per match, the id of the subscription.
+            priorities: Per match, the priority of the subscription.
+        """
+        if not ids:
+            return self
+        pairs, tiles = self._found
+        old = self._subscriptions
+        added = dict(zip(ids, priorities, strict=True))
+        code = {id: len(old.ids) + i for i, id in enumerate(added)}
+        more = ids_array(list(added))
+        # Where nobody has an id, their type is a mere guess.
+        known = old.ids.null_count < len(old.ids)
+        before = old.ids if known else pa.nulls(len(old.ids), more.type)
+        return Matches(
+            self.events,
+            np.concatenate([pairs.event, np.array(event, np.int64)]),
+            np.concatenate([pairs.code, np.array([code[id] for id in ids], np.int64)]),
+            pa.concat_arrays([before, more.cast(before.type)]),
+            np.concatenate([old.priorities, np.array(list(added.values()), np.int64)]),
+            tiles,
+        )
 
     def to_arrow(self) -> pa.Table:
         """A table of the pairs: event, subscription, priority."""

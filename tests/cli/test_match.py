@@ -318,7 +318,7 @@ BAD_SUBSCRIPTIONS = """\
 {"id": "typo", "selector": "n = = 1"}
 {"id": "good", "selector": "n = 2"}
 {"id": 7, "selector": "n = 2"}
-{"id": "seq", "selector": "FIRST a THEN b"}
+{"id": "seq", "selector": "FIRST a THEN"}
 {"id": "none"}
 oops
 """
