@@ -1,0 +1,75 @@
+"""Equalities of which one must hold for a selector to hold: its *cover*.
+
+An event that satisfies none of them need not be shown to the subscription. Like the access
+predicates of the block engine, but on the level of the language, so that they can be compared
+between machines that do not share an index.
+"""
+
+from __future__ import annotations
+
+from tamis.language.expr import (
+    And,
+    AtLeast,
+    Attribute,
+    BoolExpr,
+    Comparison,
+    In,
+    Literal,
+    Node,
+    Or,
+)
+from tamis.paths import Path
+from tamis.values import Scalar
+
+Pair = tuple[Path, Scalar]
+Cover = frozenset[Pair]
+
+# A longer cover lets most events through anyway.
+MOST = 256
+
+
+def cover_of(selector: BoolExpr) -> Cover | None:
+    """The cover with the fewest equalities; None if there is none. Empty: nothing satisfies it.
+
+    >>> from tamis.language import parse
+    >>> sorted(cover_of(parse("a = 1 AND b IN ('x', 'y') AND c > 2")))
+    [(('a',), 1)]
+    >>> cover_of(parse("a = 1 OR c > 2")) is None
+    True
+    """
+    if isinstance(selector, Comparison) and selector.op == "=":
+        return _equality(selector.left, selector.right) or _equality(selector.right, selector.left)
+    if isinstance(selector, In) and isinstance(selector.operand, Attribute):
+        values = [item.value for item in selector.items if item.value is not None]
+        return _bounded(frozenset((selector.operand.path, value) for value in values))
+    if isinstance(selector, And):
+        found = [cover for operand in selector.operands if (cover := cover_of(operand)) is not None]
+        return min(found, key=_worth, default=None)
+    if isinstance(selector, Or):
+        return _union([cover_of(operand) for operand in selector.operands])
+    if isinstance(selector, AtLeast):
+        # If k hold, then one of any n - k + 1 does: of those with the shortest covers.
+        needed = len(selector.operands) - max(selector.k, 1) + 1
+        covers = sorted(map(cover_of, selector.operands), key=_worth)
+        return _union(covers[:needed]) if selector.k >= 1 else None
+    return None
+
+
+def _worth(cover: Cover | None) -> tuple[int, list[str]]:
+    """The shorter, the better; and always the same one of several."""
+    return (MOST + 1, []) if cover is None else (len(cover), sorted(map(repr, cover)))
+
+
+def _equality(one: Node, other: Node) -> Cover | None:
+    if isinstance(one, Attribute) and isinstance(other, Literal):
+        return frozenset() if other.value is None else frozenset([(one.path, other.value)])
+    return None
+
+
+def _union(covers: list[Cover | None]) -> Cover | None:
+    known = [cover for cover in covers if cover is not None]
+    return _bounded(frozenset().union(*known)) if len(known) == len(covers) else None
+
+
+def _bounded(cover: Cover) -> Cover | None:
+    return cover if len(cover) <= MOST else None
