@@ -59,21 +59,22 @@ class Flights:
         for number, selector in enumerate(BROKEN):
             yield f"broken-{number:02}", selector, 0
 
-    def table(self) -> pa.Table:
-        """All events, by time; see `data` for what the columns are."""
-        return departures()
-
     @property
     def schema(self) -> Schema:
         """The types of the attributes, by which the alerts are good and the broken ones are not."""
         return Schema.of(departures().schema)
 
-    def events(self, count: int = DEPARTURES, start: int = 0) -> EventBatch:
-        """Some events, by time: so many from the one at `start`.
+    def table(self, count: int | None = None, start: int = 0) -> pa.Table:
+        """The events by time, all or so many from the one at `start`; `data` says what they are.
 
         Raises:
             InputError: There are not so many.
         """
         check(0 <= start <= DEPARTURES, "start", f"0 to {DEPARTURES:,}")
-        check(0 <= count <= DEPARTURES - start, "count", f"0 to {DEPARTURES - start:,}")
-        return EventBatch.from_arrow(departures().slice(start, count))
+        left = DEPARTURES - start
+        check(count is None or 0 <= count <= left, "count", f"0 to {left:,}")
+        return departures().slice(start, count)
+
+    def events(self, count: int | None = None, start: int = 0) -> EventBatch:
+        """The same as a batch."""
+        return EventBatch.from_arrow(self.table(count, start))
