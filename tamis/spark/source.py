@@ -29,8 +29,10 @@ from pyspark.sql.types import StructType
 from tamis.errors import InputError, shortened
 from tamis.workloads.catalogue import NAMES, Listed, named
 
-# Of an Arrow batch: Spark is at its best near 10,000 rows, but not of a thousand columns.
-_ROWS, _CELLS = 10_000, 1_000_000
+# Spark is at its best with Arrow batches near this many rows.
+_ROWS = 10_000
+# Drawn at a time: many batches, for workloads draw whole blocks; fewer where rows are wide.
+_CELLS = 2_000_000
 
 _OPTIONS = ("workload", "rows", "seed", "partitions", "rowsPerBatch")
 
@@ -89,11 +91,10 @@ class _Asked(NamedTuple):
             raise InputError(f"unknown option; {hint}", name)
         if "workload" not in given:
             raise InputError(f"is missing; there are {', '.join(NAMES)}", "workload")
-        seed = _whole(given, "seed", 0)
         asked = cls(
             given["workload"],
             _whole(given, "rows", 0),
-            seed,
+            _whole(given, "seed", 0),
             _whole(given, "partitions", 1) or 4,
             _whole(given, "rowsPerBatch", 1) or 10_000,
         )
@@ -117,10 +118,10 @@ class _Asked(NamedTuple):
         """The rows of a part."""
         assert isinstance(partition, _Span)
         listed = self.listed
-        step = max(1, min(_ROWS, _CELLS // len(listed.schema)))
+        step = max(1, _CELLS // len(listed.schema))
         for start in range(partition.start, partition.stop, step):
             table = listed.table(start, min(step, partition.stop - start))
-            yield from table.combine_chunks().to_batches()
+            yield from table.to_batches(max_chunksize=_ROWS)
 
 
 def _whole(given: Mapping[str, str], name: str, least: int) -> int | None:

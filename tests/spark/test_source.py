@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
 import pytest
 
 from tamis.workloads.catalogue import named
@@ -47,6 +46,13 @@ def test_a_table_holds_the_events_in_order(source: SparkSession, name: str) -> N
     frame = read(source, workload=name, rows=2500, seed=7, partitions=3)
     assert frame.toArrow().cast(named(name).schema).equals(named(name, 7).table(0, 2500))
     assert frame.rdd.getNumPartitions() == 3
+
+
+def test_many_rows_are_drawn_in_turns_and_come_in_order(source: SparkSession) -> None:
+    frame = read(source, workload="selective", rows=250_000, partitions=2)
+    assert (
+        frame.toArrow().cast(named("selective").schema).equals(named("selective").table(0, 250_000))
+    )
 
 
 def test_many_columns_and_few_rows(source: SparkSession) -> None:
@@ -106,7 +112,7 @@ def test_what_cannot_be_read_says_why(
 def test_a_stream_that_is_stopped_twice_gives_every_row_once(
     source: SparkSession, tmp_path: Path
 ) -> None:
-    options = {"workload": "flights", "rows": 25_000, "rowsPerBatch": 2000, "partitions": 3}
+    options = {"workload": "flights", "rows": 12_000, "rowsPerBatch": 1000, "partitions": 3}
     for _ in range(2):
         frame = stream(source, **options).load()
         query = to_files(frame, tmp_path).trigger(processingTime="0 seconds").start()
@@ -116,15 +122,15 @@ def test_a_stream_that_is_stopped_twice_gives_every_row_once(
         query.stop()  # in the middle of some batch
         assert query.exception() is None
     stopped_at = source.read.parquet(str(tmp_path / "out")).count()
-    assert 0 < stopped_at < 25_000
+    assert 0 < stopped_at < 12_000
     query = to_files(stream(source, **options).load(), tmp_path).trigger(availableNow=True).start()
     query.awaitTermination(120)
     assert query.exception() is None
     rows = source.read.parquet(str(tmp_path / "out")).toArrow().sort_by("id")
     schema = named("flights").schema
-    assert rows.cast(schema).equals(pa.table(named("flights").table(0, 25_000)))
+    assert rows.cast(schema).equals(named("flights").table(0, 12_000))
     sizes = [progress["numInputRows"] for progress in query.recentProgress]
-    assert len(sizes) > 2 and max(sizes) <= 2000
+    assert len(sizes) > 2 and max(sizes) <= 1000
 
 
 def test_a_stream_without_end_goes_on_where_it_was(source: SparkSession, tmp_path: Path) -> None:
