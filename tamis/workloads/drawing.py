@@ -60,13 +60,23 @@ def events_in_blocks(
     count: int,
     draw: Callable[[np.random.Generator, int], Arrays],
     block: int = _BLOCK,
+    start: int = 0,
 ) -> Arrays:
-    """The first `count` rows of all arrays that `draw` makes, which have a row for each event."""
+    """So many rows of all arrays that `draw` makes, which have a row for each event.
+
+    Those before `start` are not drawn, but for some in its own block: so a part of a workload costs
+    what it holds, wherever it lies.
+    """
     check(count >= 0, "count", "0 or more")
+    check(start >= 0, "start", "0 or more")
+    first, end = start // block, -(-(start + count) // block)
     blocks = [
-        draw(generator(seed, EVENTS, index), block) for index in range(-(-count // block) or 1)
+        draw(generator(seed, EVENTS, index), block) for index in range(first, max(end, first + 1))
     ]
-    return tuple(np.concatenate(arrays)[:count] for arrays in zip(*blocks, strict=True))
+    start -= first * block
+    return tuple(
+        np.concatenate(arrays)[start : start + count] for arrays in zip(*blocks, strict=True)
+    )
 
 
 def distinct(rng: np.random.Generator, rows: int, choices: int, taken: int) -> npt.NDArray[np.intp]:

@@ -93,9 +93,9 @@ class Sparse:
         """The subscriptions as texts."""
         return texts_in_blocks(self.seed, self.subscriptions, self._drawn_selectors)
 
-    def events(self, count: int) -> EventBatch:
-        """Events of random values."""
-        values, present = events_in_blocks(self.seed, count, self._drawn_events)
+    def events(self, count: int, start: int = 0) -> EventBatch:
+        """So many events of random values, from the one at `start`."""
+        values, present = events_in_blocks(self.seed, count, self._drawn_events, start=start)
         whole, tenths = values.T[: len(INTEGERS)], values.T[len(INTEGERS) :] / 10
         return batch_of(NAMES, [*whole, *tenths], present)
 

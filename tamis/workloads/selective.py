@@ -67,9 +67,9 @@ class Selective:
         """The subscriptions as texts."""
         return texts_in_blocks(self.seed, self.subscriptions, self._drawn_selectors)
 
-    def events(self, count: int) -> EventBatch:
-        """Events of all attributes, every value equally likely."""
-        (values,) = events_in_blocks(self.seed, count, self._drawn_events)
+    def events(self, count: int, start: int = 0) -> EventBatch:
+        """So many events from the one at `start`: all attributes, every value equally likely."""
+        (values,) = events_in_blocks(self.seed, count, self._drawn_events, start=start)
         names = [f"a{a}" for a in range(self.attributes)]
         return batch_of(names, values.T, np.ones(values.shape, np.bool_))
 

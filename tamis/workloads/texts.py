@@ -99,10 +99,10 @@ class Requests:
         """The subscriptions as texts."""
         return texts_in_blocks(self.seed, self.subscriptions, self._drawn_selectors)
 
-    def events(self, count: int) -> EventBatch:
-        """Requests, put together by Arrow."""
+    def events(self, count: int, start: int = 0) -> EventBatch:
+        """So many requests from the one at `start`, put together by Arrow."""
         title, length, path, page, country, agent = events_in_blocks(
-            self.seed, count, self._drawn_events
+            self.seed, count, self._drawn_events, start=start
         )
         known = pa.array(self.words)
         first, second = (known.take(pa.array(column)) for column in path.T)

@@ -47,6 +47,15 @@ def test_the_first_are_the_same_however_many(workload) -> None:
     assert [len(workload.events(count)) for count in (0, 1, MANY)] == [0, 1, MANY]
 
 
+def test_a_part_is_the_same_as_in_the_whole(workload) -> None:
+    block = 1 << 14
+    start = block - 20
+    part = workload.events(40, start).rows()
+    assert part == workload.events(MANY).slice(start, 40).rows()
+    assert part == workload.events(20, start).rows() + workload.events(20, block).rows()
+    assert len(workload.events(0, start)) == len(workload.events(0, block)) == 0
+
+
 def test_blocks_differ(workload) -> None:
     selectors = list(workload.selectors())
     assert selectors[:600] != selectors[-616:-16] and selectors[:600] != selectors[1 << 14 :][:600]
@@ -64,6 +73,8 @@ def test_parameters_out_of_range(workload) -> None:
         assert caught.value.source == parameter
     with pytest.raises(InputError):
         workload.events(-1)
+    with pytest.raises(InputError):
+        workload.events(1, -1)
 
 
 @pytest.mark.parametrize(

@@ -162,7 +162,9 @@ class Workload:
 
     # -- events -----------------------------------------------------------------------------------
 
-    def events(self, count: int, *, matching: float = 0.0, scale: float = 1.0) -> EventBatch:
+    def events(
+        self, count: int, start: int = 0, *, matching: float = 0.0, scale: float = 1.0
+    ) -> EventBatch:
         """Events of random attributes and values.
 
         Of "=", a random event matches next to nothing, and SMPE is about
@@ -172,6 +174,7 @@ class Workload:
 
         Args:
             count: How many.
+            start: The first of them; those before it are not drawn.
             matching: The fraction of events that are made for a random pair of expressions of pool
                 A: they satisfy both, and so every subscription that ANDs or ORs these two.
             scale: The values of the others lie between 1 and `scale * values`.
@@ -187,6 +190,7 @@ class Workload:
             count,
             lambda rng, rows: maker.drawn(rng, rows, matching, scale),
             _EVENT_BLOCK,
+            start,
         )
         return batch_of(self.table.names, values.T, present)
 

@@ -61,9 +61,14 @@ class Workload:
             lambda rng, count: drawn_queries(rng, count, self.conjunctive),
         )
 
-    def events(self, count: int) -> EventBatch:
-        """Messages of random values; doubles are whole too, so that `=` has its chance."""
-        numbers, texts, present = events_in_blocks(self.seed, count, self._drawn_events)
+    def events(self, count: int, start: int = 0) -> EventBatch:
+        """So many messages of random values, from the one at `start`.
+
+        Doubles are whole too, so that `=` has its chance.
+        """
+        numbers, texts, present = events_in_blocks(
+            self.seed, count, self._drawn_events, start=start
+        )
         alternatives = pa.array(ALTERNATIVES)
         missing = iter(~present.T)
         numeric = [pa.array(column, mask=next(missing)) for column in numbers.T]

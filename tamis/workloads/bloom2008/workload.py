@@ -75,13 +75,13 @@ class Workload:
         """The subscriptions as texts."""
         return texts_in_blocks(self.seed, self.subscriptions, self._drawn_selectors)
 
-    def events(self, count: int) -> EventBatch:
-        """So many events in one batch.
+    def events(self, count: int, start: int = 0) -> EventBatch:
+        """So many events in one batch, from the one at `start`.
 
         Raises:
             InputError: Their columns would take too much memory; `batches` gives any number.
         """
-        return self._pairs(count).as_batch(self.words)
+        return self._pairs(count, start).as_batch(self.words)
 
     def batches(self, count: int) -> Iterator[EventBatch]:
         """The same events, a thousand or so in each batch."""
@@ -103,8 +103,8 @@ class Workload:
     def _names(self) -> Names:
         return Names(self.names, self.choice)
 
-    def _pairs(self, count: int) -> Pairs:
-        return Pairs(*events_in_blocks(self.seed, count, self._drawn_events))
+    def _pairs(self, count: int, start: int = 0) -> Pairs:
+        return Pairs(*events_in_blocks(self.seed, count, self._drawn_events, start=start))
 
     def _drawn_selectors(self, rng: np.random.Generator, count: int) -> Iterator[str]:
         fewest, most = self.predicates
