@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from tamis.events import Column, EventBatch
 from tamis.paths import Path
-from tamis.values import Scalar, Type, type_of
+from tamis.values import Scalar, Timestamp, Type, type_of
 
 Keys = npt.NDArray[np.uint64]
 
@@ -39,7 +39,8 @@ def key_of(path: Path, value: Scalar) -> int:
     kind = type_of(value)
     if kind is None or kind not in _FAMILY:
         raise ValueError(f"{value!r} is not compared")
-    return int(_keys(path, kind, pa.array([value], _ARROW[kind]))[0])
+    plain = value.micros if isinstance(value, Timestamp) else value
+    return int(_keys(path, kind, pa.array([plain], _ARROW[kind]))[0])
 
 
 def keys_of(
