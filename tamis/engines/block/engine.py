@@ -160,10 +160,18 @@ class BlockEngine:
         self._worker.wake()
 
     def settle(self) -> None:
-        """Wait until nothing is left to be merged or laid out anew."""
+        """Wait until nothing is left to be merged or laid out anew.
+
+        Raises:
+            Exception: It cannot be done: it failed again, when it was tried for this call.
+        """
         held = self._held
+        tried = False
         while True:
-            self._worker.wait()
+            failure = self._worker.wait()
+            if failure is not None and tried:
+                raise failure
+            tried = failure is not None
             with held.lock:
                 if held.pending.full:
                     self._seal()

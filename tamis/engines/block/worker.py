@@ -24,6 +24,7 @@ class Worker:
         """Begin with nobody at work."""
         self._contents = contents
         self._thread: Thread | None = None
+        self._failure: Exception | None = None
 
     def next_work(self) -> Work | None:
         """What is to be done next, if anything; with the lock."""
@@ -35,6 +36,7 @@ class Worker:
         with self._contents.lock:
             idle = self._thread is None or not self._thread.is_alive()
             if idle and self.next_work() is not None:
+                self._failure = None
                 self._thread = Thread(target=self._run, name="tamis-upkeep", daemon=True)
                 self._thread.start()
 
@@ -44,15 +46,20 @@ class Worker:
         if thread is not None:
             thread.join(_PATIENCE)
 
-    def wait(self) -> None:
-        """Wait until it ends."""
+    def wait(self) -> Exception | None:
+        """Wait until it ends; why it did, if it failed."""
         thread = self._thread
         if thread is not None:
             thread.join()
+        return self._failure
 
     def _run(self) -> None:
-        while self._step():
-            pass
+        try:
+            while self._step():
+                pass
+        except Exception as error:
+            self._failure = error
+            raise  # as everybody's threads do: nobody may ever ask for it
 
     def _step(self) -> bool:
         """Do what is to be done next; whether there was anything."""
