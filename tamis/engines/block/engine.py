@@ -303,14 +303,7 @@ class BlockEngine:
             rows = columns.rows(segment.axes, segment.lookup(len(terms)))
             totals = answer.totals(segment)
             task = Task(
-                segment,
-                rows,
-                offsets,
-                satisfied.ids,
-                index.capacity,
-                counted,
-                together,
-                totals,
+                segment, rows, offsets, satisfied.ids, index.capacity, counted, together, totals
             )
             if self.threads == 1 or len(at) == 2 or totals is not None:
                 parts = [task(*cut) for cut in pairwise(at)]
