@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import xxhash
 
 from tamis.events import Column, EventBatch
 from tamis.paths import Path
@@ -85,7 +85,7 @@ def _plain(kind: Type, values: pa.Array) -> Keys:
 
 
 def _digest(data: bytes) -> int:
-    return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little")
+    return xxhash.xxh3_64_intdigest(data)
 
 
 def _mixed(x: Keys) -> Keys:
