@@ -19,7 +19,7 @@ from tamis.matcher import Matcher
 from tamis.schema import SchemaLike
 from tamis.spark import building, sharding
 from tamis.spark.remote import on_worker
-from tamis.spark.versions import Version, latest, resolve
+from tamis.spark.versions import Version, latest, remove_leftovers, resolve
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row
@@ -353,3 +353,4 @@ def _put_together(work: _Work, names: list[str], shards: int, made: _Made) -> No
 def _cleaned(work: _Work) -> None:
     if work.parts.exists():
         remove(work.parts)
+    remove_leftovers(work.index)

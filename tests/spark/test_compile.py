@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +12,7 @@ import pytest
 from tamis import Matcher
 from tamis.errors import InputError
 from tamis.spark import change, compile, drop, versions
-from tamis.spark.versions import commit, pinned, resolve
+from tamis.spark.versions import commit, pinned, remove_leftovers, resolve
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -142,6 +144,7 @@ def test_old_versions_can_be_dropped(spark: SparkSession, tmp_path: Path) -> Non
     assert versions(index) == [1, 2, 3]
     assert drop(index, keep=2) == [1]
     assert versions(index) == [2, 3]
+    assert len(list((index / "rejects").iterdir())) == 2
     with pytest.raises(InputError, match="no version 1 here; there are 2 to 3"):
         resolve(index, 1)
 
@@ -156,6 +159,22 @@ def test_a_version_is_made_once(tmp_path: Path) -> None:
     commit(index, tmp_path / "one", 1)
     with pytest.raises(InputError, match="somebody else"):
         commit(index, tmp_path / "two", 1)
+
+
+def test_what_a_crash_left_behind_goes_after_a_day(tmp_path: Path) -> None:
+    for name, age in (("old", 100_000.0), ("new", 10.0)):
+        (tmp_path / "parts" / name).mkdir(parents=True)
+        at = time.time() - age
+        os.utime(tmp_path / "parts" / name, (at, at))
+    remove_leftovers(tmp_path)
+    assert [folder.name for folder in (tmp_path / "parts").iterdir()] == ["new"]
+
+
+def test_a_saved_matcher_has_no_pins(tmp_path: Path) -> None:
+    Matcher().save(tmp_path / "index")
+    before = sorted(path.name for path in (tmp_path / "index").iterdir())
+    assert pinned(tmp_path / "index", "query", 7).number == 0
+    assert sorted(path.name for path in (tmp_path / "index").iterdir()) == before
 
 
 def test_a_micro_batch_keeps_its_version(tmp_path: Path) -> None:
