@@ -26,7 +26,7 @@ EXAMPLES = """\
 [bold]Examples[/bold]
   tamis stream --index rules --events in --out out --checkpoint state
   tamis stream -i rules -e in --schema "a INT" -o out --checkpoint state
-  tamis stream -i rules -e in --format parquet -o out --checkpoint state --once
+  tamis stream -i rules -e in --once -o out --checkpoint state
 
 Events from Kafka ([cyan]--format kafka[/cyan]) are the values of messages, as JSON. They need
 --schema, [cyan]--option kafka.bootstrap.servers=host:9092[/cyan],
@@ -221,8 +221,8 @@ def _follow(query: Any, index: str, quiet: bool) -> None:
                     say(_told(progress, index, query.id))
             if not running:
                 break
-            query.awaitTermination(_LOOK)  # raises if it failed
-    query.awaitTermination(0)
+            time.sleep(_LOOK)
+    query.awaitTermination(_LOOK)  # it has ended, and raises if it failed
     if not quiet:
         seconds = time.perf_counter() - began
         console.note(f"{counted(rows, 'event')}, {seconds:.2f} s")
@@ -242,7 +242,7 @@ def _version(index: str, query: str, batch: int) -> str:
         number = int(Path(index, "pins", query, str(batch)).read_text())
     except (OSError, ValueError):
         return ""
-    return f", index version {number}"
+    return f", index version {number}" if number else ""  # 0 is a saved matcher
 
 
 @contextmanager
