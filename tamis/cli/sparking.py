@@ -98,7 +98,9 @@ def _line(message: str) -> str:
     ours = re.findall(r"^(?:[\w.]*: )?tamis\.errors\.\w+: (.+)$", message, re.M)
     if ours:
         return str(ours[-1])
-    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    lines = [line.strip(" :\t") for line in message.splitlines() if line.strip()]
+    if lines and lines[0].startswith("An error occurred while calling"):  # py4j's own words
+        del lines[0]
     return lines[0] if lines else "it failed, and did not say why"
 
 

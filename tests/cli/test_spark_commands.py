@@ -110,7 +110,7 @@ def test_stream(files: Path, spark: SparkSession) -> None:
     assert "per second, index version 1\n10 events, " in done.stderr
     run("compile", "--spark", "-s", files / "others.jsonl", "-o", index, "-q")
     (files / "events" / "2.jsonl").write_text('{"a": 4, "b": "y"}\n{"a":\n')
-    assert "index version 2" in run(*given, "--schema", "a INT, b STRING").stderr
+    assert "index version 2" in run(*given, "--schema", "a BIGINT, b STRING").stderr
     rows = spark.read.parquet(str(out)).collect()
     assert sum(row.index_version == 1 for row in rows) == 8
     again = [(row.a, row.subscription, row.error) for row in rows if row.index_version == 2]
@@ -131,13 +131,27 @@ def test_messages_are_parsed(spark: SparkSession) -> None:
     assert [tuple(row) for row in rows] == [(1, None), (None, "{")]
 
 
+def test_messages_of_spark_are_told_in_a_line() -> None:
+    from tamis.cli.sparking import _line
+
+    worker = (
+        "[UDF_ERROR] a task failed:\nTraceback …\ntamis.errors.EventError: a is missing\n\tat x"
+    )
+    assert _line(worker) == "a is missing"
+    java = "An error occurred while calling o7.load.\n: java.io.IOException: no disk\n\tat x"
+    assert _line(java) == "java.io.IOException: no disk"
+    assert _line("[PATH_NOT_FOUND] no such path. SQLSTATE: 42K03;\nplan") == (
+        "[PATH_NOT_FOUND] no such path. SQLSTATE: 42K03;"
+    )
+
+
 def test_wrong_use(files: Path) -> None:
     rules, events = files / "rules.jsonl", files / "events"
     for args, said in [
         (("match", "-s", rules, "-e", events, "--master", "local"), "--master needs --spark"),
         (("compile", "-s", rules, "-o", files / "i", "--rejects", "r"), "--rejects needs --spark"),
         (("match", "--spark", "-s", rules, "-e", events), "--spark needs --index"),
-        (("match", "--spark", "-i", files, "-e", events, "-o", files, "--costs"), "--costs"),
+        (("match", "--spark", "-i", files, "-e", events, "--costs"), "--costs"),
         (("backtest", events, "--current", rules, "--proposed", rules, "--conf", "x"), "KEY=VALUE"),
         (("backtest", files / "no.csv", "--current", rules, "--proposed", rules), "spark: "),
         (("backtest", events, "--current", files / "none", "--proposed", rules), "no index here"),
