@@ -30,7 +30,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
 ROOT = Path(__file__).parents[2]
 KILLS = count(2, 20)
-FILES = count(24, 90)
+FILES = count(12, 90)
 EVENTS = 120  # in a file
 # The files at which rules change: while the first is judged, and after a crash in the second.
 LIVE, DEAD = FILES // 3, FILES * 2 // 3
