@@ -30,10 +30,11 @@ pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
 ROOT = Path(__file__).parents[2]
 KILLS = count(2, 20)
-FILES = count(12, 90)
+FILES = count(12, 60)
 EVENTS = 120  # in a file
-# The files at which rules change: while the first is judged, and after a crash in the second.
-LIVE, DEAD = FILES // 3, FILES * 2 // 3
+# The files at which rules change: while the first is judged, and after a crash in the second; and
+# the last one, which is held until all kills are done.
+LIVE, DEAD, LAST = FILES // 3, FILES * 2 // 3, FILES - 1
 
 RULES = [
     *((f"a{n}", f"a = {n}", n) for n in range(7)),
@@ -89,8 +90,9 @@ def test_exactly_once(spark: SparkSession, tmp_path: Path) -> None:
         stream.kill()
         turn(1)
         stream.start()
-        for target in _targets(rng, 0, DEAD, FILES - 3):
+        for target in _targets(rng, 0, DEAD, LAST):
             stream.kill_at(target, rng)
+        (tmp_path / "go-3").touch()
         stream.wait(tmp_path / "done")
     finally:
         stream.end()
@@ -123,7 +125,7 @@ def _targets(rng: random.Random, turn: int, first: int, last: int) -> list[int]:
 
 
 def _file(rng: random.Random, number: int) -> list[str]:
-    stop = {LIVE: {"stop": 1}, DEAD: {"stop": 2}}.get(number, {})
+    stop = {LIVE: {"stop": 1}, DEAD: {"stop": 2}, LAST: {"stop": 3}}.get(number, {})
     lines = []
     for n in range(number * EVENTS, (number + 1) * EVENTS):
         event: dict[str, object] = {"n": n, "a": rng.randrange(8), "b": rng.randrange(500) / 10}
