@@ -17,6 +17,7 @@ import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from secrets import token_hex
 from typing import NamedTuple
 
 from tamis.errors import InputError
@@ -86,7 +87,8 @@ def pinned(index: str | Path, query: str, batch: int) -> Version:
     if not pin.exists():
         pins.mkdir(parents=True, exist_ok=True)
         newest = resolve(index)
-        mine = pins / f"{batch}-{os.getpid()}{UNFINISHED}"
+        # Not named by the process: workers on two machines, or in two containers, may share a pid.
+        mine = pins / f"{batch}-{token_hex(8)}{UNFINISHED}"
         write_synced(mine, [str(newest.number).encode()])
         try:
             os.link(mine, pin)  # whoever is first decides

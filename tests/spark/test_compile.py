@@ -179,12 +179,34 @@ def test_a_saved_matcher_has_no_pins(tmp_path: Path) -> None:
 
 def test_a_micro_batch_keeps_its_version(tmp_path: Path) -> None:
     for n in (1, 2):
-        matcher = Matcher()
-        matcher.add("x", f"a = {n}")
-        matcher.save(tmp_path / f"v{n:08d}")
+        _saved(tmp_path, n)
         assert pinned(tmp_path, "query", n).number == n
     assert pinned(tmp_path, "query", 1).number == 1
     assert pinned(tmp_path, "other", 1).number == 2
     for batch in range(3, 200):
         pinned(tmp_path, "query", batch)
     assert len(list((tmp_path / "pins" / "query").iterdir())) < 80
+
+
+def test_workers_of_two_machines_may_have_one_pid(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _saved(tmp_path, 1)
+    link = os.link
+
+    def late(mine: Path, pin: Path) -> None:
+        # Another machine comes in between, and sees a version that was made meanwhile.
+        monkeypatch.setattr(os, "link", link)
+        _saved(tmp_path, 2)
+        assert pinned(tmp_path, "query", 1).number == 2
+        link(mine, pin)
+
+    monkeypatch.setattr(os, "link", late)
+    assert pinned(tmp_path, "query", 1).number == 2
+    assert [path.name for path in (tmp_path / "pins" / "query").iterdir()] == ["1"]
+
+
+def _saved(index: Path, number: int) -> None:
+    matcher = Matcher()
+    matcher.add("x", f"a = {number}")
+    matcher.save(index / f"v{number:08d}")
