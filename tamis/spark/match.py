@@ -71,7 +71,7 @@ def match(
     folder = Path(index).absolute()
     if form not in (PAIRS, LISTS):
         raise InputError(f"form is {PAIRS!r} or {LISTS!r}, not {form!r}")
-    found = on_worker(spark, partial(_looked_at, folder, version, functions))
+    found = on_worker(spark, partial(looked_at, folder, version, functions))
     names = list(events.columns) if keep is None else list(keep)
     schema = _schema(events, names, hide, corrupt, form, found["id_type"], errors)
     added = schema.fieldNames()[len(names) :]
@@ -81,7 +81,7 @@ def match(
     listed = ids if form == LISTS else pa.struct([("subscription", ids), ("priority", pa.int64())])
 
     def judge(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        by = _version_now(folder) if number is None else resolve(folder, number)
+        by = version_now(folder) if number is None else resolve(folder, number)
         matcher = opened(by, functions)
         judge: Judge | None = None
         for batch in gathered(batches):
@@ -94,7 +94,7 @@ def match(
     return found if form == LISTS else _in_pairs(found, names, errors)
 
 
-def _version_now(index: Path) -> Version:
+def version_now(index: Path) -> Version:
     """The version for the micro-batch that this task is part of."""
     from pyspark import TaskContext
 
@@ -106,7 +106,8 @@ def _version_now(index: Path) -> Version:
     return pinned(index, query, int(batch))
 
 
-def _looked_at(index: Path, version: int | None, functions: Callables | None) -> dict[str, object]:
+def looked_at(index: Path, version: int | None, functions: Callables | None) -> dict[str, object]:
+    """A version's number and the type of its ids; for a worker to say."""
     found = resolve(index, version)
     first = next(iter(opened(found, functions)), "")
     return {"version": found.number, "id_type": "string" if isinstance(first, str) else "bigint"}
@@ -149,12 +150,12 @@ def _in_pairs(found: DataFrame, names: list[str], errors: str | None) -> DataFra
     from pyspark.sql import functions as F
 
     last = ["index_version", *([errors] if errors else [])]
-    rows = found.select(*map(_quoted, names), F.inline_outer("subscriptions"), *map(_quoted, last))
+    rows = found.select(*map(quoted, names), F.inline_outer("subscriptions"), *map(quoted, last))
     some = F.col("subscription").isNotNull()
-    return rows.where(some if errors is None else some | F.col(_quoted(errors)).isNotNull())
+    return rows.where(some if errors is None else some | F.col(quoted(errors)).isNotNull())
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
     """A column's name, whatever is in it."""
     return "`" + name.replace("`", "``") + "`"
 
