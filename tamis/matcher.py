@@ -309,7 +309,8 @@ class Matcher:
             _checked_limit(limit)
         batch = EventBatch.of(events, self.schema, self.semantics)
         matches = self._engine.match(batch, limit)
-        if self._sequences and self._sequences.running:  # last: nothing can fail any more once they have seen the events
+        if self._sequences and self._sequences.running:
+            # Last: nothing can fail any more once they have seen the events.
             matches = _with(matches, self._sequences.match(batch))
         return matches if limit is None else matches.limited(limit)
 

@@ -2,7 +2,8 @@
 
 from tamis.spark.compile import Compiled, change, compile
 from tamis.spark.match import match
+from tamis.spark.sequences import sequences
 from tamis.spark.session import session
 from tamis.spark.versions import drop, versions
 
-__all__ = ["Compiled", "change", "compile", "drop", "match", "session", "versions"]
+__all__ = ["Compiled", "change", "compile", "drop", "match", "sequences", "session", "versions"]
