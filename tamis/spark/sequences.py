@@ -109,8 +109,7 @@ def sequences(
 def _on_stream(spark: SparkSession, steps: DataFrame, whose: list[str], found: str) -> DataFrame:
     from tamis.spark.states import States
 
-    provider = spark.conf.get(PROVIDER, "")
-    if "RocksDB" not in str(provider):
+    if "RocksDB" not in str(spark.conf.get(PROVIDER)):
         raise InputError(
             "sequences on a stream want Spark's RocksDB state store: "
             f"set {PROVIDER} to {ROCKSDB}, as tamis.spark.session does",

@@ -7,16 +7,19 @@ import random
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pytest
 
 from tamis import Matcher
 from tamis.errors import InputError
 from tamis.spark import change, compile, match, sequences
-from tamis.spark.session import PROVIDER
+from tamis.spark.packing import Packing
+from tamis.spark.session import PROVIDER, ROCKSDB
+from tamis.spark.stepping import key_text
+from tamis.values import OPAQUE, Timestamp
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.streaming import StreamingQuery
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
@@ -121,23 +124,19 @@ def _put(spark: SparkSession, folder: Path, events: list[Event]) -> None:
     frame.write.mode("append").parquet(str(folder / "events"))
 
 
-def _start(spark: SparkSession, index: Path, folder: Path, **options: object) -> StreamingQuery:
-    events = spark.readStream.schema(EVENTS).parquet(str(folder / "events"))
-    found = sequences(events, index, time="at", watermark="30 seconds", order="n", **options)  # type: ignore[arg-type]
-    return (
-        found.writeStream.option("checkpointLocation", str(folder / "checkpoint"))
+def _run(spark: SparkSession, index: Path, folder: Path) -> int:
+    """Take what there is, a file at a time, go on from the checkpoint; gives the rows of state."""
+    source = spark.readStream.schema(EVENTS).option("maxFilesPerTrigger", 1)
+    events = source.parquet(str(folder / "events"))
+    query = (
+        sequences(events, index, time="at", watermark="30 seconds", order="n")
+        .writeStream.option("checkpointLocation", str(folder / "checkpoint"))
         .trigger(availableNow=True)
         .start(str(folder / "out"))
     )
-
-
-def _run(spark: SparkSession, index: Path, folder: Path, **options: object) -> dict[str, int]:
-    """What there is now; gives how many rows the state has, and how many were taken."""
-    query = _start(spark, index, folder, **options)
     query.awaitTermination()
-    progress = query.recentProgress
-    states = [one.stateOperators[0] for one in progress if one.stateOperators]
-    return {"rows": states[-1].numRowsTotal, "batches": len(progress)}
+    rows: int = query.lastProgress.stateOperators[0].numRowsTotal
+    return rows
 
 
 def _shuffled(events: list[Event], seed: int) -> list[Event]:
@@ -149,31 +148,96 @@ def _shuffled(events: list[Event], seed: int) -> list[Event]:
     return [event for _, event in sorted(zip(delays, events, strict=True), key=lambda x: x[0])]
 
 
-def _end(n: int, after: list[Event], hours: int = 1) -> Event:
+def _nothing(n: int, seconds: int) -> Event:
     """An event that satisfies no step, and brings the watermark forward."""
-    last = max(event[1] for event in after if event[1] is not None)
-    return (n, last + dt.timedelta(hours=hours), "z", "?", 5, None)
+    return (n, _START + dt.timedelta(seconds=seconds), "z", "?", 5, None)
 
 
 def test_a_stream(spark: SparkSession, index: Path, tmp_path: Path) -> None:
     events = _made(600, 3)
-    (tmp_path / "events").mkdir()
     arriving = _shuffled(events, 4)
     assert arriving != events
-    for start in range(0, 600, 150):  # every run goes on from the checkpoint of the one before
-        _put(spark, tmp_path, arriving[start : start + 150])
-        held = _run(spark, index, tmp_path)
-        assert held["rows"] > 0
-    _put(spark, tmp_path, [_end(1000, events)])
-    _run(spark, index, tmp_path)
-    _put(spark, tmp_path, [_end(1001, events, 2)])
-    left = _run(spark, index, tmp_path)
-    expected = _expected(events)
-    out = spark.read.parquet(str(tmp_path / "out"))
+    for half in (arriving[:300], arriving[300:]):
+        _put(spark, tmp_path, half[:150])
+        _put(spark, tmp_path, half[150:])
+        assert _run(spark, index, tmp_path) > 3
+    for hour in (3, 4):
+        _put(spark, tmp_path, [_nothing(1000 + hour, 3600 * hour)])
+    # What has a WITHIN is gone; "ever" has none, and a state for each of three keys.
+    assert _run(spark, index, tmp_path) == 3
+    out, expected = spark.read.parquet(str(tmp_path / "out")), _expected(events)
     assert _pairs(out) == sorted(expected)
     assert {id for _, id in expected} == {"outage", "thrice", "any", "ever"}
-    # What has a WITHIN is gone; "ever" has none, and three keys.
-    assert left["rows"] <= 3
-    frame = spark.createDataFrame(events, EVENTS)
-    table = sequences(frame, index, time="at", order="n")
+    table = sequences(spark.createDataFrame(events, EVENTS), index, time="at", order="n")
     assert out.exceptAll(table).isEmpty()
+
+
+def test_a_stream_with_late_events_and_rules_that_change(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    index = tmp_path / "index"
+    rule = "FIRST status = 'down' THEN status = 'up' WITHIN {} SECONDS PER host"
+    rows = [("same", rule.format(60)), ("new", rule.format(60)), ("gone", rule.format(60))]
+    compile(spark.createDataFrame(rows, "id string, selector string"), index)
+
+    def event(n: int, seconds: int, host: str, status: str) -> Event:
+        return (n, _START + dt.timedelta(seconds=seconds), host, status, 0, None)
+
+    _put(spark, tmp_path, [event(0, 0, "a", "down"), event(1, 1000, "b", "down")])
+    _run(spark, index, tmp_path)  # the watermark is at 970 then
+    changes = [("replace", "new", rule.format(90)), ("remove", "gone", None)]
+    change(spark.createDataFrame(changes, "change string, id string, selector string"), index)
+    again = [event(4, 1020, "b", "down"), event(5, 1030, "b", "up")]
+    _put(spark, tmp_path, [event(2, 10, "a", "up"), event(3, 1010, "b", "up"), *again])
+    _put(spark, tmp_path, [_nothing(6, 5000)])
+    assert _run(spark, index, tmp_path) == 0
+    found = spark.read.parquet(str(tmp_path / "out")).collect()
+    assert sorted((row.n, row.subscription, row.index_version) for row in found) == [
+        (3, "same", 2),
+        (5, "new", 2),
+        (5, "same", 2),
+    ]
+
+
+def test_what_is_refused(spark: SparkSession, index: Path, tmp_path: Path) -> None:
+    table = spark.createDataFrame([], EVENTS)
+    stream = spark.readStream.schema(EVENTS).parquet(str(tmp_path))
+    with pytest.raises(InputError, match="no column 'when'"):
+        sequences(table, index, time="when")
+    with pytest.raises(InputError, match="'host' is to tell the time: a timestamp or a number"):
+        sequences(table, index, time="host")
+    with pytest.raises(InputError, match="'n' is to tell the time: a timestamp, not bigint"):
+        sequences(stream, index, time="n", watermark="1 second")
+    with pytest.raises(InputError, match="'host' is to tell the order: integers, not string"):
+        sequences(table, index, time="at", order="host")
+    with pytest.raises(InputError, match="column 'began' already"):
+        sequences(table.withColumnRenamed("load", "began"), index, time="at")
+    with pytest.raises(InputError, match="needs a watermark on 'at'"):
+        sequences(stream, index, time="at")
+    other = spark.newSession()
+    other.conf.set(PROVIDER, ROCKSDB.replace("RocksDB", "HDFSBacked"))
+    stream = other.readStream.schema(EVENTS).parquet(str(tmp_path))
+    with pytest.raises(InputError, match=f"set {PROVIDER} to {ROCKSDB}"):
+        sequences(stream.withWatermark("at", "1 second"), index, time="at")
+
+
+def test_keys_are_the_same_where_values_are_equal() -> None:
+    assert key_text(5) == key_text(5.0) != key_text("5")
+    assert key_text(0) == key_text(-0.0) != key_text(False)
+    assert key_text(2**53 + 1) != key_text(2.0**53) == key_text(2**53)
+    assert key_text(float("nan")) == key_text(float("nan")) != key_text("nan")
+    assert key_text(float("inf")) != key_text(float("-inf"))
+    assert key_text(Timestamp(5)) != key_text(5)
+    assert key_text("") != key_text(None) and key_text([1]) is key_text(OPAQUE) is None
+
+
+def test_events_packed_with_other_columns_are_noticed() -> None:
+    batch = pa.record_batch({"a": [1, 2], "b": ["x", None]})
+    packing = Packing(batch.schema)
+    packed = packing.pack(batch, [1, 0, 1])
+    assert [column.to_pylist() for column in packing.unpack([packed[1], packed[0]])] == [
+        [2, 1],
+        [None, "x"],
+    ]
+    with pytest.raises(InputError, match="other columns"):
+        Packing(pa.schema({"a": pa.int64()})).unpack([packed[0]])
