@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +19,6 @@ from tamis.engines.subscription import Subscription
 from tamis.events import EventBatch
 from tamis.language.expr import Sequence
 from tamis.matcher import Matcher
-from tamis.matches import Id
 from tamis.paths import Path
 from tamis.sequences.engine import Sequences
 from tamis.sequences.keys import key_of, micros_of
@@ -46,6 +46,20 @@ class _Known(NamedTuple):
     steps: int
     within: int | None
     per: Path | None
+
+
+# A worker keeps its matchers from task to task, and with them the engines for their steps.
+_made: WeakKeyDictionary[Matcher, Sequences] = WeakKeyDictionary()
+
+
+def _sequences_of(matcher: Matcher) -> Sequences:
+    made = _made.get(matcher)
+    if made is None:
+        made = Sequences(ENGINES[DEFAULT], Timing(None, None))
+        for one in matcher.sequences:
+            made.add(one)
+        _made[matcher] = made
+    return made
 
 
 class Finder:
@@ -76,11 +90,8 @@ class Finder:
         self._order = order
         self._schema = step_schema(id_type)
         self._packing = packing
-        self._sequences = Sequences(ENGINES[DEFAULT], Timing(None, None))
-        self._known: dict[Id, _Known] = {}
-        for one in matcher.sequences:
-            self._sequences.add(one)
-            self._known[one.id] = _known(one)
+        self._sequences = _sequences_of(matcher)
+        self._known = {one.id: _known(one) for one in matcher.sequences}
 
     def __call__(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """The matches of steps by a batch of events."""
