@@ -259,6 +259,11 @@ class Matcher:
         """A subscription by its id."""
         return self._known(id)
 
+    @property
+    def sequences(self) -> list[Subscription]:
+        """The subscriptions that are sequences, in the order they were added."""
+        return [self._sequences[id].subscription for id in self._sequences]
+
     # -- events -----------------------------------------------------------------------------------
 
     def match(self, event: Mapping[str, object], limit: int | None = None) -> list[Id]:
@@ -304,7 +309,8 @@ class Matcher:
             _checked_limit(limit)
         batch = EventBatch.of(events, self.schema, self.semantics)
         matches = self._engine.match(batch, limit)
-        if self._sequences:  # last: nothing can fail any more once they have seen the events
+        if self._sequences and self._sequences.running:
+            # Last: nothing can fail any more once they have seen the events.
             matches = _with(matches, self._sequences.match(batch))
         return matches if limit is None else matches.limited(limit)
 
@@ -368,6 +374,7 @@ class Matcher:
         read_only: bool = False,
         sync: bool = False,
         time: TimeLike = None,
+        sequences: bool = True,
         **options: object,
     ) -> Matcher:
         """A matcher that was saved. It is not read but mapped: processes share the memory.
@@ -383,6 +390,8 @@ class Matcher:
             sync: Changes survive a power cut too, not only the end of the process: every call
                 waits for the disk, which takes a millisecond or more. `add_many` waits once.
             time: What sequences are to go by instead of what they did; a clock is not kept.
+            sequences: Whether sequences are to see events. If not they are there and can be
+                changed, but never match: for who sees only some of the events, as a worker does.
             **options: What the engine is to be told instead of what it was.
 
         Raises:
@@ -395,6 +404,7 @@ class Matcher:
         opened = open_index(path, read_only, sync)
         try:
             matcher = cls._like(opened, functions, options, time)
+            matcher._sequences.running = sequences
             matcher._take(opened, "is open for reading only" if read_only else "")
         except BaseException:
             opened.store.close()

@@ -30,6 +30,14 @@ class Completion(NamedTuple):
     subscription: Subscription
 
 
+class StepMatch(NamedTuple):
+    """An event, by its position, a sequence, and the places of the steps that it satisfies."""
+
+    event: int
+    subscription: Subscription
+    satisfied: list[int]
+
+
 class _Use(NamedTuple):
     """A step in a sequence."""
 
@@ -44,10 +52,19 @@ class Sequences:
     at once: what fails there has changed nothing.
     """
 
-    def __init__(self, engine: Callable[[], Engine], timing: Timing) -> None:
-        """Begin with none; the engine is made when the first comes."""
+    def __init__(
+        self, engine: Callable[[], Engine], timing: Timing, *, running: bool = True
+    ) -> None:
+        """Begin with none; the engine is made when the first comes.
+
+        Args:
+            engine: What makes an engine without subscriptions, for the steps.
+            timing: Where times come from.
+            running: Whether events go to them; else they are known, and nothing more.
+        """
         self._make = engine
         self.timing = timing
+        self.running = running
         self._engine: Engine | None = None
         self._steps: Steps | None = None
         self._keyed: dict[Id, Keyed] = {}
@@ -64,6 +81,9 @@ class Sequences:
             UnsupportedExpression: The engine cannot express one of its steps.
         """
         with self._lock:
+            if not self.running:
+                self._keyed[subscription.id] = Keyed(subscription)
+                return
             if self._steps is None:
                 self._engine = self._make()
                 self._steps = Steps(self._engine)
@@ -80,7 +100,8 @@ class Sequences:
         """
         with self._lock:
             keyed = self._keyed.pop(id)
-            assert self._steps is not None
+            if self._steps is None:  # they do not run
+                return
             for place, number in enumerate(self._steps.remove(keyed.subscription)):
                 del self._uses[number][_Use(keyed, place)]
                 if not self._uses[number]:
@@ -111,16 +132,30 @@ class Sequences:
 
     def match(self, batch: EventBatch) -> list[Completion]:
         """Take a batch of events: which of them complete what."""
+        events, steps = self._satisfied(batch)
+        return self._run(batch, events, steps) if steps else []
+
+    def step_matches(self, batch: EventBatch) -> list[StepMatch]:
+        """Which events satisfy which steps; for who keeps the states elsewhere: none changes."""
+        events, steps = self._satisfied(batch)
+        return [
+            StepMatch(event, keyed.subscription, places)
+            for event, satisfied in zip(events.tolist(), steps, strict=True)
+            for keyed, places in self._touched(satisfied).items()
+        ]
+
+    def _satisfied(self, batch: EventBatch) -> tuple[Ints, list[list[int]]]:
+        """The events that satisfy any step, and the numbers of these."""
         engine = self._engine
         if engine is None or not self._keyed:
-            return []
+            return np.zeros(0, np.int64), []
         found = engine.match(batch)
         event, steps = found.event, found.subscription.tolist()
         if not steps:
-            return []
+            return np.zeros(0, np.int64), []
         events, first = np.unique(event, return_index=True)
         bounds = pairwise([*first.tolist(), len(steps)])
-        return self._run(batch, events, [steps[low:high] for low, high in bounds])
+        return events, [steps[low:high] for low, high in bounds]
 
     def match_event(self, event: Mapping[str, object]) -> list[Completion] | None:
         """The same for one event, quickly; None to have `match` asked."""

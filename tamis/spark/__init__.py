@@ -3,6 +3,7 @@
 from tamis.spark.backtest import Backtest, backtest
 from tamis.spark.compile import Compiled, change, compile
 from tamis.spark.match import match
+from tamis.spark.sequences import sequences
 from tamis.spark.session import session
 from tamis.spark.versions import drop, versions
 
@@ -14,6 +15,7 @@ __all__ = [
     "compile",
     "drop",
     "match",
+    "sequences",
     "session",
     "versions",
 ]

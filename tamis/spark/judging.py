@@ -30,7 +30,8 @@ def opened(version: Version, functions: Callables | None) -> Matcher:
     """The matcher of a version, opened once per worker."""
     found = _opened.get(version.folder)
     if found is None or functions:
-        found = Matcher.open(version.folder, functions, read_only=True)
+        # A worker sees some of the events only, in any order: sequences are not for it to run.
+        found = Matcher.open(version.folder, functions, read_only=True, sequences=False)
         if functions:  # they come anew with every task
             return found
         while len(_opened) >= _OPEN:

@@ -13,7 +13,14 @@ from tamis.errors import InputError
 from tamis.language.functions import Callables
 from tamis.spark.judging import Judge, gathered, opened
 from tamis.spark.remote import on_worker
-from tamis.spark.sharding import SHARD, is_sharded, routed, shard_folder, signatures
+from tamis.spark.sharding import (
+    SHARD,
+    by_shard,
+    is_sharded,
+    routed,
+    shard_folder,
+    signatures,
+)
 from tamis.spark.versions import Version, pinned, resolve
 
 if TYPE_CHECKING:
@@ -72,7 +79,7 @@ def match(
     folder = Path(index).absolute()
     if form not in (PAIRS, LISTS):
         raise InputError(f"form is {PAIRS!r} or {LISTS!r}, not {form!r}")
-    found = on_worker(spark, partial(_looked_at, folder, version, functions))
+    found = on_worker(spark, partial(looked_at, folder, version, functions))
     names = list(events.columns) if keep is None else list(keep)
     schema = _schema(events, names, hide, corrupt, form, found["id_type"], errors)
     added = schema.fieldNames()[len(names) :]
@@ -89,18 +96,18 @@ def match(
         events = _routed(events, folder, number, hidden, functions, found["shards"])
 
     def judge(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        by = _version_now(folder) if number is None else resolve(folder, number)
-        judge: Judge | None = None
+        by = version_now(folder) if number is None else resolve(folder, number)
+        if is_sharded(by.folder) != bool(found["shards"]):
+            raise InputError(f"version {by.number} is placed otherwise; start the stream anew")
+        judges: dict[Path, Judge] = {}
         for batch in gathered(batches):
-            if found["shards"]:
-                shard = batch.column(SHARD)[0].as_py()
-                batch = batch.drop_columns([SHARD])
-                by = Version(by.number, shard_folder(by.folder, shard))
-            if judge is None:
-                matcher = opened(by, functions)
-                out = _arrow_schema(batch.schema, names, added, listed)
-                judge = Judge(matcher, by.number, out, hidden, limit, corrupt, errors)
-            yield from judge(batch)
+            whole = [(by.folder, batch)]
+            for where, part in by_shard(batch, by.folder) if found["shards"] else whole:
+                if where not in judges:
+                    matcher = opened(Version(by.number, where), functions)
+                    out = _arrow_schema(part.schema, names, added, listed)
+                    judges[where] = Judge(matcher, by.number, out, hidden, limit, corrupt, errors)
+                yield from judges[where](part)
 
     judged = events.mapInArrow(judge, schema)
     return judged if form == LISTS else _in_pairs(judged, names, errors)
@@ -118,7 +125,7 @@ def _routed(
     from pyspark.sql.types import IntegerType, StructType
 
     def route(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        by = _version_now(index) if number is None else resolve(index, number)
+        by = version_now(index) if number is None else resolve(index, number)
         like = opened(Version(by.number, shard_folder(by.folder, 0)), functions)
         yield from routed(gathered(batches), signatures(by.folder), like, hidden)
 
@@ -128,7 +135,7 @@ def _routed(
     return events.mapInArrow(route, schema).repartitionById(shards, SHARD)
 
 
-def _version_now(index: Path) -> Version:
+def version_now(index: Path) -> Version:
     """The version for the micro-batch that this task is part of."""
     from pyspark import TaskContext
 
@@ -140,7 +147,8 @@ def _version_now(index: Path) -> Version:
     return pinned(index, query, int(batch))
 
 
-def _looked_at(index: Path, version: int | None, functions: Callables | None) -> dict[str, object]:
+def looked_at(index: Path, version: int | None, functions: Callables | None) -> dict[str, object]:
+    """A version's number and the type of its ids; for a worker to say."""
     found = resolve(index, version)
     folders = [found.folder]
     shards = 0
@@ -190,12 +198,12 @@ def _in_pairs(found: DataFrame, names: list[str], errors: str | None) -> DataFra
     from pyspark.sql import functions as F
 
     last = ["index_version", *([errors] if errors else [])]
-    rows = found.select(*map(_quoted, names), F.inline_outer("subscriptions"), *map(_quoted, last))
+    rows = found.select(*map(quoted, names), F.inline_outer("subscriptions"), *map(quoted, last))
     some = F.col("subscription").isNotNull()
-    return rows.where(some if errors is None else some | F.col(_quoted(errors)).isNotNull())
+    return rows.where(some if errors is None else some | F.col(quoted(errors)).isNotNull())
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
     """A column's name, whatever is in it."""
     return "`" + name.replace("`", "``") + "`"
 

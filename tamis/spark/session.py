@@ -32,10 +32,15 @@ OLDEST_JAVA = 17
 _INSTALL = "pip install 'tamis[spark]'"
 _VECTOR = "--add-modules=jdk.incubator.vector"
 
+# Of Spark's own state stores the only one that can do `transformWithState`.
+PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+
 _DEFAULTS = {
     "spark.log.level": "ERROR",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.session.timeZone": "UTC",
+    PROVIDER: ROCKSDB,
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }

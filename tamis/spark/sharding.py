@@ -19,6 +19,7 @@ from secrets import token_hex
 import msgspec
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tamis.engines.subscription import Subscription
 from tamis.errors import TamisError
@@ -168,3 +169,14 @@ def _one_by_one(
         return
     half = batch.num_rows // 2
     yield from routed([batch.slice(0, half), batch.slice(half)], routes, like, hidden)
+
+
+def by_shard(batch: pa.RecordBatch, folder: Path) -> Iterator[tuple[Path, pa.RecordBatch]]:
+    """The events of a partition by the folder of their shard.
+
+    Mostly there is one; more if a later version has more shards than the stream began with.
+    """
+    shards = batch.column(SHARD)
+    rest = batch.drop_columns([SHARD])
+    for shard in shards.unique().to_pylist():
+        yield shard_folder(folder, shard), rest.filter(pc.equal(shards, shard))

@@ -10,6 +10,11 @@ import pytest
 
 import tamis
 from tamis import errors
+from tamis.engines import DEFAULT, ENGINES
+from tamis.engines.subscription import Subscription
+from tamis.events import EventBatch
+from tamis.sequences.engine import Sequences
+from tamis.sequences.timing import Timing
 from tests.engines.variants import VARIANTS
 from tests.engines.variants import matcher as new_matcher
 
@@ -258,6 +263,35 @@ def test_saved_and_opened(tmp_path: Path) -> None:
             opened.replace("x7", "FIRST b = 7 THEN a = 7")
             opened.match({"b": 7})
             assert opened.match({"a": 7}) == ["x7"]
+
+
+def test_opened_without_running_sequences(tmp_path: Path) -> None:
+    matcher = tamis.Matcher(time="at")
+    matcher.add("outage", OUTAGE, priority=3)
+    matcher.add("up", "status = 'up'")
+    matcher.save(tmp_path / "index")
+    events = [event("a", "down", 0), event("a", "up", 1)]
+    with tamis.Matcher.open(tmp_path / "index", sequences=False) as opened:
+        assert sorted(opened) == ["outage", "up"] and opened["outage"].priority == 3
+        assert [one.id for one in opened.sequences] == ["outage"]
+        assert [opened.match(one) for one in events] == [[], ["up"]]
+        assert opened.match_batch(events).per_event() == [[], ["up"]]
+        assert opened.counts(events) == {"up": 1}
+        opened.add("more", OUTAGE)
+        opened.remove("outage")
+    with tamis.Matcher.open(tmp_path / "index", read_only=True) as opened:
+        assert opened.match_batch(events).per_event() == [[], ["more", "up"]]
+
+
+def test_step_matches_change_nothing() -> None:
+    made = Sequences(ENGINES[DEFAULT], Timing(None, None))
+    made.add(Subscription.of("two", "FIRST a = 1 THEN a > 0", 0))
+    made.add(Subscription.of("one", "FIRST a = 2 THEN a = 3", 0))
+    batch = EventBatch.of([{"a": 1}, {"a": 0}, {"a": 2}])
+    for _ in range(2):
+        found = [(m.event, m.subscription.id, m.satisfied) for m in made.step_matches(batch)]
+        assert sorted(found) == [(0, "two", [0, 1]), (2, "one", [0]), (2, "two", [1])]
+    assert made.stats()["sequence_keys"] == 0
 
 
 def test_one_thread_at_a_time_changes_states() -> None:
