@@ -100,7 +100,7 @@ def _page(told: Told) -> str:
         bars(rates, "micro-batch", "events/s"),
         "<h2>Matches per alert</h2><p>How many alerts matched so many departures.</p>",
         bars(_distribution(told), "matches of an alert", "alerts"),
-        "<h2>Alerts that matched most</h2>",
+        "<h2>Alerts that matched most</h2><p>Of alerts that say the same, one.</p>",
         _table(("alert", "matches", "selector"), ((a, n, _Code(s)) for a, n, s in told.top)),
         f"<h2>Refused alerts</h2><p>{len(told.rejects)} were set aside; the rest went on.</p>",
         _table(
@@ -130,13 +130,11 @@ def _distribution(told: Told) -> list[Bar]:
     found = []
     for bits in range(max(counts) + 1):
         low, high = (1 << bits) >> 1, (1 << bits) - 1
-        name = f"{_brief(low)}-{_brief(high)}" if high > low else str(low)
+        name = f"{low}-{high}" if low > 1 else str(low)
+        if low >= 1024:
+            name = f"{low >> 10}k-{2 * low >> 10}k"  # there is no room for more; the hint is exact
         found.append(Bar(counts[bits], f"{low:,} to {high:,}: {counts[bits]:,} alerts", name))
     return found
-
-
-def _brief(number: int) -> str:
-    return f"{number >> 10}Ki" if number >= 1024 else str(number)
 
 
 class _Code(str):

@@ -49,9 +49,9 @@ def run(out: Path, alerts: int, events: int) -> bool:
         with screen.phase("check the answers"):
             known = {made.version: given.alerts, remade.version: given.changed}
             verdict = checked(spark, given.events, workload.schema, known, folders)
-    top = [(id, count, given.selector(id)) for id, count in counted.top(_TOP)]
+    top = counted.top(_TOP, given.selector)
     facts = _facts(given, remade, counted, sum(b.seconds for b in batches), verdict)
-    screen.say("\nAlerts that matched most")
+    screen.say("\nAlerts that matched most (of those that say the same, one)")
     screen.rows(("alert", "matches", "selector"), top)
     screen.say("")
     screen.rows(("", ""), facts)

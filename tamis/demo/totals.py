@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -35,9 +36,14 @@ class Totals(NamedTuple):
         """All of them."""
         return sum(matches for _, matches in self.versions.values())
 
-    def top(self, count: int) -> list[tuple[str, int]]:
-        """The alerts that matched most often."""
-        return sorted(self.alerts.items(), key=lambda item: (-item[1], item[0]))[:count]
+    def top(self, count: int, selector: Callable[[str], str]) -> list[tuple[str, int, str]]:
+        """The alerts that matched most often, with their selectors; of equal selectors one."""
+        found: dict[str, tuple[str, int, str]] = {}
+        for id, matches in sorted(self.alerts.items(), key=lambda item: (-item[1], item[0])):
+            found.setdefault(selector(id), (id, matches, selector(id)))
+            if len(found) == count:
+                break
+        return list(found.values())
 
 
 def totals(spark: SparkSession, answers: Path) -> Totals:
