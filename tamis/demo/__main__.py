@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import sys
 from pathlib import Path
 
@@ -20,6 +21,8 @@ def main() -> int:
     """Run it; gives the exit code."""
     options = _options()
     errors = Console(stderr=True, highlight=False, markup=False)
+    # Py4J logs an interrupt with all its frames; what goes wrong is raised anyway.
+    logging.disable(logging.ERROR)
     try:
         from tamis.demo.run import run
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -59,10 +60,20 @@ def started(folders: Folders) -> Iterator[SparkSession]:
             "spark.sql.files.openCostInBytes": "0",
         },
     )
+    # PySpark's own handler calls Java in the middle of another call, whose answer it may take.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         yield spark
+    except BaseException:
+        _hush(spark)
+        raise
     finally:
         spark.stop()
+
+
+def _hush(spark: SparkSession) -> None:
+    """Java would tell at length how it was interrupted."""
+    spark.sparkContext.setLogLevel("OFF")
 
 
 def compiled(
@@ -109,8 +120,7 @@ def streamed(
                 held_back = []
             time.sleep(_POLL)
     except BaseException:
-        # Java would tell at length how it was interrupted.
-        spark.sparkContext.setLogLevel("OFF")
+        _hush(spark)
         raise
     finally:
         # Not waited for: after Ctrl-C the end of Spark ends it.
