@@ -29,18 +29,31 @@ class Checked(NamedTuple):
 
     Attributes:
         events: Events matched again by the Matcher of their version.
-        judgements: Pairs of an event and an alert judged again by the meaning itself.
-        different: Events whose answers differ: there should be none.
+        different: Those of them whose answers differ: there should be none.
+        pairs: Pairs of an event and an alert judged again by the meaning itself.
+        different_pairs: Events whose answers differ from that.
     """
 
     events: int
-    judgements: int
     different: list[int]
+    pairs: int
+    different_pairs: list[int]
 
-    def __str__(self) -> str:
-        """The verdict."""
-        verdict = f"NOT EQUAL: events {self.different[:10]}" if self.different else "equal"
-        return f"checked {self.events:,} events: {verdict}"
+    @property
+    def equal(self) -> bool:
+        """Whether all is well."""
+        return not self.different and not self.different_pairs
+
+    def said(self) -> tuple[str, str]:
+        """The verdicts: of the matchers, and of the meaning."""
+        return (
+            f"checked {self.events:,} events: {_verdict(self.different)}",
+            f"checked {self.pairs:,} pairs of alert and event: {_verdict(self.different_pairs)}",
+        )
+
+
+def _verdict(different: list[int]) -> str:
+    return f"NOT EQUAL, events {different[:10]}" if different else "equal"
 
 
 def checked(
@@ -60,19 +73,20 @@ def checked(
     different = sorted(set(wanted).symmetric_difference(id for id, _, _ in rows))
     if len(rows) != count:
         different = different or [id for id, _, _ in rows]
-    judgements = 0
+    different_pairs: list[int] = []
+    pairs = 0
     for version, known in alerts.items():
         mine = [(id, sorted(ids)) for id, number, ids in rows if number == version]
         with Matcher.open(folder_of(folders.index, version), read_only=True) as matcher:
-            different += _differing(matcher, mine, events)
+            different += differing(matcher, mine, events)
         some = rng.choice(len(known), min(_FEW_ALERTS, len(known)), replace=False).tolist()
         listed = list(known.values())
         meaning = Matcher(schema, engine="brute")
         meaning.add_many(listed[place] for place in some)
         few = [(id, [x for x in ids if x in meaning]) for id, ids in mine[:_FEW_EVENTS]]
-        different += _differing(meaning, few, events)
-        judgements += len(few) * len(some)
-    return Checked(len(rows), judgements, different)
+        different_pairs += differing(meaning, few, events)
+        pairs += len(few) * len(some)
+    return Checked(len(rows), different, pairs, different_pairs)
 
 
 _COLUMNS = ("id", "index_version", "subscriptions")
@@ -82,8 +96,9 @@ def _among(ids: list[int]) -> str:
     return f"id IN ({', '.join(map(str, ids))})"
 
 
-def _differing(
+def differing(
     matcher: Matcher, answers: list[tuple[int, list[str]]], events: pa.Table
 ) -> list[int]:
+    """The events whose answers, sorted, are not what a matcher finds."""
     again = matcher.match_batch(events.take([id for id, _ in answers])).per_event()
     return [id for (id, ids), other in zip(answers, again, strict=True) if ids != sorted(other)]

@@ -57,13 +57,14 @@ def run(out: Path, alerts: int, events: int) -> bool:
     screen.rows(("", ""), facts)
     told = Told(facts, batches, counted, given.ever, top, rejects, screen.seconds)
     screen.say(f"\nreport: {write_report(told, out)}")
-    return not verdict.different
+    return verdict.equal
 
 
 def _facts(
     given: Input, remade: Compiled, counted: Totals, seconds: float, verdict: Checked
 ) -> list[tuple[str, str]]:
     rate = counted.events / seconds
+    by_matcher, by_meaning = verdict.said()
     facts = [
         ("departures", f"{counted.events:,}, {rate:,.0f} a second"),
         ("matches", f"{counted.matches:,}"),
@@ -73,6 +74,6 @@ def _facts(
         facts.append((f"by version {version}", f"{events:,} departures, {matches:,} matches"))
     return [
         *facts,
-        ("check, with the Matcher of the version", str(verdict)),
-        ("check, with the meaning itself", f"{verdict.judgements:,} pairs of alert and departure"),
+        ("the Matcher of each version, in this process", by_matcher),
+        ("the meaning itself, one by one", by_meaning),
     ]

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from tamis.demo.check import Checked, differing
 from tamis.demo.data import changed, drawn_changes, prepared
 from tamis.demo.plots import Bar, bars
 from tamis.matcher import Matcher
@@ -45,3 +46,15 @@ def test_a_plot_is_sound(values: list[float]) -> None:
     assert len(found) == len(values) and all(0 <= height <= 204 for height in found)
     if values and max(values):
         assert max(found) > 100  # the scale fits
+
+
+def test_a_wrong_answer_is_seen() -> None:
+    matcher = Matcher()
+    matcher.add("low", "a < 2")
+    events = pa.table({"a": [0, 1, 2]})
+    right = [(0, ["low"]), (1, ["low"]), (2, [])]
+    assert differing(matcher, right, events) == []
+    for wrong in ([], ["low", "low"], ["other"]):
+        assert differing(matcher, [(1, wrong), *right[2:]], events) == [1]
+    checked = Checked(3, [1], 2, [])
+    assert not checked.equal and checked.said()[0] == "checked 3 events: NOT EQUAL, events [1]"
