@@ -17,6 +17,8 @@ from tamis.spark.versions import folder_of
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_COLUMNS = ("id", "index_version", "subscriptions")
+
 _SEED = 7
 # Events that are matched again with the whole index of their version.
 _EVENTS = 2000
@@ -87,9 +89,6 @@ def checked(
         different_pairs += differing(meaning, few, events)
         pairs += len(few) * len(some)
     return Checked(len(rows), different, pairs, different_pairs)
-
-
-_COLUMNS = ("id", "index_version", "subscriptions")
 
 
 def _among(ids: list[int]) -> str:
