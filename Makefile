@@ -42,7 +42,7 @@ format: $(STAMP)  ## Lay out the code
 
 soak: $(STAMP)  ## The long counts: whole fuzz and oracle runs, figures go to results/soak.jsonl
 	rm -f results/soak.jsonl
-	TAMIS_SOAK=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile tests/oracles tests/fuzz tests/language tests/engines tests/index tests/saved
+	TAMIS_SOAK=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile tests/oracles tests/fuzz tests/language tests/engines tests/index tests/saved tests/spark/test_exactly_once.py
 
 bench: $(STAMP)  ## Measure
 	$(BIN)/tamis bench parse --out results/parse.json

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from tamis.cli import bench, compile, explain, match, parse
+from tamis.cli import backtest, bench, compile, explain, match, parse, stream
 from tamis.cli.guard import EXIT_CODES, Guarded, Verb
 
 __all__ = ["app", "main"]
@@ -28,6 +28,8 @@ app = typer.Typer(
 )
 app.command("match", cls=Verb, epilog=match.EXAMPLES)(match.match)
 app.command("compile", cls=Verb, epilog=compile.EXAMPLES)(compile.compile)
+app.command("stream", cls=Verb, epilog=stream.EXAMPLES)(stream.stream)
+app.command("backtest", cls=Verb, epilog=backtest.EXAMPLES)(backtest.backtest)
 app.command("explain", cls=Verb, epilog=explain.EXAMPLES)(explain.explain)
 app.command("parse", cls=Verb, epilog=parse.EXAMPLES)(parse.parse)
 app.add_typer(bench.app, name="bench")
@@ -35,9 +37,9 @@ app.add_typer(bench.app, name="bench")
 
 def main() -> None:
     """Run the command line; the entry point of the package."""
-    for stream in (sys.stdout, sys.stderr):
+    for output in (sys.stdout, sys.stderr):
         # A terminal that cannot show a character gets an escape instead of a traceback.
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+        output.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     app(prog_name="tamis")
 
 

@@ -120,11 +120,18 @@ def spark(
     experiments: ExperimentsArgument = None,
     full: Annotated[bool, typer.Option("--full", help="Up to a million subscriptions.")] = False,
     out: OutOption = None,
+    plots: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Draw `growth` there, as SVG.")
+    ] = None,
 ) -> None:
     """The pipeline on Spark, and what people do without it: throughput, compiling, growth."""
+    from tamis.bench.growing import draw
     from tamis.bench.spark import EXPERIMENTS
 
-    _run("spark", EXPERIMENTS, experiments, full, out)
+    found = _run("spark", EXPERIMENTS, experiments, full, out)
+    if plots and "growth" in found:
+        for fit in draw(found["growth"], plots):
+            console.stdout().print(fit)
 
 
 def _run(
@@ -134,7 +141,7 @@ def _run(
     full: bool,
     out: Path | None,
     warm_up: Callable[[], None] = lambda: None,
-) -> None:
+) -> dict[str, list[dict[str, object]]]:
     """Run experiments, print what they found and keep it."""
     from tamis.bench.measure import keep
     from tamis.errors import InputError
@@ -153,6 +160,7 @@ def _run(
         wide.print(_rows(found[name]))
         if out:  # after every experiment: the long ones may be interrupted
             keep(out, bench, full=full, experiments=found)
+    return found
 
 
 def _first_line(described: object) -> str:

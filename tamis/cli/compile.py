@@ -20,6 +20,7 @@ from tamis.cli.options import (
     read_schema,
 )
 from tamis.cli.progress import Progress
+from tamis.cli.sparking import ConfOption, MasterOption, SparkOption, refuse_without_spark
 
 if TYPE_CHECKING:
     from tamis.files import BadLine
@@ -27,12 +28,14 @@ if TYPE_CHECKING:
 EXAMPLES = """\
 [bold]Examples[/bold]
   tamis compile --subscriptions rules.jsonl --out rules.index
-  tamis compile -s rules.csv --schema schema.json --semantics default --out rules.index
+  tamis compile -s rules.csv --schema schema.json --out rules.index
   tamis match --index rules.index --events events.jsonl
+  tamis compile --spark -s rules.parquet --out rules --rejects bad.jsonl
 
 The index holds the selectors, the schema and the semantics. In Python,
 [cyan]tamis.Matcher.open("rules.index")[/cyan] opens it; what is changed from then on is kept in it.
-The exit code is 3 if bad lines were skipped.
+With --spark every run makes the next version, and bad rows are always set aside.
+The exit code is 3 if bad lines were skipped, or rows rejected.
 """
 
 
@@ -46,12 +49,24 @@ def compile(
             "--out",
             "-o",
             metavar="DIR",
-            help="The index: a new folder, which appears when it is complete.",
+            help="The index: a new folder, which appears when it is complete; with --spark, the "
+            "folder of its versions, which all workers see.",
         ),
     ],
     semantics: SemanticsOption = Semantics.sql,
     schema: SchemaOption = None,
     bad: BadOption = Bad.fail,
+    spark: SparkOption = False,
+    rejects: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="With --spark: keep the rows that were not taken, with position and reason; "
+            "JSON lines, or .csv, or .parquet.",
+        ),
+    ] = None,
+    master: MasterOption = None,
+    conf: ConfOption = None,
     quiet: QuietOption = False,
 ) -> None:
     """Make an index of subscriptions, which opens at once however many there are.
@@ -59,6 +74,12 @@ def compile(
     A million selectors take a minute to read; the index of them is mapped into memory
     in less than a second, and processes that open it share it.
     """
+    if spark:
+        from tamis.cli.spark_compile import compile_on_spark
+
+        compile_on_spark(subscriptions, out, semantics.value, schema, rejects, master, conf, quiet)
+        return
+    refuse_without_spark(master, conf, **{"--rejects": rejects})
     from tamis.matcher import Matcher
 
     began = time.perf_counter()

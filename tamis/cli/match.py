@@ -21,6 +21,7 @@ from tamis.cli.options import (
     read_schema,
 )
 from tamis.cli.progress import Progress
+from tamis.cli.sparking import ConfOption, MasterOption, SparkOption, refuse_without_spark
 
 if TYPE_CHECKING:
     from tamis.files import BadLine
@@ -34,10 +35,13 @@ EXAMPLES = """\
   tamis match -s rules.txt -e events.csv --format counts
   tamis match --index rules.index -e events.jsonl
   tamis match -s rules.txt -e events.csv --costs --out answers/
+  tamis match --spark --index rules -e events/ --format parquet --out answers
   tail -f app.log.jsonl | tamis match -s rules.txt -e - --format jsonl
 
 Events are numbered from 0 as they stand in the file, bad ones too.
 A CSV column is one attribute, dots and all, unless the schema declares the path that it spells.
+With --spark, files and folders of Parquet, JSON lines or CSV; the columns of the events are kept,
+and those of bad ones (--bad skip) have an [cyan]error[/cyan].
 The exit code is 3 if bad lines were skipped.
 """
 
@@ -100,6 +104,9 @@ def match(
             help="At the end, list the most expensive subscriptions on stderr.",
         ),
     ] = False,
+    spark: SparkOption = False,
+    master: MasterOption = None,
+    conf: ConfOption = None,
     quiet: QuietOption = False,
 ) -> None:
     r"""Find, for every event, the subscriptions it satisfies: highest priority first.
@@ -112,6 +119,13 @@ def match(
         raise typer.BadParameter("give one of --subscriptions and --index")
     if subscriptions == events == "-":
         raise typer.BadParameter("only one of --subscriptions and --events can be stdin")
+    if spark:
+        from tamis.cli.spark_match import match_on_spark
+
+        _refuse_with_spark(schema, semantics, engine, costs or None)
+        match_on_spark(events, index, format, out, limit, bad, master, conf, quiet)
+        return
+    refuse_without_spark(master, conf)
     from tamis.files import read_events
 
     began = time.perf_counter()
@@ -165,3 +179,11 @@ def _matcher(
     for option in (option for option, value in given.items() if value is not None):
         raise typer.BadParameter(f"{option} is in the index already")
     return Matcher.open(index, read_only=True)
+
+
+def _refuse_with_spark(
+    schema: str | None, semantics: Semantics | None, engine: str | None, costs: bool | None
+) -> None:
+    given = {"--schema": schema, "--semantics": semantics, "--engine": engine, "--costs": costs}
+    for option in (option for option, value in given.items() if value is not None):
+        raise typer.BadParameter(f"{option} does not go with --spark")

@@ -48,13 +48,19 @@ class Progress:
         if self._bar:
             self._bar.stop()
 
+    @property
+    def shown(self) -> bool:
+        """Whether anybody sees it."""
+        return self._bar is not None
+
     def start(self, what: str) -> None:
         """Begin with something else."""
         if self._bar:
             self._bar.reset(self._task, total=None, description=what, count="")
 
-    def reached(self, count: int, fraction: float | None) -> None:
-        """So many are done, which is such a part of all."""
+    def reached(self, count: int, fraction: float | None, text: str | None = None) -> None:
+        """So many are done, which is such a part of all; `text` instead of the number."""
         if self._bar:
             total = None if fraction is None else 1.0
-            self._bar.update(self._task, completed=fraction or 0, total=total, count=f"{count:,}")
+            said = f"{count:,}" if text is None else text
+            self._bar.update(self._task, completed=fraction or 0, total=total, count=said)

@@ -38,20 +38,21 @@ def cover_of(selector: BoolExpr) -> Cover | None:
     True
     """
     if isinstance(selector, Comparison) and selector.op == "=":
-        return _equality(selector.left, selector.right) or _equality(selector.right, selector.left)
+        found = _equality(selector.left, selector.right)
+        return _equality(selector.right, selector.left) if found is None else found
     if isinstance(selector, In) and isinstance(selector.operand, Attribute):
         values = [item.value for item in selector.items if item.value is not None]
         return _bounded(frozenset((selector.operand.path, value) for value in values))
     if isinstance(selector, And):
-        found = [cover for operand in selector.operands if (cover := cover_of(operand)) is not None]
-        return min(found, key=_worth, default=None)
+        covers = map(cover_of, selector.operands)
+        return min((cover for cover in covers if cover is not None), key=_worth, default=None)
     if isinstance(selector, Or):
         return _union([cover_of(operand) for operand in selector.operands])
     if isinstance(selector, AtLeast):
         # If k hold, then one of any n - k + 1 does: of those with the shortest covers.
         needed = len(selector.operands) - max(selector.k, 1) + 1
-        covers = sorted(map(cover_of, selector.operands), key=_worth)
-        return _union(covers[:needed]) if selector.k >= 1 else None
+        best = sorted(map(cover_of, selector.operands), key=_worth)
+        return _union(best[:needed]) if selector.k >= 1 else None
     return None
 
 

@@ -5,16 +5,16 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import xxhash
 
 from tamis.events import Column, EventBatch
 from tamis.paths import Path
-from tamis.values import Scalar, Type, type_of
+from tamis.values import Scalar, Timestamp, Type, type_of
 
 Keys = npt.NDArray[np.uint64]
 
@@ -39,7 +39,8 @@ def key_of(path: Path, value: Scalar) -> int:
     kind = type_of(value)
     if kind is None or kind not in _FAMILY:
         raise ValueError(f"{value!r} is not compared")
-    return int(_keys(path, kind, pa.array([value], _ARROW[kind]))[0])
+    plain = value.micros if isinstance(value, Timestamp) else value
+    return int(_keys(path, kind, pa.array([plain], _ARROW[kind]))[0])
 
 
 def keys_of(
@@ -84,7 +85,7 @@ def _plain(kind: Type, values: pa.Array) -> Keys:
 
 
 def _digest(data: bytes) -> int:
-    return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little")
+    return xxhash.xxh3_64_intdigest(data)
 
 
 def _mixed(x: Keys) -> Keys:

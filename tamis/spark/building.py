@@ -20,7 +20,7 @@ from tamis.spark.versions import commit
 
 ADD, REPLACE, REMOVE = "add", "replace", "remove"
 
-_INDEX, _REMOVED = "index", "removed.arrow"
+INDEX, _REMOVED = "index", "removed.arrow"
 # Rejected rows that are handed over at a time.
 _AT_ONCE = 4096
 
@@ -117,7 +117,7 @@ class Part:
         """Write it."""
         folder.mkdir(parents=True)
         if len(self._new):
-            self._new.save(folder / _INDEX)
+            self._new.save(folder / INDEX)
         if self._gone:
             ids = pa.table({"id": pa.array(self._gone, id_type)})
             feather.write_feather(ids, folder / _REMOVED)
@@ -128,13 +128,22 @@ def built(
 ) -> Iterator[pa.RecordBatch]:
     """Make the changes of one task, write the part, and say what happened."""
     for batch in batches:
-        names = ("change", "id", "selector", "priority")
-        rows = zip(*(batch.column(name).to_pylist() for name in names), strict=True)
-        for change, id, selector, priority in rows:
-            part.take(change, id, selector, 0 if priority is None else priority)
+        take_all(batch, part)
+    # A task may be run twice: only the part that its outcome names will count.
+    yield from told(part, parts, token_hex(8), id_type)
+
+
+def take_all(batch: pa.RecordBatch, part: Part) -> None:
+    """Make all changes of a batch."""
+    names = ("change", "id", "selector", "priority")
+    rows = zip(*(batch.column(name).to_pylist() for name in names), strict=True)
+    for change, id, selector, priority in rows:
+        part.take(change, id, selector, 0 if priority is None else priority)
+
+
+def told(part: Part, parts: Path, name: str, id_type: pa.DataType) -> Iterator[pa.RecordBatch]:
+    """Write a part, and say what is in it and what was rejected."""
     if len(part) or part.gone:
-        # A task may be run twice: only the part that its outcome names will count.
-        name = token_hex(8)
         part.save(parts / name, id_type)
         yield _said([(name, len(part), len(part.gone), None, None, None, None)], id_type)
     for start in range(0, len(part.rejected), _AT_ONCE):
@@ -167,8 +176,8 @@ def joined(
             for id in feather.read_table(part / _REMOVED).column("id").to_pylist():
                 matcher.remove(id)
     for part in parts:
-        if (part / _INDEX).exists():
-            matcher.absorb(part / _INDEX, distinct=True)
+        if (part / INDEX).exists():
+            matcher.absorb(part / INDEX, distinct=True)
     if sample is not None and sample.num_rows:
         matcher.learn(sample)
     unfinished = index / "parts" / f"version-{token_hex(8)}"

@@ -17,15 +17,18 @@ from tamis.index.durable import remove
 from tamis.language.functions import Callables
 from tamis.matcher import Matcher
 from tamis.schema import SchemaLike
-from tamis.spark import building
+from tamis.spark import building, sharding
 from tamis.spark.remote import on_worker
-from tamis.spark.versions import Version, latest, resolve
+from tamis.spark.versions import Version, latest, remove_leftovers, resolve
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, Row
 
 # Subscriptions in a part: enough to be worth a task, and few enough to spread.
 _PART = 1 << 16
+# Where workers hold the whole index, at most so many: about a gigabyte, mapped.
+MOST_REPLICATED = 5_000_000
+SHARD_SIZE = 2_500_000
 # Typical events that are kept for an index to be laid out by.
 _SAMPLE = 4096
 
@@ -66,6 +69,8 @@ def compile(
     functions: Callables | None = None,
     sample: DataFrame | None = None,
     parts: int | None = None,
+    placement: str = "auto",
+    shard_size: int = SHARD_SIZE,
 ) -> Compiled:
     """Compile a table of subscriptions into a new version of an index.
 
@@ -81,14 +86,22 @@ def compile(
         functions: What selectors may call besides the built-in functions.
         sample: Typical events, for plans to go by; a few thousand are taken.
         parts: How many parts to build side by side; by default one for every 65,536 rows.
+        placement: "replicate": every worker opens the whole index. "shard": it is cut into shards,
+            and events are sent to those that may match. "auto": in shards if it would be too large
+            for one.
+        shard_size: About how many subscriptions a shard has.
 
     Raises:
-        InputError: A column is missing or of the wrong type.
+        InputError: A column is missing or of the wrong type, or there is no such placement.
     """
     from pyspark.sql import functions as F
 
     frame = subscriptions.withColumn("change", F.lit(building.ADD))
     made = _Made(schema, semantics, functions)
+    if placement not in ("auto", "replicate", "shard"):
+        raise InputError(f"placement is 'auto', 'replicate' or 'shard', not {placement!r}")
+    if placement == "shard" or (placement == "auto" and subscriptions.count() > MOST_REPLICATED):
+        return _in_shards(frame, index, made, shard_size)
     return _version(frame, index, made, from_old=False, order=None, sample=sample, parts=parts)
 
 
@@ -159,6 +172,12 @@ def _version(
         subscriptions = on_worker(spark, partial(_joined, work, names, made, events))
         version = work.new
     on_worker(spark, partial(_cleaned, work))
+    return _compiled(version, subscriptions, named, outcome, begun)
+
+
+def _compiled(
+    version: int, subscriptions: int, named: list[Row], outcome: DataFrame, begun: float
+) -> Compiled:
     rejects = outcome.where("part IS NULL").select("id", "selector", "position", "reason")
     return Compiled(
         version,
@@ -169,6 +188,52 @@ def _version(
         rejects,
         time.perf_counter() - begun,
     )
+
+
+def _in_shards(frame: DataFrame, index: str | Path, made: _Made, size: int) -> Compiled:
+    """Find covers, cut by them, and build a part for each shard."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F
+
+    begun = time.perf_counter()
+    folder = Path(index).absolute()
+    spark = frame.sparkSession
+    id_type, rows = _checked(frame, None)
+    now = on_worker(spark, partial(_prepared, folder, False, id_type, made.functions))
+    work = _Work(folder, token_hex(8), None, now["version"] + 1)
+
+    def cover(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        yield from sharding.covered(batches, made.matcher())
+
+    columns = f"change string, id {id_type}, selector string, priority bigint"
+    kept = f"{columns}, {sharding.KEYS} array<bigint>, {sharding.PATHS} array<string>"
+    # Kept, as all selectors are parsed for it, and it is asked twice.
+    covers = (work.parts / "covers").as_uri()
+    rows.mapInArrow(cover, kept).write.parquet(covers)
+    found = spark.read.parquet(covers)
+    covered, rows_in_all = found.selectExpr("count(keys)", "count(*)").collect()[0]
+    narrow = -(-covered // size)
+    shards = max(1, narrow + -(-(rows_in_all - covered) // size))
+    by_cover = F.pmod(F.element_at("keys", 1), F.lit(max(narrow, 1)))
+    by_id = F.lit(narrow) + F.pmod(F.xxhash64("id"), F.lit(max(shards - narrow, 1)))
+    shard = F.when(F.col("keys").isNull(), by_id).otherwise(
+        F.when(F.size("keys") > 0, by_cover).otherwise(F.lit(0))
+    )
+    # Rows of one id must meet, or nobody would notice that there are two.
+    together = F.min(shard).over(Window.partitionBy("id")).cast("int")
+
+    def build(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        part = building.Part(None, made.matcher())
+        yield from sharding.built(batches, part, work.parts, _ARROW[id_type])
+
+    placed = found.withColumn(sharding.SHARD, together).repartitionById(shards, sharding.SHARD)
+    placed.mapInArrow(build, _OUTCOME.format(id_type)).write.parquet(work.outcome)
+    outcome = spark.read.parquet(work.outcome)
+    named = outcome.where("part IS NOT NULL").collect()
+    names = [row.part for row in named]
+    on_worker(spark, partial(_put_together, work, names, shards, made))
+    on_worker(spark, partial(_cleaned, work))
+    return _compiled(work.new, sum(row.added for row in named), named, outcome, begun)
 
 
 @dataclass(frozen=True)
@@ -261,6 +326,10 @@ def _prepared(
     number = latest(index)
     if from_old or number:
         found = resolve(index)
+        if sharding.is_sharded(found.folder):
+            if from_old:
+                raise InputError("an index in shards cannot be changed yet; compile it", str(index))
+            return {"version": number, "subscriptions": 0}
         with Matcher.open(found.folder, functions, read_only=True) as old:
             first = next(iter(old), None)
             if first is not None and isinstance(first, str) != (id_type == "string"):
@@ -276,6 +345,12 @@ def _joined(work: _Work, names: list[str], made: _Made, sample: pa.Table | None)
     return building.joined(matcher, parts, work.index, work.new, sample)
 
 
+def _put_together(work: _Work, names: list[str], shards: int, made: _Made) -> None:
+    parts = {int(name.partition("-")[0]): work.parts / name for name in names}
+    sharding.put_together(work.index, parts, shards, made.matcher(), work.new)
+
+
 def _cleaned(work: _Work) -> None:
     if work.parts.exists():
         remove(work.parts)
+    remove_leftovers(work.index)

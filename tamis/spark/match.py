@@ -13,6 +13,7 @@ from tamis.errors import InputError
 from tamis.language.functions import Callables
 from tamis.spark.judging import Judge, gathered, opened
 from tamis.spark.remote import on_worker
+from tamis.spark.sharding import SHARD, is_sharded, routed, shard_folder, signatures
 from tamis.spark.versions import Version, pinned, resolve
 
 if TYPE_CHECKING:
@@ -80,18 +81,51 @@ def match(
     ids = {"string": pa.string(), "bigint": pa.int64()}[found["id_type"]]
     listed = ids if form == LISTS else pa.struct([("subscription", ids), ("priority", pa.int64())])
 
+    if found["shards"]:
+        if form == LISTS or limit is not None:
+            raise InputError("an index in shards gives pairs, without a limit", str(index))
+        if errors is None:
+            raise InputError("an index in shards needs a column for errors", str(index))
+        events = _routed(events, folder, number, hidden, functions, found["shards"])
+
     def judge(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         by = _version_now(folder) if number is None else resolve(folder, number)
-        matcher = opened(by, functions)
         judge: Judge | None = None
         for batch in gathered(batches):
+            if found["shards"]:
+                shard = batch.column(SHARD)[0].as_py()
+                batch = batch.drop_columns([SHARD])
+                by = Version(by.number, shard_folder(by.folder, shard))
             if judge is None:
+                matcher = opened(by, functions)
                 out = _arrow_schema(batch.schema, names, added, listed)
                 judge = Judge(matcher, by.number, out, hidden, limit, corrupt, errors)
             yield from judge(batch)
 
-    found = events.mapInArrow(judge, schema)
-    return found if form == LISTS else _in_pairs(found, names, errors)
+    judged = events.mapInArrow(judge, schema)
+    return judged if form == LISTS else _in_pairs(judged, names, errors)
+
+
+def _routed(
+    events: DataFrame,
+    index: Path,
+    number: int | None,
+    hidden: frozenset[str],
+    functions: Callables | None,
+    shards: int,
+) -> DataFrame:
+    """The events once for every shard that must see them, each shard in a partition of its own."""
+    from pyspark.sql.types import IntegerType, StructType
+
+    def route(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        by = _version_now(index) if number is None else resolve(index, number)
+        like = opened(Version(by.number, shard_folder(by.folder, 0)), functions)
+        yield from routed(gathered(batches), signatures(by.folder), like, hidden)
+
+    if SHARD in events.columns:
+        raise InputError(f"the events have a column {SHARD!r} already")
+    schema = StructType([*events.schema.fields]).add(SHARD, IntegerType())
+    return events.mapInArrow(route, schema).repartitionById(shards, SHARD)
 
 
 def _version_now(index: Path) -> Version:
@@ -108,8 +142,15 @@ def _version_now(index: Path) -> Version:
 
 def _looked_at(index: Path, version: int | None, functions: Callables | None) -> dict[str, object]:
     found = resolve(index, version)
-    first = next(iter(opened(found, functions)), "")
-    return {"version": found.number, "id_type": "string" if isinstance(first, str) else "bigint"}
+    folders = [found.folder]
+    shards = 0
+    if is_sharded(found.folder):
+        shards = len(signatures(found.folder).blooms)
+        folders = [shard_folder(found.folder, shard) for shard in range(shards)]
+    # Of the first subscription there is: an empty shard does not say what ids are like.
+    ids = (id for folder in folders for id in opened(Version(found.number, folder), functions))
+    id_type = "string" if isinstance(next(ids, ""), str) else "bigint"
+    return {"version": found.number, "id_type": id_type, "shards": shards}
 
 
 def _schema(

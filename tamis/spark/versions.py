@@ -14,8 +14,10 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from secrets import token_hex
 from typing import NamedTuple
 
 from tamis.errors import InputError
@@ -24,6 +26,7 @@ from tamis.index.durable import UNFINISHED, remove, sync_folder, write_synced
 _NAME = re.compile(r"v([0-9]{8})")
 # Micro-batches of a query whose version is remembered: Spark never goes back further than one.
 _PINS = 64
+_DAY = 86_400.0
 
 
 class Version(NamedTuple):
@@ -57,7 +60,7 @@ def resolve(index: str | Path, number: int | None = None) -> Version:
         InputError: There is none.
     """
     folder = Path(index)
-    if any(folder.glob("manifest-*")) and not number:
+    if _is_matcher(folder) and not number:
         return Version(0, folder)
     found = latest(folder) if number is None else number
     if not folder_of(folder, found).is_dir():
@@ -68,17 +71,24 @@ def resolve(index: str | Path, number: int | None = None) -> Version:
     return Version(found, folder_of(folder, found))
 
 
+def _is_matcher(folder: Path) -> bool:
+    return any(folder.glob("manifest-*"))
+
+
 def pinned(index: str | Path, query: str, batch: int) -> Version:
     """The version that judges a micro-batch: the newest when its first task asks.
 
     All tasks of the batch get the same, and so does a batch that is run again after a crash.
     """
+    if _is_matcher(Path(index)):
+        return resolve(index)
     pins = Path(index) / "pins" / query
     pin = pins / str(batch)
     if not pin.exists():
         pins.mkdir(parents=True, exist_ok=True)
         newest = resolve(index)
-        mine = pins / f"{batch}-{os.getpid()}{UNFINISHED}"
+        # Not named by the process: workers on two machines, or in two containers, may share a pid.
+        mine = pins / f"{batch}-{token_hex(8)}{UNFINISHED}"
         write_synced(mine, [str(newest.number).encode()])
         try:
             os.link(mine, pin)  # whoever is first decides
@@ -126,4 +136,13 @@ def drop(index: str | Path, keep: int) -> list[int]:
     gone = versions(index)[:-keep]
     for number in gone:
         remove(folder_of(index, number))
+        for rejects in (Path(index) / "rejects").glob(f"{number:08d}-*"):
+            remove(rejects)
     return gone
+
+
+def remove_leftovers(index: str | Path) -> None:
+    """Remove what compiling left behind that was killed a day ago, or earlier."""
+    for part in (Path(index) / "parts").glob("*"):
+        if part.stat().st_mtime < time.time() - _DAY:
+            remove(part)

@@ -19,14 +19,17 @@ from tests.cli.running import EXAMPLES, ROOT, command, environment, run, run_pro
 def test_help_is_quick_and_imports_nothing_heavy() -> None:
     code = (
         "import sys; from tamis.cli import app; app(['--help'], standalone_mode=False); "
-        "sys.exit(int(any(name in sys.modules for name in ('pyarrow', 'numpy', 'msgspec'))))"
+        "heavy = ('pyarrow', 'numpy', 'msgspec', 'pyspark'); "
+        "sys.exit(int(any(name in sys.modules for name in heavy)))"
     )
     done = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True)
     assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("width", [80, 120])
-@pytest.mark.parametrize("verb", [[], ["match"], ["explain"], ["parse"]])
+@pytest.mark.parametrize(
+    "verb", [[], ["match"], ["compile"], ["backtest"], ["stream"], ["explain"], ["parse"]]
+)
 def test_help_fits(monkeypatch: pytest.MonkeyPatch, verb: list[str], width: int) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
     done = run(*verb, "--help")

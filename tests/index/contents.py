@@ -1,7 +1,9 @@
-"""All that a store says, as plain values that can be compared."""
+"""Something to put into a store; all that one says, as plain values that can be compared."""
 
 from pathlib import Path
 from typing import NamedTuple
+
+import numpy as np
 
 from tamis.index import Store
 from tamis.index.manifest import current_file, read_manifest
@@ -14,6 +16,11 @@ class Contents(NamedTuple):
     segments: list[object]
     removed: list[object]
     changes: list[object]
+
+
+def small(*numbers: int) -> tuple[dict[str, np.ndarray], dict[str, object]]:
+    """A segment."""
+    return {"n": np.array(numbers)}, {"count": len(numbers)}
 
 
 def contents(store: Store) -> Contents:

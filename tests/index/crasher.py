@@ -1,15 +1,11 @@
 """A process that works on a store until it is killed, saying what has been acknowledged to it.
 
-    python -m tests.index.crasher STORE SEED [sync]
-
 One thread appends batches of changes, numbered from 1, and says "position n" after each. Another
 puts them into segments, merges those, and says "version v". A change is (number, number of the
 first in its batch, size of the batch, filler).
 """
 
-import os
 import random
-import sys
 import threading
 import time
 
@@ -17,12 +13,13 @@ import numpy as np
 
 from tamis.index import Store
 from tamis.index.frames import Change
+from tests.killed import START, say, serve
 
 COLUMNS = ("number", "first", "size")
 
 
-def main(path: str, seed: int, sync: bool) -> None:
-    say("start", 0)
+def work(path: str, seed: int, sync: bool) -> None:
+    say(START)
     store = Store.open(path, sync=sync)
     pending = store.changes
     rng = random.Random(seed)
@@ -30,7 +27,7 @@ def main(path: str, seed: int, sync: bool) -> None:
     while True:
         batch = next_batch(store.position + 1, rng)
         position = store.append(batch)
-        say("position", position)
+        say(f"position {position}")
         pending += batch
         time.sleep(rng.choice([0, 0, 0.0005, 0.002]))
 
@@ -60,14 +57,9 @@ def committing(store: Store, pending: list[Change], seed: float) -> None:
             removed={segment.name: segment.arrays["number"][::2] for segment in marked},
             covers=store.view.covered + len(taken),
         )
-        say("version", version)
+        say(f"version {version}")
         del pending[: len(taken)]
 
 
-def say(what: str, number: int) -> None:
-    # One write, so that a line is there or is not.
-    os.write(1, f"{what} {number}\n".encode())
-
-
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), "sync" in sys.argv[3:])
+    serve(work)

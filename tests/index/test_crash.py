@@ -1,10 +1,6 @@
 """kill -9 at random times: every acknowledged change is there, and at most one batch more."""
 
 import random
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,9 +9,9 @@ import numpy as np
 from tamis.index import Store
 from tests.index.contents import check_tidy
 from tests.index.crasher import COLUMNS
+from tests.killed import Killed
 from tests.soak import count, record
 
-ROOT = Path(__file__).parents[2]
 KILLS = count(8, 200)
 # A store goes through this many kills; then there is a new one, as they grow.
 KILLS_PER_STORE = 25
@@ -31,34 +27,23 @@ class Said(NamedTuple):
 def test_kill(tmp_path: Path) -> None:
     rng = random.Random(20240611)
     changes = commits = 0
-    for kill in range(KILLS):
-        path = tmp_path / f"store-{kill // KILLS_PER_STORE}"
-        if kill % KILLS_PER_STORE == 0:
-            Store.create(path).close()
-            known = Said(0, 1)
-        said = run_and_kill(path, known, rng, sync=kill % 4 == 3)
-        found = check(path, said)
-        changes += found.position - known.position
-        commits += found.version - known.version
-        known = found
+    with Killed("tests.index.crasher") as killed:
+        for kill in range(KILLS):
+            path = tmp_path / f"store-{kill // KILLS_PER_STORE}"
+            if kill % KILLS_PER_STORE == 0:
+                Store.create(path).close()
+                known = Said(0, 1)
+            seconds, seed, sync = rng.uniform(0, 0.25), rng.getrandbits(32), kill % 4 == 3
+            found = check(path, last_of(killed.after(seconds, str(path), seed, sync), known))
+            changes += found.position - known.position
+            commits += found.version - known.version
+            known = found
     assert changes > KILLS and commits > KILLS // 2
     record("index-kills", kills=KILLS, changes=changes, commits=commits)
 
 
-def run_and_kill(path: Path, known: Said, rng: random.Random, sync: bool) -> Said:
-    """Let a process work on a store for a while."""
-    command = [sys.executable, "-m", "tests.index.crasher", str(path), str(rng.getrandbits(32))]
-    with subprocess.Popen(
-        command + ["sync"] * sync, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT
-    ) as process:
-        assert process.stdout is not None and process.stderr is not None
-        # Imports take longest, and are of no interest.
-        assert process.stdout.readline() == b"start 0\n", process.stderr.read().decode()
-        time.sleep(rng.uniform(0, 0.25))
-        process.kill()
-        lines = process.stdout.read().decode().splitlines()
-        assert process.stderr.read() == b""
-        assert process.wait() == -signal.SIGKILL
+def last_of(lines: list[str], known: Said) -> Said:
+    """The last that was said of each."""
     last = {"position": known.position, "version": known.version}
     for line in lines:
         what, number = line.split()

@@ -1,7 +1,5 @@
 """A process that changes a saved matcher until it is killed, saying what it asks and what is done.
 
-    python -m tests.saved.crasher INDEX SEED [sync]
-
 Each line is JSON: a list of changes, [id, selector] or [id, null], which is about to be made in one
 call; or the number of calls that have returned. Now and then it matches: the engine then lays out
 segments anew, merges them, and checkpoints follow.
@@ -9,33 +7,31 @@ segments anew, merges them, and checkpoints follow.
 
 import itertools
 import json
-import os
 import random
-import sys
 
 import tamis
+from tests.killed import START, say, serve
 from tests.saved.small import make_small
 
 IDS = [f"s{number}" for number in range(120)]
 
 
-def main(path: str, seed: int, sync: bool) -> None:
-    make_small()
+def work(path: str, seed: int, sync: bool) -> None:
     rng = random.Random(seed)
-    warm_up(rng)
     matcher = tamis.Matcher.open(path, sync=sync)
-    say("start")
+    say(START)
     for number in itertools.count(1):
         changes = next_changes(matcher, rng)
-        say(changes)
+        say(json.dumps(changes))
         make(matcher, changes)
-        say(number)
+        say(json.dumps(number))
         if rng.random() < 0.05:
             matcher.match_batch([event(rng) for _ in range(70)])
 
 
-def warm_up(rng: random.Random) -> None:
-    """Have all kernels loaded: that takes longest, and is of no interest."""
+def warm_up() -> None:
+    """Have all kernels loaded."""
+    rng = random.Random(0)
     matcher = tamis.Matcher(engine="block")
     for _ in range(2):
         matcher.add_many((id, selector(rng)) for id in IDS)
@@ -84,10 +80,7 @@ def event(rng: random.Random) -> dict[str, object]:
     return {name: value for name, value in whole.items() if rng.random() < 0.8}
 
 
-def say(what: object) -> None:
-    # One write, so that a line is there or is not.
-    os.write(1, json.dumps(what).encode() + b"\n")
-
-
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), "sync" in sys.argv[3:])
+    make_small()
+    warm_up()
+    serve(work)

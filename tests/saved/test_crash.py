@@ -2,18 +2,14 @@
 
 import json
 import random
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import tamis
 from tests.engines.oracle import matching
+from tests.killed import Killed
 from tests.saved.crasher import event
 from tests.soak import count, record
 
-ROOT = Path(__file__).parents[2]
 KILLS = count(5, 200)
 
 Model = dict[object, str]
@@ -25,31 +21,16 @@ def test_kill(tmp_path: Path) -> None:
     tamis.Matcher(engine="block").save(path)
     model: Model = {}
     calls = versions = 0
-    for kill in range(KILLS):
-        before = version(path)
-        lines = run_and_kill(path, rng, sync=kill % 4 == 3)
-        made = followed(model, lines)
-        model = checked(path, made, rng)
-        calls += sum(isinstance(line, int) for line in lines)
-        versions += version(path) - before
+    with Killed("tests.saved.crasher") as killed:
+        for kill in range(KILLS):
+            before = version(path)
+            seconds, seed, sync = rng.uniform(0, 0.4), rng.getrandbits(32), kill % 4 == 3
+            lines = list(map(json.loads, killed.after(seconds, str(path), seed, sync)))
+            model = checked(path, followed(model, lines), rng)
+            calls += sum(isinstance(line, int) for line in lines)
+            versions += version(path) - before
     assert calls > KILLS and versions > KILLS
     record("saved-kills", kills=KILLS, calls=calls, versions=versions)
-
-
-def run_and_kill(path: Path, rng: random.Random, sync: bool) -> list[object]:
-    """Let a process work on an index for a while; what it said."""
-    command = [sys.executable, "-m", "tests.saved.crasher", str(path), str(rng.getrandbits(32))]
-    with subprocess.Popen(
-        command + ["sync"] * sync, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT
-    ) as process:
-        assert process.stdout is not None and process.stderr is not None
-        assert process.stdout.readline() == b'"start"\n', process.stderr.read().decode()
-        time.sleep(rng.uniform(0, 0.4))
-        process.kill()
-        lines = process.stdout.read().decode().splitlines()
-        assert process.stderr.read() == b""
-        assert process.wait() == -signal.SIGKILL
-    return [json.loads(line) for line in lines]
 
 
 def followed(model: Model, lines: list[object]) -> tuple[Model, Model]:

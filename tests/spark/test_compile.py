@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +12,7 @@ import pytest
 from tamis import Matcher
 from tamis.errors import InputError
 from tamis.spark import change, compile, drop, versions
-from tamis.spark.versions import commit, pinned, resolve
+from tamis.spark.versions import commit, pinned, remove_leftovers, resolve
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -142,6 +144,7 @@ def test_old_versions_can_be_dropped(spark: SparkSession, tmp_path: Path) -> Non
     assert versions(index) == [1, 2, 3]
     assert drop(index, keep=2) == [1]
     assert versions(index) == [2, 3]
+    assert len(list((index / "rejects").iterdir())) == 2
     with pytest.raises(InputError, match="no version 1 here; there are 2 to 3"):
         resolve(index, 1)
 
@@ -158,14 +161,52 @@ def test_a_version_is_made_once(tmp_path: Path) -> None:
         commit(index, tmp_path / "two", 1)
 
 
+def test_what_a_crash_left_behind_goes_after_a_day(tmp_path: Path) -> None:
+    for name, age in (("old", 100_000.0), ("new", 10.0)):
+        (tmp_path / "parts" / name).mkdir(parents=True)
+        at = time.time() - age
+        os.utime(tmp_path / "parts" / name, (at, at))
+    remove_leftovers(tmp_path)
+    assert [folder.name for folder in (tmp_path / "parts").iterdir()] == ["new"]
+
+
+def test_a_saved_matcher_has_no_pins(tmp_path: Path) -> None:
+    Matcher().save(tmp_path / "index")
+    before = sorted(path.name for path in (tmp_path / "index").iterdir())
+    assert pinned(tmp_path / "index", "query", 7).number == 0
+    assert sorted(path.name for path in (tmp_path / "index").iterdir()) == before
+
+
 def test_a_micro_batch_keeps_its_version(tmp_path: Path) -> None:
     for n in (1, 2):
-        matcher = Matcher()
-        matcher.add("x", f"a = {n}")
-        matcher.save(tmp_path / f"v{n:08d}")
+        _saved(tmp_path, n)
         assert pinned(tmp_path, "query", n).number == n
     assert pinned(tmp_path, "query", 1).number == 1
     assert pinned(tmp_path, "other", 1).number == 2
     for batch in range(3, 200):
         pinned(tmp_path, "query", batch)
     assert len(list((tmp_path / "pins" / "query").iterdir())) < 80
+
+
+def test_workers_of_two_machines_may_have_one_pid(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _saved(tmp_path, 1)
+    link = os.link
+
+    def late(mine: Path, pin: Path) -> None:
+        # Another machine comes in between, and sees a version that was made meanwhile.
+        monkeypatch.setattr(os, "link", link)
+        _saved(tmp_path, 2)
+        assert pinned(tmp_path, "query", 1).number == 2
+        link(mine, pin)
+
+    monkeypatch.setattr(os, "link", late)
+    assert pinned(tmp_path, "query", 1).number == 2
+    assert [path.name for path in (tmp_path / "pins" / "query").iterdir()] == ["1"]
+
+
+def _saved(index: Path, number: int) -> None:
+    matcher = Matcher()
+    matcher.add("x", f"a = {number}")
+    matcher.save(index / f"v{number:08d}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -22,6 +22,7 @@ from tamis.kernels.block_match import Board as Arrays
 from tamis.kernels.block_ranks import Rows
 from tamis.kernels.block_rows import Block
 from tamis.kernels.block_words import Bytes, Ints, Longs, Words
+from tamis.predicates import PredicateIndex
 
 RowsOn = Callable[[Axes], Rows]
 CountOf = Callable[[Leaf], int]
@@ -49,6 +50,7 @@ class Segment:
         base: What to add to a record to get the subscription's code.
         informed: Whether events were known when it was laid out.
         tally: What was counted of its subscriptions.
+        numbers: By predicate, its number in the index that all segments share.
     """
 
     def __init__(
@@ -87,6 +89,11 @@ class Segment:
             local[self.numbers] = np.arange(len(self.numbers))
             self._local = local
         return local  # not `_local`: another thread may have put a shorter one there
+
+    def let_go(self, index: PredicateIndex) -> None:
+        """Give back the numbers of its predicates."""
+        for number in self.numbers.tolist():
+            index.release(number)
 
     @classmethod
     def of(cls, ledger: Ledger, rules: Rules, sample: Sample | None) -> Segment:
@@ -159,6 +166,11 @@ class Segment:
     def __getstate__(self) -> dict[str, object]:
         """Leave out what is only for matching."""
         return {**self.__dict__, "_boards": []}
+
+
+def numbers_of(predicates: Iterable[Leaf], index: PredicateIndex) -> Ints:
+    """The numbers of predicates in the index; to be given back by `let_go`."""
+    return np.array([index.intern(predicate) for predicate in predicates], np.int32)
 
 
 class Sample:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from tamis.engines.block.axes import MOST_CONSTANTS
@@ -31,8 +32,14 @@ def next_work(stack: Sequence[Segment], events_known: bool, quiet: bool) -> Work
     """
     for place in range(len(stack) - 2, -1, -1):
         small = len(stack[place]) <= _RATIO * len(stack[place + 1])
-        if (small or quiet) and _fit(*stack[place : place + 2]):
+        if small and not quiet and _fit(*stack[place : place + 2]):
             return Work(place, True)
+    if quiet:
+        # The smallest two beside each other first: so sixteen equal ones take four rounds, where
+        # from the end on the last would be copied fifteen times.
+        pairs = [(len(a) + len(b), n) for n, (a, b) in enumerate(pairwise(stack)) if _fit(a, b)]
+        if pairs:
+            return Work(min(pairs)[1], True)
     for place, segment in enumerate(stack):
         if segment.dead > _DEAD * len(segment.ledger) and segment.dead >= _WORTH:
             return Work(place, False)

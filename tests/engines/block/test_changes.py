@@ -17,7 +17,7 @@ from hypothesis.stateful import (
 )
 
 import tamis
-from tamis.engines.block import engine, upkeep
+from tamis.engines.block import stack, upkeep
 from tests.engines.block.compared import compared, engine_of
 from tests.engines.block.drawn import FUNCTIONS, drawn_events, drawn_selectors
 from tests.engines.block.ways import WAYS, forced
@@ -114,7 +114,7 @@ class Machine(RuleBasedStateMachine):
 LIMITS = {"_SEALED": 6, "_IDLE": 2, "_QUIET": 15, "_SAMPLE_LEAST": 2, "_RESAMPLED": 30}
 # With few codes they are used up, and given out anew, again and again.
 ways_and_codes = pytest.mark.parametrize(
-    ("way", "codes"), [*((way, engine.MOST) for way in WAYS), ("planned", 60)]
+    ("way", "codes"), [*((way, stack.MOST) for way in WAYS), ("planned", 60)]
 )
 
 

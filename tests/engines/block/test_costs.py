@@ -7,17 +7,12 @@ import pickle
 import pytest
 
 import tamis
-from tamis.engines.block import BlockEngine
 from tamis.engines.block.tally import Counting
 from tamis.errors import InputError
+from tests.engines.block.compared import engine_of
+from tests.engines.block.ways import segments
 
 EVENTS = [{"a": n % 500, "b": n % 4, "c": n} for n in range(1000)]
-
-
-def engine_of(matcher: tamis.Matcher) -> BlockEngine:
-    engine = matcher._engine
-    assert isinstance(engine, BlockEngine)
-    return engine
 
 
 def block(rows: dict[str, str]) -> tamis.Matcher:
@@ -49,7 +44,7 @@ def test_blocks_are_counted_too() -> None:
     matcher.plan("s0", EVENTS)
     matcher.match_batch(EVENTS)
     found = {row.id: row for row in matcher.costs(1000)}
-    size = engine_of(matcher)._segments()[0].block_size
+    size = segments(engine_of(matcher))[0].block_size
     for n in (0, 50, 99):
         row = found[f"s{n}"]
         assert (row.way, row.matches) == ("block", 1000.0 - n)
@@ -93,13 +88,11 @@ def test_counts_survive_merging() -> None:
     matcher.match_batch(EVENTS)
     before = {row.id: row for row in matcher.costs(20_000)}
     engine = engine_of(matcher)
-    assert len(engine._segments()) > 1
+    assert len(segments(engine)) > 1
     for n in range(500, 3000):
         matcher.remove(f"s{n}")
-    engine._quiet = 1 << 30  # nothing has changed for long: one segment is made of all
-    engine._seal()
-    engine.settle()
-    assert len(engine._segments()) == 1
+    engine.gather()
+    assert len(segments(engine)) == 1
     after = {row.id: row for row in matcher.costs(20_000)}
     assert set(after) == set(before) - {f"s{n}" for n in range(500, 3000)}
     for id, row in after.items():

@@ -118,3 +118,12 @@ def test_a_function_that_fails_can_be_removed(text: str) -> None:
         matcher.match({"a": "x"})
     matcher.remove("bad")
     assert matcher.match({"a": "x"}) == ["text"]
+
+
+def test_a_draft_of_long_lists_can_be_begun_again(monkeypatch) -> None:
+    """What a selector may have at most, those that are kept may have together."""
+    monkeypatch.setattr(draft, "MOST_POINTS", 100)
+    drafted = draft.Draft(Terms())
+    for n in range(3):
+        drafted.add(Subscription.of(n, f"k IN ({', '.join(map(str, range(n, n + 90)))})"))
+    assert len(drafted.only([0, 2]).rules().sets.ranks) == 180

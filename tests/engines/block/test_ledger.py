@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tamis
-from tamis.engines.block import engine
+from tamis.engines.block import pending, stack
 from tamis.engines.block.ids import IdTable, tag_of
 from tamis.engines.block.ledger import Ledger
 
@@ -102,8 +102,9 @@ def candidates(table: IdTable, tag: int) -> list[tuple[int, int]]:
 
 
 def test_ids_with_one_tag(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "tag_of", lambda id: len(str(id)) & 1)
-    monkeypatch.setattr(engine, "_SEALED", 8)
+    for part in (pending, stack):
+        monkeypatch.setattr(part, "tag_of", lambda id: len(str(id)) & 1)
+    monkeypatch.setattr(pending, "_SEALED", 8)
     matcher = tamis.Matcher(engine="block")
     for i in range(60):
         matcher.add(f"s{i}", f"a = {i}", i % 5)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from unittest import mock
 
-from tamis.engines.block import BlockEngine, engine, plan
+from tamis.engines.block import BlockEngine, engine, pending, plan, recent, stack
 from tamis.engines.block.reader import Columns
 from tamis.engines.block.segment import Segment
 
@@ -27,20 +27,22 @@ WITHOUT = {
     "blocks": {"narrow", "general"},
 }
 
+_PARTS = (engine, pending, plan, recent, stack)
+
 
 @contextmanager
 def forced(way: str, **constants: int) -> Iterator[None]:
-    """Lay selectors out in one way, and set constants of the engine, such as `_SEALED`."""
-    with ExitStack() as stack:
-        for module, changes in ((plan, WAYS[way]), (engine, constants)):
-            for name, value in changes.items():
-                stack.enter_context(mock.patch.object(module, name, value))
+    """Lay selectors out in one way, and set constants of the engine's parts, such as `_SEALED`."""
+    with ExitStack() as changed:
+        for name, value in {**WAYS[way], **constants}.items():
+            (module,) = (part for part in _PARTS if hasattr(part, name))
+            changed.enter_context(mock.patch.object(module, name, value))
         yield
 
 
 def segments(of: BlockEngine) -> list[Segment]:
     """All segments, the tail with them."""
-    return [*of._stack, *([of._tail] if of._tail is not None else [])]
+    return list(of._held.segments())
 
 
 def taken(of: BlockEngine) -> Counter[str]:

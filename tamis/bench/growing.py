@@ -1,0 +1,88 @@
+"""How figures grow: a power of the size, fitted and drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from tamis.bench.measure import Row
+
+
+class Power(NamedTuple):
+    """`factor * size ** exponent`, by least squares on logarithms.
+
+    Attributes:
+        worst: The largest factor by which a point lies beside it.
+    """
+
+    factor: float
+    exponent: float
+    worst: float
+
+    def __call__(self, size: float) -> float:
+        """What it says for a size."""
+        return float(self.factor * size**self.exponent)
+
+    def __str__(self) -> str:
+        """As people write it."""
+        return f"{self.factor:.3g}·n^{self.exponent:.2f} (within {self.worst:.2f}x)"
+
+
+def fitted(sizes: Sequence[float], figures: Sequence[float]) -> Power:
+    """The power that fits best.
+
+    >>> fitted([1, 10, 100], [2, 20, 200]).exponent.__round__(6)
+    1.0
+    """
+    x, y = np.log(np.asarray(sizes, float)), np.log(np.asarray(figures, float))
+    exponent, constant = np.polyfit(x, y, 1)
+    off = np.abs(y - (constant + exponent * x)).max()
+    return Power(float(np.exp(constant)), float(exponent), float(np.exp(off)))
+
+
+# By figure: what it is called.
+_SHOWN = {
+    "compile_s": "seconds to compile",
+    "match_s": "seconds for 1,000,000 events",
+    "index_mb": "index, MB",
+    "worker_private_mb": "memory of the workers' own, MB",
+}
+
+
+def draw(rows: Iterable[Row], folder: Path) -> list[str]:
+    """Plot time and memory against subscriptions, a line per number of executors; gives the fits.
+
+    Raises:
+        ImportError: There is no Matplotlib.
+    """
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    by_executors: dict[object, list[Mapping[str, object]]] = {}
+    for row in rows:
+        by_executors.setdefault(row["executors"], []).append(row)
+    figure, plots = pyplot.subplots(2, 2, figsize=(10, 7), layout="constrained")
+    fits = []
+    for plot, (name, title) in zip(plots.flat, _SHOWN.items(), strict=True):
+        for executors, found in by_executors.items():
+            sizes = [float(row["subscriptions"]) for row in found]  # type: ignore[arg-type]
+            figures = [float(row[name]) for row in found]  # type: ignore[arg-type]
+            label = f"{executors} executor thread{'s' if executors != 1 else ''}"
+            if len(sizes) > 1:
+                fit = fitted(sizes, figures)
+                label += f": {fit}"
+                fits.append(f"{title}, {executors}: {fit}")
+            plot.loglog(sizes, figures, marker="o", label=label)
+        plot.set_xlabel("subscriptions")
+        plot.set_title(title)
+        plot.grid(visible=True, alpha=0.3)
+        plot.legend(fontsize=7)
+    folder.mkdir(parents=True, exist_ok=True)
+    figure.savefig(folder / "spark-growth.svg")
+    pyplot.close(figure)
+    return fits

@@ -1,0 +1,189 @@
+"""`tamis backtest`: what would other rules have done with past events?"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tamis.cli import console, guard
+from tamis.cli.loading import counted
+from tamis.cli.options import (
+    SEMANTICS,
+    Bad,
+    BadOption,
+    QuietOption,
+    SchemaOption,
+    Semantics,
+    read_schema,
+)
+from tamis.cli.sparking import ConfOption, MasterOption, running, watched
+from tamis.cli.tables import CORRUPT, is_index, read_table
+from tamis.errors import InputError
+
+if TYPE_CHECKING:
+    from tamis.spark import Backtest
+    from tamis.spark.backtest import Side
+
+EXAMPLES = """\
+[bold]Examples[/bold]
+  tamis backtest events.parquet --current rules --proposed new-rules.jsonl
+  tamis backtest events/ --current a.csv --proposed b.csv --key order_id
+  tamis backtest events/ --current rules --proposed rules --current-version 7
+  tamis backtest events/ --current a.csv --proposed b.csv --format json
+
+It runs on Spark. Events and subscriptions are files or folders of Parquet, JSON lines or CSV;
+a folder that [cyan]tamis compile[/cyan] made is an index. An event that one of the two
+cannot judge counts for neither; the exit code is 3 then, or if rows of a table were rejected.
+"""
+
+_RULES = "an index, or a table with [cyan]id[/cyan] and [cyan]selector[/cyan]."
+
+
+class Format(StrEnum):
+    """How to print the outcome."""
+
+    table = "table"
+    json = "json"
+
+
+def backtest(
+    events: Annotated[str, typer.Argument(metavar="EVENTS", help="Past events.")],
+    current: Annotated[
+        str, typer.Option(metavar="INDEX|FILE", help=f"The rules as they are: {_RULES}")
+    ],
+    proposed: Annotated[
+        str, typer.Option(metavar="INDEX|FILE", help=f"The rules as they may be: {_RULES}")
+    ],
+    current_version: Annotated[
+        int | None, typer.Option(metavar="N", help="A version of the index; else the newest.")
+    ] = None,
+    proposed_version: Annotated[
+        int | None, typer.Option(metavar="N", help="The same for the other one.")
+    ] = None,
+    key: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="What names an event; else it is shown as JSON."),
+    ] = None,
+    examples: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Examples of what is gained, and lost.")
+    ] = 3,
+    limit: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Rows of the table; json has them all.")
+    ] = 50,
+    format: Annotated[
+        Format,
+        typer.Option(
+            metavar="FORMAT",
+            help="[cyan]table[/cyan]: the subscriptions that change, those that change most "
+            "first; or [cyan]json[/cyan]: everything.",
+        ),
+    ] = Format.table,
+    semantics: Annotated[Semantics | None, SEMANTICS] = None,
+    schema: SchemaOption = None,
+    bad: BadOption = Bad.fail,
+    scratch: Annotated[
+        str | None,
+        typer.Option(metavar="DIR", help="For tables on a cluster: a folder that all workers see."),
+    ] = None,
+    master: MasterOption = None,
+    conf: ConfOption = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Which matches would be gained, and which lost, if other rules judged the same events?
+
+    Both sets of rules judge every event, in one pass. For each subscription there are its
+    matches under both, how many are gained and lost, and examples of these events.
+    """
+    with running(master, conf) as spark:
+        from tamis.spark import backtest
+
+        with watched(spark, "events", quiet):
+            table = read_table(spark, events, strict=bad is Bad.fail)
+            found = backtest(
+                table,
+                current if is_index(current) else read_table(spark, current),
+                proposed if is_index(proposed) else read_table(spark, proposed),
+                key=key,
+                examples=examples,
+                current_version=current_version,
+                proposed_version=proposed_version,
+                schema=read_schema(schema),
+                semantics=None if semantics is None else semantics.value,
+                corrupt=CORRUPT if CORRUPT in table.columns else None,
+                scratch=scratch,
+            )
+    if found.unjudged and bad is Bad.fail:
+        why = found.faults[0] if found.faults else "one of the rule sets cannot judge them"
+        error = InputError(f"{counted(found.unjudged, 'event')} not judged: {why}", events)
+        error.add_note("--bad skip leaves such events out and goes on")
+        raise error
+    if format is Format.json:
+        typer.echo(_json(found))
+    else:
+        _show(found, limit)
+    if not quiet:
+        console.note(_summary(found))
+    if found.unjudged or found.current.rejected or found.proposed.rejected:
+        raise typer.Exit(guard.SOME_SKIPPED)
+
+
+def _summary(found: Backtest) -> str:
+    aside = f", {counted(found.unjudged, 'bad event')}" if found.unjudged else ""
+    return f"{counted(found.events, 'event')}{aside}, {found.seconds:.2f} s"
+
+
+def _json(found: Backtest) -> str:
+    from dataclasses import asdict, replace
+
+    import msgspec
+
+    rows = found.subscriptions.to_pylist()
+    # The table cannot be copied as plain values are.
+    plain = asdict(replace(found, subscriptions=None))
+    named = {"only_current": found.only_current, "only_proposed": found.only_proposed}
+    return msgspec.json.encode({**plain, **named, "subscriptions": rows}).decode()
+
+
+def _show(found: Backtest, limit: int) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from tamis.cli.table import word
+
+    out = console.stdout()
+    for name, side in (("current", found.current), ("proposed", found.proposed)):
+        console.show(out, f"{name:>8}: {_side(side)}")
+    console.show(out, f"  gained: {found.gained:,}")
+    console.show(out, f"    lost: {found.lost:,}")
+    for name, ids in (("current", found.only_current), ("proposed", found.only_proposed)):
+        if ids:
+            shown = ", ".join(map(word, ids[:10])) + (", …" if len(ids) > 10 else "")
+            console.show(out, f"only in {name}: {len(ids):,} ({shown})")
+    changed = found.changed
+    if not changed.num_rows:
+        return
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("subscription", overflow="fold")
+    for heading in ("current", "proposed", "gained", "lost"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("examples", overflow="fold")
+    for row in changed.slice(0, limit).to_pylist():
+        examples = Text()
+        for sign, style, name in (("+", "green", "gained"), ("-", "red", "lost")):
+            for example in row[f"{name}_examples"]:
+                examples.append(f"{' ' if examples else ''}{sign}{example}", style)
+        counts = (f"{row[name]:,}" for name in ("current", "proposed", "gained", "lost"))
+        table.add_row(Text(word(row["subscription"])), *counts, examples)
+    out.print()
+    out.print(table)
+    if changed.num_rows > limit:
+        console.show(out, f"and {changed.num_rows - limit:,} more")
+
+
+def _side(side: Side) -> str:
+    rejected = f", {counted(side.rejected, 'rejected row')}" if side.rejected else ""
+    version = f"version {side.version}, " if side.version else ""
+    subscriptions = counted(side.subscriptions, "subscription")
+    return f"{version}{subscriptions}{rejected}, {side.matches:,} matches"

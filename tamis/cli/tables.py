@@ -1,0 +1,70 @@
+"""Files and folders as tables of Spark."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tamis.errors import InputError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+# The column for what could not be read, as Spark calls it by default.
+CORRUPT = "_corrupt_record"
+
+_FORMATS = {".parquet": "parquet", ".json": "json", ".jsonl": "json", ".ndjson": "json",
+            ".csv": "csv"}  # fmt: skip
+
+
+def format_of(path: str) -> str | None:
+    """parquet, json or csv, by the name, or by the names of what is in the folder."""
+    named = _by_name(path)
+    if named is None and os.path.isdir(path):
+        inside = (_by_name(name) for name in sorted(os.listdir(path)) if name[0] not in "._")
+        named = next((format for format in inside if format), None)
+    return named
+
+
+def _by_name(path: str) -> str | None:
+    name = path.rstrip("/").removesuffix(".gz")
+    return _FORMATS.get(Path(name).suffix.lower())
+
+
+def is_index(path: str) -> bool:
+    """Whether this is an index, not a table; a folder that is not seen from here is one."""
+    if _by_name(path):
+        return False
+    folder = Path(path)
+    if not folder.exists():
+        return True
+    return any(folder.glob("v[0-9]*")) or any(folder.glob("manifest-*"))
+
+
+def read_table(spark: SparkSession, path: str, *, strict: bool = False) -> DataFrame:
+    """Read a table; `strict`: what cannot be read is an error, not a row with `_corrupt_record`.
+
+    Raises:
+        InputError: It is not plain what format it has.
+    """
+    format = format_of(path)
+    if format is None:
+        raise InputError("name it .parquet, .jsonl, .json or .csv, or its files", path)
+    return spark.read.options(**options_of(format, strict)).format(format).load(_url(path))
+
+
+def options_of(format: str, strict: bool) -> dict[str, Any]:
+    """How Spark is to read a format so that it means what it means to Tamis."""
+    if format == "parquet":
+        return {}
+    options: dict[str, Any] = {"mode": "FAILFAST" if strict else "PERMISSIVE"}
+    if format == "csv":
+        # Quotes are doubled, not escaped, and a text may have lines.
+        options |= {"header": True, "inferSchema": True, "escape": '"', "multiLine": True}
+    return options
+
+
+def _url(path: str) -> str:
+    # What the driver sees is a file, whatever the cluster's default file system is.
+    return Path(path).absolute().as_uri() if "://" not in path and Path(path).exists() else path

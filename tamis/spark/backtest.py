@@ -1,0 +1,328 @@
+"""What would change if other rules judged: two rule sets over the same past events, in one pass."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from secrets import token_hex
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tamis.errors import InputError
+from tamis.index.durable import remove
+from tamis.keeping.about import about, schema_of
+from tamis.language.functions import Callables
+from tamis.schema import SchemaLike
+from tamis.spark.compile import Compiled, compile
+from tamis.spark.differing import Difference, known
+from tamis.spark.judging import gathered, opened
+from tamis.spark.remote import on_worker
+from tamis.spark.versions import Version, resolve
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+# Rows of a table of subscriptions that were not taken, and are told one by one.
+_REJECTS = 1000
+
+_DIFFERENCE = (
+    "subscription {}, in_current boolean, in_proposed boolean, current long, proposed long, "
+    "gained long, lost long, gained_examples array<string>, lost_examples array<string>, "
+    "events long, unjudged long, faults array<string>"
+)
+_ARROW = {"string": pa.string(), "bigint": pa.int64()}
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two rule sets.
+
+    Attributes:
+        version: The version of its index; 0 for a saved matcher, None for a table.
+        subscriptions: How many there are in it.
+        matches: How many pairs of an event and a subscription it found.
+        rejected: How many rows of its table were not taken.
+        rejects: The first of them: id, selector, position of the fault, reason.
+    """
+
+    version: int | None
+    subscriptions: int
+    matches: int
+    rejected: int
+    rejects: list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Backtest:
+    """What would change.
+
+    Attributes:
+        events: How many events there were.
+        unjudged: How many of them one of the two could not judge: they count for neither.
+        faults: Why, for some of them.
+        current, proposed: The two.
+        gained, lost: How many matches only the proposed one, or only the current one, has.
+        subscriptions: A row per subscription of either, those that change most first:
+            `subscription`, `in_current`, `in_proposed`, `current`, `proposed` (its matches),
+            `gained`, `lost`, and `gained_examples`, `lost_examples`.
+        seconds: How long it took.
+    """
+
+    events: int
+    unjudged: int
+    faults: list[str]
+    current: Side
+    proposed: Side
+    gained: int
+    lost: int
+    subscriptions: pa.Table
+    seconds: float
+
+    @property
+    def changed(self) -> pa.Table:
+        """The subscriptions that gain or lose matches."""
+        moved = pc.add(self.subscriptions["gained"], self.subscriptions["lost"])
+        return self.subscriptions.filter(pc.greater(moved, 0))
+
+    @property
+    def only_current(self) -> list[str | int]:
+        """The ids that the proposed one has no more."""
+        return self._only("in_proposed")
+
+    @property
+    def only_proposed(self) -> list[str | int]:
+        """The ids that the current one does not have yet."""
+        return self._only("in_current")
+
+    def _only(self, absent: str) -> list[str | int]:
+        rows = self.subscriptions.filter(pc.invert(self.subscriptions[absent]))
+        found: list[str | int] = rows["subscription"].to_pylist()
+        return sorted(found)
+
+
+def backtest(
+    events: DataFrame,
+    current: DataFrame | str | Path,
+    proposed: DataFrame | str | Path,
+    *,
+    key: str | None = None,
+    examples: int = 3,
+    current_version: int | None = None,
+    proposed_version: int | None = None,
+    schema: SchemaLike | None = None,
+    semantics: str | None = None,
+    functions: Callables | None = None,
+    hide: Iterable[str] = (),
+    corrupt: str | None = None,
+    scratch: str | Path | None = None,
+) -> Backtest:
+    """Run a proposed rule set against the current one over past events.
+
+    Every event is read once and judged by both; only counts and examples leave the workers.
+
+    Args:
+        events: A table, as for `match`.
+        current: What judges now: the folder of an index, or a table of subscriptions as for
+            `compile`.
+        proposed: What may judge instead, in the same way. Two versions of one index will do.
+        key: The column that names an event in examples; without it they are whole events, as JSON.
+        examples: How many to give per subscription, at most, of what is gained, and of what is
+            lost.
+        current_version: The version of the index, if not the newest.
+        proposed_version: The same for the other one.
+        schema: The attributes of events, for tables; by default what the other one's index says.
+        semantics: What a missing attribute means, for tables; by default the same.
+        functions: Those that selectors call.
+        hide: Columns that selectors do not see.
+        corrupt: A column that is not null where an event could not be read.
+        scratch: A folder that all workers see, for what is made of tables and removed at the end;
+            by default the one for temporary files, which only a local session can do with.
+
+    Raises:
+        InputError: The events are a stream, a column or an index is missing, or the two have ids
+            of different kinds.
+    """
+    begun = time.perf_counter()
+    spark = events.sparkSession
+    _check(events, [*([key] if key else []), *hide, *([corrupt] if corrupt else [])], examples)
+    temporary = Path(scratch or tempfile.gettempdir()).absolute() / f"backtest-{token_hex(8)}"
+    given = {
+        "current": _Given(current, current_version, temporary / "current"),
+        "proposed": _Given(proposed, proposed_version, temporary / "proposed"),
+    }
+    for name, side in given.items():
+        if side.is_table and side.version is not None:
+            raise InputError(f"{name} is a table, which has no versions")
+    try:
+        found = [side.found(spark, functions) for side in given.values() if not side.is_table]
+        like: dict[str, Any] = found[0] if found else {"schema": None, "semantics": "sql"}
+        rules = schema_of(like["schema"]) if schema is None else schema
+        for side in given.values():
+            side.compiled(rules, semantics or like["semantics"], functions)
+        sides = [side.found(spark, functions) for side in given.values()]
+        id_type = _id_type(sides)
+        hidden = frozenset([*hide, *([corrupt] if corrupt else [])])
+        folders = [Path(side["folder"]) for side in sides]
+        rows = _differences(
+            events, folders, id_type, functions, hidden=hidden, key=key, examples=examples,
+            corrupt=corrupt,
+        )  # fmt: skip
+    finally:
+        if any(side.is_table for side in given.values()):
+            on_worker(spark, partial(_removed, temporary))
+    return _told(rows, list(given.values()), sides, begun)
+
+
+class _Given:
+    """A rule set as it was given, and what is known of it by and by."""
+
+    def __init__(self, rules: DataFrame | str | Path, version: int | None, temporary: Path) -> None:
+        self.is_table = not isinstance(rules, str | Path)
+        self.version = version
+        self._rules: Any = rules
+        self._folder = temporary if self.is_table else Path(rules).absolute()  # type: ignore[arg-type]
+        self.outcome: Compiled | None = None
+        self.rejects: list[dict[str, Any]] = []
+
+    def compiled(
+        self, schema: SchemaLike | None, semantics: str, functions: Callables | None
+    ) -> None:
+        if not self.is_table:
+            return
+        made = compile(
+            self._rules, self._folder, schema=schema, semantics=semantics, functions=functions
+        )
+        self.outcome = made
+        if made.rejected:  # they are in the temporary folder
+            self.rejects = [row.asDict() for row in made.rejects.limit(_REJECTS).collect()]
+
+    def found(self, spark: SparkSession, functions: Callables | None) -> dict[str, Any]:
+        errand = partial(_looked_at, self._folder, self.version, functions)
+        answer: dict[str, Any] = on_worker(spark, errand)
+        return answer
+
+    def side(self, found: dict[str, Any], matches: int) -> Side:
+        return Side(
+            None if self.is_table else found["version"],
+            found["subscriptions"],
+            matches,
+            self.outcome.rejected if self.outcome else 0,
+            self.rejects,
+        )
+
+
+def _check(events: DataFrame, names: list[str], examples: int) -> None:
+    if events.isStreaming:
+        raise InputError("a backtest is over past events: a table, not a stream")
+    if examples < 0:
+        raise InputError(f"examples is 0 or more, not {examples}")
+    for name in names:
+        if events.columns.count(name) != 1:
+            many = "no column" if name not in events.columns else "two columns"
+            has = ", ".join(events.columns)
+            raise InputError(f"the events have {many} {name!r}; they have {has}")
+
+
+def _id_type(sides: list[dict[str, Any]]) -> str:
+    kinds = {side["id_type"] for side in sides if side["id_type"] is not None}
+    if len(kinds) > 1:
+        raise InputError("the ids of one are text, those of the other integers")
+    return kinds.pop() if kinds else "string"
+
+
+def _differences(
+    events: DataFrame,
+    folders: list[Path],
+    id_type: str,
+    functions: Callables | None,
+    **how: Any,
+) -> pa.Table:
+    """One pass over the events, and one aggregation of what it says."""
+    from pyspark.sql import functions as F
+
+    current, proposed = (partial(_matcher, folder, functions) for folder in folders)
+    ids = _ARROW[id_type]
+
+    def compare(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        difference = Difference(current(), proposed(), ids, **how)
+        yield from difference(gathered(batches))
+
+    def list_all(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for _ in batches:
+            pass
+        yield from known(current(), proposed(), ids)
+
+    columns = _DIFFERENCE.format(id_type)
+    said = events.mapInArrow(compare, columns)
+    there = events.sparkSession.range(1).coalesce(1).mapInArrow(list_all, columns)
+    counts = ("current", "proposed", "gained", "lost", "events", "unjudged")
+    texts = ("gained_examples", "lost_examples", "faults")
+    summed = [F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in counts]
+    # Sorted, so that the same events give the same examples where a task had no others.
+    few = [
+        F.slice(F.array_sort(F.flatten(F.collect_list(name))), 1, how["examples"]).alias(name)
+        for name in texts
+    ]
+    flags = [F.max(name).alias(name) for name in ("in_current", "in_proposed")]
+    return said.union(there).groupBy("subscription").agg(*flags, *summed, *few).toArrow()
+
+
+def _told(
+    rows: pa.Table, given: list[_Given], found: list[dict[str, Any]], begun: float
+) -> Backtest:
+    of_events = pc.is_null(rows["subscription"])
+    whole = rows.filter(of_events).to_pylist()
+    total: dict[str, Any] = whole[0] if whole else {"events": 0, "unjudged": 0, "faults": []}
+    table = rows.filter(pc.invert(of_events)).drop_columns(["events", "unjudged", "faults"])
+    table = table.append_column("moved", pc.add(table["gained"], table["lost"]))
+    table = table.sort_by([("moved", "descending"), ("subscription", "ascending")])
+    sums = {
+        name: pc.sum(table[name], min_count=0).as_py()
+        for name in ("current", "proposed", "gained", "lost")
+    }
+    return Backtest(
+        total["events"],
+        total["unjudged"],
+        total["faults"],
+        given[0].side(found[0], sums["current"]),
+        given[1].side(found[1], sums["proposed"]),
+        sums["gained"],
+        sums["lost"],
+        table.drop_columns(["moved"]),
+        time.perf_counter() - begun,
+    )
+
+
+# -- errands --------------------------------------------------------------------------------------
+
+
+def _matcher(folder: Path, functions: Callables | None) -> Any:
+    return opened(Version(0, folder), functions)
+
+
+def _looked_at(index: Path, version: int | None, functions: Callables | None) -> dict[str, object]:
+    """What has to be known of an index; its folder is the one of the version, come what may."""
+    at = resolve(index, version)
+    matcher = opened(at, functions)
+    first = next(iter(matcher), None)
+    kind = None if first is None else "string" if isinstance(first, str) else "bigint"
+    said = about(matcher.engine, {}, matcher.semantics, matcher.schema, matcher.functions)
+    return {
+        "version": at.number,
+        "folder": str(at.folder),
+        "id_type": kind,
+        "subscriptions": len(matcher),
+        "schema": said.schema,
+        "semantics": said.semantics,
+    }
+
+
+def _removed(folder: Path) -> None:
+    if folder.exists():
+        remove(folder)

@@ -1,0 +1,81 @@
+"""Upkeep that fails: it is told to who waits for it, and tried again."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+import tamis
+from tamis.engines.block import worker
+from tests.engines.block.compared import engine_of
+from tests.engines.block.ways import forced, segments
+
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+
+
+class Merging:
+    """Merging that fails so many times."""
+
+    def __init__(self) -> None:
+        self.failures = self.calls = 0
+        self._real = worker.merged
+
+    def __call__(self, *arguments: object) -> object:
+        self.calls += 1
+        if self.calls <= self.failures:
+            raise MemoryError("no room to merge in")
+        return self._real(*arguments)
+
+
+@pytest.fixture
+def merging(monkeypatch: pytest.MonkeyPatch) -> Iterator[Merging]:
+    merging = Merging()
+    monkeypatch.setattr(worker, "merged", merging)
+    with forced("planned", _SEALED=4):
+        yield merging
+
+
+def several_segments() -> tamis.Matcher:
+    matcher = tamis.Matcher(engine="block")
+    for n in range(9):
+        matcher.add(n, f"a >= {n}")
+    return matcher
+
+
+def settled(matcher: tamis.Matcher) -> list[BaseException | None]:
+    """How it ended; in a thread, as it must not take for ever."""
+    ended: list[BaseException | None] = []
+
+    def settle() -> None:
+        try:
+            engine_of(matcher).settle()
+            ended.append(None)
+        except Exception as error:
+            ended.append(error)
+
+    thread = threading.Thread(target=settle, daemon=True)
+    thread.start()
+    thread.join(20)
+    return ended
+
+
+def test_settle_says_that_upkeep_fails(merging: Merging) -> None:
+    merging.failures = 10**9
+    matcher = several_segments()
+    (error,) = settled(matcher)
+    assert isinstance(error, MemoryError)
+    assert matcher.match({"a": 3}) == [0, 1, 2, 3]
+    merging.failures = 0
+    assert settled(matcher) == [None]
+    assert len(segments(engine_of(matcher))) == 2  # one of all but the tail
+    assert matcher.match({"a": 3}) == [0, 1, 2, 3]
+
+
+def test_one_failure_is_no_matter(merging: Merging) -> None:
+    merging.failures = 1
+    matcher = several_segments()
+    assert settled(matcher) == [None]
+    assert merging.calls > 1
+    assert len(segments(engine_of(matcher))) == 1
