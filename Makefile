@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help setup demo test check format soak bench clean
+.PHONY: help setup demo tour test check format soak bench clean
 
 help:  ## Show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -18,7 +18,10 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m tamis.warm  # the kernels, compiled once
 	touch $@
 
-demo: $(STAMP)  ## Match the example events against the example subscriptions
+demo: $(STAMP)  ## A year of departures against 100,000 alerts, as a stream on Spark; report in demo-report/
+	$(BIN)/python -m tamis.demo
+
+tour: $(STAMP)  ## Match the example events against the example subscriptions
 	$(BIN)/tamis match --subscriptions examples/subscriptions.jsonl --events examples/events.jsonl --schema examples/schema.json --format table
 	@echo; echo 'Why does this one not match?'
 	$(BIN)/tamis explain --subscriptions examples/subscriptions.jsonl --schema examples/schema.json --id good-deal --event '{"price": 700, "seller": {"rating": 4.9}}' || test $$? -eq 1  # 1 is "no"
@@ -47,4 +50,4 @@ bench: $(STAMP)  ## Measure
 	$(BIN)/tamis bench block --full --out results/block.json
 
 clean:  ## Remove what the other targets made
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) demo-report .mypy_cache .ruff_cache .pytest_cache .hypothesis
