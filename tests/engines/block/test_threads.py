@@ -96,10 +96,10 @@ def _look(matcher: tamis.Matcher, history: dict[str, list[float]], seed: int) ->
     draw = random.Random(seed + time.perf_counter_ns())
     size = draw.choice([1, 3, 70, 600])
     events = [{"a": draw.randrange(12), "b": f"t{draw.randrange(12)}"} for _ in range(size)]
-    before = {id: list(times) for id, times in list(history.items())}
+    before = {id: list(times) for id, times in history.copy().items()}
     begin = time.perf_counter()
     found = matcher.match_batch(events).per_event()
-    known = {id: list(times) for id, times in list(history.items())}
+    known = {id: list(times) for id, times in history.copy().items()}
     for event, ids in zip(events, found, strict=True):
         assert len(ids) == len(set(ids))
         steady = {f"k{event['a']}", f"k{event['b'][1:]}"} & set(STEADY)
