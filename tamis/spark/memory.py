@@ -35,8 +35,10 @@ def workers_memory() -> Memory:
         sizes = {
             name: int(rest.split()[0]) << 10 for name, _, rest in (x.partition(":") for x in lines)
         }
-        mine = sizes["Private_Clean:"] + sizes["Private_Dirty:"]
+        if "Pss" not in sizes:  # it is ending
+            continue
+        mine = sizes["Private_Clean"] + sizes["Private_Dirty"]
         workers += 1
         private += mine
-        shared += sizes["Pss:"] - mine
+        shared += sizes["Pss"] - mine
     return Memory(workers, private, shared)

@@ -10,6 +10,7 @@ import pytest
 from tamis import Matcher
 from tamis.errors import InputError
 from tamis.spark import compile, match
+from tamis.spark.memory import workers_memory
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -179,3 +180,10 @@ def test_what_is_refused(spark: SparkSession, index: Path, tmp_path: Path) -> No
         match(events, tmp_path / "nowhere")
     with pytest.raises(InputError, match="already"):
         match(events.withColumn("subscription", events.id), index)
+
+
+def test_the_memory_of_workers_is_seen(spark: SparkSession, index: Path) -> None:
+    match(_events(spark), index).count()
+    found = workers_memory()
+    assert found.workers >= 1
+    assert 10_000_000 < found.private + found.shared < 10_000_000_000
