@@ -27,7 +27,7 @@ tour: $(STAMP)  ## Match the example events against the example subscriptions
 	$(BIN)/tamis explain --subscriptions examples/subscriptions.jsonl --schema examples/schema.json --id good-deal --event '{"price": 700, "seller": {"rating": 4.9}}' || test $$? -eq 1  # 1 is "no"
 
 test: $(STAMP)  ## Run all tests
-	$(BIN)/python -m pytest -n 3 --dist loadfile -q --durations=30
+	$(BIN)/python -m pytest -n 3 --dist loadfile -q
 
 check: $(STAMP)  ## Lint, format, types, layers, examples in the docs
 	$(BIN)/ruff check .
@@ -42,7 +42,7 @@ format: $(STAMP)  ## Lay out the code
 
 soak: $(STAMP)  ## The long counts: whole fuzz and oracle runs, figures go to results/soak.jsonl
 	rm -f results/soak.jsonl
-	TAMIS_SOAK=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile tests/oracles tests/fuzz tests/language tests/engines tests/index tests/saved tests/spark/test_exactly_once.py
+	TAMIS_SOAK=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile tests/oracles tests/fuzz tests/language tests/engines tests/index tests/saved tests/spark tests/demo tests/cli/test_spark_commands.py
 
 bench: $(STAMP)  ## Measure
 	$(BIN)/tamis bench parse --out results/parse.json

@@ -2,6 +2,7 @@
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
@@ -16,3 +17,23 @@ settings.register_profile(
     "soak", settings.get_profile("tamis"), derandomize=False, max_examples=800
 )
 settings.load_profile("soak" if os.environ.get("TAMIS_SOAK") else "tamis")
+
+# What starts Spark by itself, or waits for streams. First, or one worker would end with them alone.
+_LONG = (
+    "tests/spark/test_exactly_once.py",
+    "tests/demo/",
+    "tests/spark/test_sequences.py",
+    "tests/spark/test_connect.py",
+    "tests/spark/",
+    "tests/cli/test_spark_commands.py",
+    "tests/oracles/test_spark.py",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the longest files first; the rest stays as it is."""
+    items.sort(key=lambda item: _place(item.nodeid))
+
+
+def _place(name: str) -> int:
+    return next((n for n, long in enumerate(_LONG) if name.startswith(long)), len(_LONG))

@@ -4,6 +4,8 @@ import json
 import os
 from pathlib import Path
 
+import pytest
+
 SOAK = bool(os.environ.get("TAMIS_SOAK"))
 RESULTS = Path(__file__).parents[1] / "results"
 
@@ -11,6 +13,10 @@ RESULTS = Path(__file__).parents[1] / "results"
 def count(usual: int, soak: int) -> int:
     """The number of cases to run."""
     return soak if SOAK else usual
+
+
+# For what takes most of a minute, and whose parts other tests have.
+only_in_soak = pytest.mark.skipif(not SOAK, reason="it is long: make soak runs it")
 
 
 def record(name: str, **figures: object) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.cli.running import run, run_process
+from tests.soak import only_in_soak
 from tests.spark.fixtures import spark
 
 if TYPE_CHECKING:
@@ -169,6 +170,7 @@ def test_without_pyspark(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert done.exit_code == 2 and "pip install 'tamis[spark]'" in done.stderr
 
 
+@only_in_soak
 def test_a_session_of_its_own(files: Path) -> None:
     """As people run it: a process that starts Spark, and ends it."""
     done = run_process(

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.soak import only_in_soak
+
 pytest.importorskip("pyspark", reason="pyspark is not installed: make setup")
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
@@ -82,6 +84,7 @@ def test_a_small_demo(tmp_path: Path) -> None:
     assert not re.search(r"https?://|<script|<link|\bsrc=", report)
 
 
+@only_in_soak
 def test_ctrl_c_stops_it_cleanly(tmp_path: Path) -> None:
     scratch = tmp_path / "scratch"
     with subprocess.Popen(

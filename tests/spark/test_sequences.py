@@ -17,6 +17,7 @@ from tamis.spark.packing import Packing
 from tamis.spark.session import PROVIDER, ROCKSDB
 from tamis.spark.stepping import key_text
 from tamis.values import OPAQUE, Timestamp
+from tests.soak import only_in_soak
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -153,6 +154,7 @@ def _nothing(n: int, seconds: int) -> Event:
     return (n, _START + dt.timedelta(seconds=seconds), "z", "?", 5, None)
 
 
+@only_in_soak
 def test_a_stream(spark: SparkSession, index: Path, tmp_path: Path) -> None:
     events = _made(600, 3)
     arriving = _shuffled(events, 4)

@@ -14,6 +14,7 @@ import pytest
 
 from tamis.errors import InputError
 from tamis.spark.session import OLDEST_JAVA, java_home, session
+from tests.soak import only_in_soak
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -74,6 +75,7 @@ def _fake_java(folder: Path, version: str) -> Path:
     return folder
 
 
+@only_in_soak
 def test_on_the_java_of_the_machine() -> None:
     pytest.importorskip("pyspark", reason="pyspark is not installed: make setup")
     if shutil.which("java") is None:

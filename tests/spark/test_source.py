@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tamis.workloads.catalogue import named
+from tests.soak import only_in_soak
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -109,6 +110,7 @@ def test_what_cannot_be_read_says_why(
 # -- streams --------------------------------------------------------------------------------------
 
 
+@only_in_soak
 def test_a_stream_that_is_stopped_twice_gives_every_row_once(
     source: SparkSession, tmp_path: Path
 ) -> None:
