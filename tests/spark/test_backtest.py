@@ -12,6 +12,7 @@ import pytest
 from tamis import Matcher
 from tamis.errors import InputError
 from tamis.spark import Backtest, backtest, compile
+from tests.soak import only_in_soak
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -72,6 +73,7 @@ def _check(found: Backtest, events: DataFrame) -> None:
     assert set(found.changed["subscription"].to_pylist()) == {"wider", "shifted", "gone", "new"}
 
 
+@only_in_soak
 def test_tables(spark: SparkSession, tmp_path: Path) -> None:
     events = _events(spark)
     current, proposed = (spark.createDataFrame(rows, COLUMNS) for rows in (CURRENT, PROPOSED))
