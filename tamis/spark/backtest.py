@@ -19,10 +19,13 @@ from tamis.index.durable import remove
 from tamis.keeping.about import about, schema_of
 from tamis.language.functions import Callables
 from tamis.schema import SchemaLike
+from tamis.spark.batches import gathered
 from tamis.spark.compile import Compiled, compile
 from tamis.spark.differing import Difference, known
-from tamis.spark.judging import gathered, opened
+from tamis.spark.frames import ID_TYPES, check_columns
+from tamis.spark.judging import opened
 from tamis.spark.remote import on_worker
+from tamis.spark.sharding import is_sharded
 from tamis.spark.versions import Version, resolve
 
 if TYPE_CHECKING:
@@ -36,7 +39,6 @@ _DIFFERENCE = (
     "gained long, lost long, gained_examples array<string>, lost_examples array<string>, "
     "events long, unjudged long, faults array<string>"
 )
-_ARROW = {"string": pa.string(), "bigint": pa.int64()}
 
 
 @dataclass(frozen=True)
@@ -150,7 +152,8 @@ def backtest(
     """
     begun = time.perf_counter()
     spark = events.sparkSession
-    _check(events, [*([key] if key else []), *hide, *([corrupt] if corrupt else [])], examples)
+    _check(events, examples)
+    check_columns(events, [key, *hide, corrupt])
     temporary = Path(scratch or tempfile.gettempdir()).absolute() / f"backtest-{token_hex(8)}"
     given = {
         "current": _Given(current, current_version, temporary / "current"),
@@ -217,16 +220,11 @@ class _Given:
         )
 
 
-def _check(events: DataFrame, names: list[str], examples: int) -> None:
+def _check(events: DataFrame, examples: int) -> None:
     if events.isStreaming:
         raise InputError("a backtest is over past events: a table, not a stream")
     if examples < 0:
         raise InputError(f"examples is 0 or more, not {examples}")
-    for name in names:
-        if events.columns.count(name) != 1:
-            many = "no column" if name not in events.columns else "two columns"
-            has = ", ".join(events.columns)
-            raise InputError(f"the events have {many} {name!r}; they have {has}")
 
 
 def _id_type(sides: list[dict[str, Any]]) -> str:
@@ -247,7 +245,7 @@ def _differences(
     from pyspark.sql import functions as F
 
     current, proposed = (partial(_matcher, folder, functions) for folder in folders)
-    ids = _ARROW[id_type]
+    ids = ID_TYPES[id_type]
 
     def compare(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         difference = Difference(current(), proposed(), ids, **how)
@@ -309,6 +307,8 @@ def _matcher(folder: Path, functions: Callables | None) -> Any:
 def _looked_at(index: Path, version: int | None, functions: Callables | None) -> dict[str, object]:
     """What has to be known of an index; its folder is the one of the version, come what may."""
     at = resolve(index, version)
+    if is_sharded(at.folder):
+        raise InputError("an index in shards cannot be backtested yet", str(index))
     matcher = opened(at, functions)
     first = next(iter(matcher), None)
     kind = None if first is None else "string" if isinstance(first, str) else "bigint"

@@ -18,6 +18,7 @@ from tamis.language.functions import Callables
 from tamis.matcher import Matcher
 from tamis.schema import SchemaLike
 from tamis.spark import building, sharding
+from tamis.spark.frames import ID_TYPES
 from tamis.spark.remote import on_worker
 from tamis.spark.versions import Version, latest, remove_leftovers, resolve
 
@@ -35,7 +36,6 @@ _SAMPLE = 4096
 _OUTCOME = (
     "part string, added long, removed long, id {}, selector string, position int, reason string"
 )
-_ARROW = {"string": pa.string(), "bigint": pa.int64()}
 
 
 @dataclass(frozen=True)
@@ -224,7 +224,7 @@ def _in_shards(frame: DataFrame, index: str | Path, made: _Made, size: int) -> C
 
     def build(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         part = building.Part(None, made.matcher())
-        yield from sharding.built(batches, part, work.parts, _ARROW[id_type])
+        yield from sharding.built(batches, part, work.parts, ID_TYPES[id_type])
 
     placed = found.withColumn(sharding.SHARD, together).repartitionById(shards, sharding.SHARD)
     placed.mapInArrow(build, _OUTCOME.format(id_type)).write.parquet(work.outcome)
@@ -304,7 +304,7 @@ def _outcome(
         before = None if old is None else Matcher.open(old.folder, made.functions, read_only=True)
         new = made.matcher() if before is None else building.like(before)
         part = building.Part(before, new)
-        yield from building.built(batches, part, work.parts, _ARROW[id_type])
+        yield from building.built(batches, part, work.parts, ID_TYPES[id_type])
 
     # All changes of one id must meet, in their order.
     rows = rows.repartition(parts, "id")

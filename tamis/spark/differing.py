@@ -15,6 +15,7 @@ import pyarrow as pa
 from tamis.errors import EventError, FunctionError
 from tamis.matcher import Matcher
 from tamis.matches import Id
+from tamis.spark.batches import UNREAD, halves, readable, visible
 
 # Subscriptions that are counted before the counts are handed over: it bounds the memory.
 _AT_ONCE = 1 << 16
@@ -95,11 +96,8 @@ class Difference:
         """Compare the answers to all events of a task."""
         for batch in batches:
             self._events += batch.num_rows
-            if self._corrupt is not None:
-                read = batch.column(self._corrupt).is_null()
-                whole = batch.filter(read)
-                self._set_aside(batch.num_rows - whole.num_rows, "the event could not be read")
-                batch = whole
+            batch, unread = readable(batch, self._corrupt)
+            self._set_aside(unread.num_rows, UNREAD)
             self._compare(batch)
             if len(self._counts) >= _AT_ONCE:
                 yield from self._said()
@@ -108,9 +106,7 @@ class Difference:
     def _compare(self, batch: pa.RecordBatch) -> None:
         if not batch.num_rows:
             return
-        seen = batch
-        if self._hidden:
-            seen = batch.select([n for n in batch.schema.names if n not in self._hidden])
+        seen = visible(batch, self._hidden)
         try:
             before = self._current.match_batch(seen).bitmaps()
             after = self._proposed.match_batch(seen).bitmaps()
@@ -120,9 +116,8 @@ class Difference:
             if batch.num_rows == 1:
                 self._set_aside(1, str(error))
                 return
-            half = batch.num_rows // 2
-            self._compare(batch.slice(0, half))
-            self._compare(batch.slice(half))
+            for half in halves(batch):
+                self._compare(half)
             return
         for id, events in before.items():
             count = self._count(id)

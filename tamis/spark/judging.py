@@ -6,7 +6,7 @@ of a machine share its pages.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -16,10 +16,9 @@ from tamis.errors import EventError, FunctionError
 from tamis.language.functions import Callables
 from tamis.matcher import Matcher
 from tamis.matches import Matches
+from tamis.spark.batches import UNREAD, halves, readable, visible
 from tamis.spark.versions import Version
 
-# Events that are matched at a time: Spark's batches are small.
-TOGETHER = 1 << 15
 # Versions that a worker keeps open: the one before may still be wanted.
 _OPEN = 2
 
@@ -38,25 +37,6 @@ def opened(version: Version, functions: Callables | None) -> Matcher:
             del _opened[next(iter(_opened))]
         _opened[version.folder] = found
     return found
-
-
-def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The same rows in fewer batches."""
-    waiting: list[pa.RecordBatch] = []
-    rows = 0
-    for batch in batches:
-        if batch.num_rows:
-            waiting.append(batch)
-            rows += batch.num_rows
-        if rows >= TOGETHER:
-            yield _as_one(waiting)
-            waiting, rows = [], 0
-    if waiting:
-        yield _as_one(waiting)
-
-
-def _as_one(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
-    return batches[0] if len(batches) == 1 else pa.concat_batches(batches)
 
 
 class Judge:
@@ -97,32 +77,24 @@ class Judge:
 
     def __call__(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """Judge a batch."""
-        if self._corrupt is not None:
-            read = batch.column(self._corrupt).is_null()
-            if not pa.compute.all(read).as_py():
-                unread = batch.filter(pa.compute.invert(read))
-                yield self._set_aside(unread, "the event could not be read")
-                batch = batch.filter(read)
+        batch, unread = readable(batch, self._corrupt)
+        if unread.num_rows:
+            yield self._set_aside(unread, UNREAD)
         yield from self._judged(batch)
 
     def _judged(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         if not batch.num_rows:
             return
-        seen = batch
-        if self._hidden:
-            seen = batch.select([n for n in batch.schema.names if n not in self._hidden])
         try:
-            found = self._matcher.match_batch(seen, self._limit)
+            found = self._matcher.match_batch(visible(batch, self._hidden), self._limit)
         except (EventError, FunctionError) as error:
             if self._errors is None:
                 raise
             if batch.num_rows == 1:
                 yield self._set_aside(batch, str(error))
                 return
-            # Few are bad: look for them in halves.
-            half = batch.num_rows // 2
-            yield from self._judged(batch.slice(0, half))
-            yield from self._judged(batch.slice(half))
+            for half in halves(batch):
+                yield from self._judged(half)
             return
         yield self._listed(batch, found)
 

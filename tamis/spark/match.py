@@ -11,7 +11,9 @@ import pyarrow as pa
 
 from tamis.errors import InputError
 from tamis.language.functions import Callables
-from tamis.spark.judging import Judge, gathered, opened
+from tamis.spark.batches import gathered
+from tamis.spark.frames import ID_TYPES, check_columns, check_free, quoted
+from tamis.spark.judging import Judge, opened
 from tamis.spark.remote import on_worker
 from tamis.spark.sharding import (
     SHARD,
@@ -85,7 +87,7 @@ def match(
     added = schema.fieldNames()[len(names) :]
     number = None if events.isStreaming and version is None else found["version"]
     hidden = frozenset([*hide, *([corrupt] if corrupt else [])])
-    ids = {"string": pa.string(), "bigint": pa.int64()}[found["id_type"]]
+    ids = ID_TYPES[found["id_type"]]
     listed = ids if form == LISTS else pa.struct([("subscription", ids), ("priority", pa.int64())])
 
     if found["shards"]:
@@ -93,7 +95,7 @@ def match(
             raise InputError("an index in shards gives pairs, without a limit", str(index))
         if errors is None:
             raise InputError("an index in shards needs a column for errors", str(index))
-        events = _routed(events, folder, number, hidden, functions, found["shards"])
+        events = _routed(events, folder, number, hidden, corrupt, functions, found["shards"])
 
     def judge(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         by = version_now(folder) if number is None else resolve(folder, number)
@@ -118,6 +120,7 @@ def _routed(
     index: Path,
     number: int | None,
     hidden: frozenset[str],
+    corrupt: str | None,
     functions: Callables | None,
     shards: int,
 ) -> DataFrame:
@@ -127,10 +130,9 @@ def _routed(
     def route(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         by = version_now(index) if number is None else resolve(index, number)
         like = opened(Version(by.number, shard_folder(by.folder, 0)), functions)
-        yield from routed(gathered(batches), signatures(by.folder), like, hidden)
+        yield from routed(gathered(batches), signatures(by.folder), like, hidden, corrupt)
 
-    if SHARD in events.columns:
-        raise InputError(f"the events have a column {SHARD!r} already")
+    check_free(events.columns, [SHARD])
     schema = StructType([*events.schema.fields]).add(SHARD, IntegerType())
     return events.mapInArrow(route, schema).repartitionById(shards, SHARD)
 
@@ -173,11 +175,7 @@ def _schema(
     """What comes out."""
     from pyspark.sql.types import ArrayType, DataType, LongType, StringType, StructType
 
-    columns = events.columns
-    for name in [*names, *hide, *([corrupt] if corrupt else [])]:
-        if columns.count(name) != 1:
-            many = "no column" if name not in columns else "two columns"
-            raise InputError(f"the events have {many} {name!r}; they have {', '.join(columns)}")
+    check_columns(events, [*names, *hide, corrupt])
     schema = StructType([events.schema[name] for name in names])
     listed: DataType = StringType() if id_type == "string" else LongType()
     if form == PAIRS:
@@ -186,10 +184,7 @@ def _schema(
     schema.add("index_version", LongType())
     if errors is not None:
         schema.add(errors, StringType())
-    new = [*schema.fieldNames()[len(names) :], *_INLINED[form]]
-    taken = [name for name in new if name in names]
-    if taken:
-        raise InputError(f"the events have a column {taken[0]!r} already; leave it out with keep")
+    check_free(names, [*schema.fieldNames()[len(names) :], *_INLINED[form]])
     return schema
 
 
@@ -201,11 +196,6 @@ def _in_pairs(found: DataFrame, names: list[str], errors: str | None) -> DataFra
     rows = found.select(*map(quoted, names), F.inline_outer("subscriptions"), *map(quoted, last))
     some = F.col("subscription").isNotNull()
     return rows.where(some if errors is None else some | F.col(quoted(errors)).isNotNull())
-
-
-def quoted(name: str) -> str:
-    """A column's name, whatever is in it."""
-    return "`" + name.replace("`", "``") + "`"
 
 
 def _arrow_schema(

@@ -15,8 +15,10 @@ import pyarrow as pa
 
 from tamis.errors import InputError
 from tamis.language.functions import Callables
-from tamis.spark.judging import gathered, opened
-from tamis.spark.match import looked_at, quoted, version_now
+from tamis.spark.batches import gathered
+from tamis.spark.frames import check_columns, check_free, quoted
+from tamis.spark.judging import opened
+from tamis.spark.match import looked_at, version_now
 from tamis.spark.packing import Packing
 from tamis.spark.remote import on_worker
 from tamis.spark.running import run, unpacked
@@ -85,6 +87,8 @@ def sequences(
     if events.isStreaming:
         events = _with_watermark(events, time, watermark)
     found = on_worker(spark, partial(looked_at, folder, version, functions))
+    if found["shards"]:
+        raise InputError("an index in shards runs no sequences yet", str(index))
     number = None if events.isStreaming and version is None else found["version"]
     schema = _schema(events, names, found["id_type"], time)
     arrow = to_arrow_schema(schema, timezone="UTC")
@@ -127,14 +131,8 @@ def _check_columns(events: DataFrame, names: list[str], time: str, order: str | 
         TimestampType,
     )
 
-    columns = events.columns
-    for name in [*names, time, *([order] if order else [])]:
-        if columns.count(name) != 1:
-            many = "no column" if name not in columns else "two columns"
-            raise InputError(f"the events have {many} {name!r}; they have {', '.join(columns)}")
-    taken = [name for name in _ADDED if name in names]
-    if taken:
-        raise InputError(f"the events have a column {taken[0]!r} already; leave it out with keep")
+    check_columns(events, [*names, time, order])
+    check_free(names, _ADDED)
     kind = events.schema[time].dataType
     numbers = () if events.isStreaming else (IntegralType, FloatType, DoubleType)
     if not isinstance(kind, (TimestampType, TimestampNTZType, *numbers)):

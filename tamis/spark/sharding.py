@@ -31,6 +31,7 @@ from tamis.routing.bloom import Bloom
 from tamis.routing.covers import cover_of
 from tamis.routing.keys import key_of
 from tamis.routing.signatures import Signatures
+from tamis.spark.batches import halves, readable, visible
 from tamis.spark.building import INDEX, Part, take_all, told
 from tamis.spark.versions import commit
 
@@ -145,30 +146,37 @@ def routed(
     routes: Signatures,
     like: Matcher,
     hidden: frozenset[str],
+    corrupt: str | None,
 ) -> Iterator[pa.RecordBatch]:
     """The events once for every shard that must see them, with its number.
 
-    An event that cannot be judged goes to the first shard, which says so.
+    An event that cannot be read or judged goes to the first shard, which says so, once.
     """
     for batch in batches:
-        seen = batch.select([name for name in batch.schema.names if name not in hidden])
-        try:
-            events = EventBatch.of(seen, like.schema, like.semantics)
-        except TamisError:
-            yield from _one_by_one(batch, routes, like, hidden)
-            continue
-        shard, event = np.nonzero(routes.wanted(events))
-        yield batch.take(pa.array(event)).append_column(SHARD, pa.array(shard.astype(np.int32)))
+        batch, unread = readable(batch, corrupt)
+        if unread.num_rows:
+            yield _to_first(unread)
+        yield from _sent(batch, routes, like, hidden)
 
 
-def _one_by_one(
+def _sent(
     batch: pa.RecordBatch, routes: Signatures, like: Matcher, hidden: frozenset[str]
 ) -> Iterator[pa.RecordBatch]:
-    if batch.num_rows == 1:
-        yield batch.append_column(SHARD, pa.array([0], pa.int32()))
+    try:
+        events = EventBatch.of(visible(batch, hidden), like.schema, like.semantics)
+    except TamisError:
+        if batch.num_rows == 1:
+            yield _to_first(batch)
+            return
+        for half in halves(batch):
+            yield from _sent(half, routes, like, hidden)
         return
-    half = batch.num_rows // 2
-    yield from routed([batch.slice(0, half), batch.slice(half)], routes, like, hidden)
+    shard, event = np.nonzero(routes.wanted(events))
+    yield batch.take(pa.array(event)).append_column(SHARD, pa.array(shard.astype(np.int32)))
+
+
+def _to_first(batch: pa.RecordBatch) -> pa.RecordBatch:
+    return batch.append_column(SHARD, pa.array(np.zeros(batch.num_rows, np.int32)))
 
 
 def by_shard(batch: pa.RecordBatch, folder: Path) -> Iterator[tuple[Path, pa.RecordBatch]]:

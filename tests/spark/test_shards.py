@@ -10,7 +10,7 @@ import pytest
 from tamis import Matcher
 from tamis.errors import InputError
 from tamis.events import EventBatch
-from tamis.spark import change, compile, match
+from tamis.spark import backtest, change, compile, match, sequences
 from tamis.spark.sharding import is_sharded, shard_folder, signatures
 from tamis.spark.versions import resolve
 
@@ -92,6 +92,27 @@ def test_a_stream_of_an_index_in_shards(spark: SparkSession, tmp_path: Path) -> 
     assert len(found) > 1000
 
 
+def test_unreadable_events_are_set_aside_once(spark: SparkSession, tmp_path: Path) -> None:
+    compile(
+        spark.createDataFrame(RULES, COLUMNS), tmp_path / "all", placement="shard", shard_size=20
+    )
+    narrow = [rule for rule in RULES if rule[0].startswith("eq")]
+    compile(
+        spark.createDataFrame(narrow, COLUMNS), tmp_path / "eq", placement="shard", shard_size=20
+    )
+    lines = ['{"a": 3, "b": 9}', "not json", '{"a": "x"}']
+    (tmp_path / "events.json").write_text("\n".join(lines))
+    events = spark.read.json(
+        str(tmp_path / "events.json"),
+        "a int, b int, broken string",
+        columnNameOfCorruptRecord="broken",
+    )
+    for index in ("all", "eq"):  # with shards that see everything, and without
+        found = match(events, tmp_path / index, corrupt="broken").collect()
+        assert sorted(row.broken for row in found if row.error) == ["not json", '{"a": "x"}']
+        assert "eq3" in {row.subscription for row in found}
+
+
 def test_what_shards_cannot_do(spark: SparkSession, tmp_path: Path) -> None:
     rules = spark.createDataFrame(RULES, COLUMNS)
     compile(rules, tmp_path / "index", placement="shard", shard_size=60)
@@ -100,5 +121,9 @@ def test_what_shards_cannot_do(spark: SparkSession, tmp_path: Path) -> None:
         match(events, tmp_path / "index", form="lists")
     with pytest.raises(InputError, match="compile it"):
         change(rules.selectExpr("'add' AS change", "*"), tmp_path / "index")
+    with pytest.raises(InputError, match="backtested"):
+        backtest(events, tmp_path / "index", tmp_path / "index")
+    with pytest.raises(InputError, match="sequences"):
+        sequences(events, tmp_path / "index", time="a")
     with pytest.raises(InputError, match="placement"):
         compile(rules, tmp_path / "index", placement="somewhere")

@@ -1,0 +1,52 @@
+"""Batches of events as workers get them: gathered, cut down to what selectors see, halved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import pyarrow as pa
+
+# Events that are matched at a time: Spark's batches are small.
+TOGETHER = 1 << 15
+
+UNREAD = "the event could not be read"
+
+
+def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The same rows in fewer batches."""
+    waiting: list[pa.RecordBatch] = []
+    rows = 0
+    for batch in batches:
+        if batch.num_rows:
+            waiting.append(batch)
+            rows += batch.num_rows
+        if rows >= TOGETHER:
+            yield _as_one(waiting)
+            waiting, rows = [], 0
+    if waiting:
+        yield _as_one(waiting)
+
+
+def _as_one(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    return batches[0] if len(batches) == 1 else pa.concat_batches(batches)
+
+
+def visible(batch: pa.RecordBatch, hidden: frozenset[str]) -> pa.RecordBatch:
+    """What selectors see of events."""
+    if not hidden:
+        return batch
+    return batch.select([name for name in batch.schema.names if name not in hidden])
+
+
+def halves(batch: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch]:
+    """Both halves: where one event is bad, it is found by halving again and again."""
+    half = batch.num_rows // 2
+    return batch.slice(0, half), batch.slice(half)
+
+
+def readable(batch: pa.RecordBatch, corrupt: str | None) -> tuple[pa.RecordBatch, pa.RecordBatch]:
+    """The events that could be read, and those that could not: where the column is not null."""
+    if corrupt is None or batch.column(corrupt).null_count == batch.num_rows:
+        return batch, batch.slice(0, 0)
+    column = batch.column(corrupt)
+    return batch.filter(column.is_null()), batch.filter(column.is_valid())
