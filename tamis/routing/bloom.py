@@ -27,9 +27,20 @@ class Bloom:
         """The filter of some keys."""
         size = 1 << max(6, (BITS_PER_KEY * max(len(keys), 1) - 1).bit_length())
         bloom = cls(np.zeros(size, np.bool_))
-        for place in bloom._places(np.asarray(keys, np.uint64)):
-            bloom.bits[place] = True
+        bloom._put(keys)
         return bloom
+
+    def plus(self, keys: Keys) -> Bloom:
+        """The filter of these keys too: a larger one if it has none yet, else of the same size."""
+        if not self.bits.any():
+            return Bloom.of(keys)
+        bloom = Bloom(self.bits.copy())
+        bloom._put(keys)
+        return bloom
+
+    def _put(self, keys: Keys) -> None:
+        for place in self._places(np.asarray(keys, np.uint64)):
+            self.bits[place] = True
 
     def __contains__(self, key: int) -> bool:
         """Whether a key may be in it."""

@@ -1,7 +1,8 @@
 """Tamis on Spark. Importing this imports no pyspark; the functions do when they are called."""
 
 from tamis.spark.backtest import Backtest, backtest
-from tamis.spark.compile import Compiled, change, compile
+from tamis.spark.compile import change, compile
+from tamis.spark.making import Compiled
 from tamis.spark.match import match
 from tamis.spark.sequences import sequences
 from tamis.spark.session import session

@@ -20,10 +20,11 @@ from tamis.keeping.about import about, schema_of
 from tamis.language.functions import Callables
 from tamis.schema import SchemaLike
 from tamis.spark.batches import gathered
-from tamis.spark.compile import Compiled, compile
+from tamis.spark.compile import compile
 from tamis.spark.differing import Difference, known
 from tamis.spark.frames import ID_TYPES, check_columns
 from tamis.spark.judging import opened
+from tamis.spark.making import Compiled
 from tamis.spark.remote import on_worker
 from tamis.spark.sharding import is_sharded
 from tamis.spark.versions import Version, resolve

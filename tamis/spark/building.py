@@ -171,6 +171,15 @@ def joined(
         number: The number of the new version.
         sample: Typical events to lay subscriptions out by.
     """
+    changed_by(matcher, parts, sample)
+    unfinished = index / "parts" / f"version-{token_hex(8)}"
+    matcher.save(unfinished)
+    commit(index, unfinished, number)
+    return len(matcher)
+
+
+def changed_by(matcher: Matcher, parts: list[Path], sample: pa.Table | None) -> None:
+    """Make the changes that are in parts, and lay subscriptions out by typical events."""
     for part in parts:
         if (part / _REMOVED).exists():
             for id in feather.read_table(part / _REMOVED).column("id").to_pylist():
@@ -180,10 +189,6 @@ def joined(
             matcher.absorb(part / INDEX, distinct=True)
     if sample is not None and sample.num_rows:
         matcher.learn(sample)
-    unfinished = index / "parts" / f"version-{token_hex(8)}"
-    matcher.save(unfinished)
-    commit(index, unfinished, number)
-    return len(matcher)
 
 
 def like(matcher: Matcher) -> Matcher:

@@ -2,37 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from tamis.errors import InputError
 from tamis.language.functions import Callables
-from tamis.spark.batches import gathered
+from tamis.spark.asking import Asked
 from tamis.spark.frames import ID_TYPES, check_columns, check_free, quoted
-from tamis.spark.judging import Judge, opened
+from tamis.spark.judging import opened
+from tamis.spark.merging import EVENT
 from tamis.spark.remote import on_worker
-from tamis.spark.sharding import (
-    SHARD,
-    by_shard,
-    is_sharded,
-    routed,
-    shard_folder,
-    signatures,
-)
-from tamis.spark.versions import Version, pinned, resolve
+from tamis.spark.sharding import SHARD, folders, is_sharded
+from tamis.spark.versions import Version, resolve
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-    from pyspark.sql.types import StructType
+    from pyspark.sql.types import StructField, StructType
 
 PAIRS, LISTS = "pairs", "lists"
 _INLINED = {PAIRS: ("subscription", "priority"), LISTS: ()}
-
-_QUERY, _BATCH = "sql.streaming.queryId", "streaming.sql.batchId"
 
 
 def match(
@@ -77,115 +70,84 @@ def match(
     Raises:
         InputError: There is no index, or no such column or form, or a name is taken.
     """
+    from pyspark.sql.types import LongType, StructField
+
     spark = events.sparkSession
     folder = Path(index).absolute()
     if form not in (PAIRS, LISTS):
         raise InputError(f"form is {PAIRS!r} or {LISTS!r}, not {form!r}")
     found = on_worker(spark, partial(looked_at, folder, version, functions))
     names = list(events.columns) if keep is None else list(keep)
-    schema = _schema(events, names, hide, corrupt, form, found["id_type"], errors)
+    check_columns(events, [*names, *hide, corrupt])
+    kept = [events.schema[name] for name in names]
+    schema = _schema(kept, form, found["id_type"], errors)
     added = schema.fieldNames()[len(names) :]
-    number = None if events.isStreaming and version is None else found["version"]
-    hidden = frozenset([*hide, *([corrupt] if corrupt else [])])
+    check_free(names, [*added, *_INLINED[form]])
     ids = ID_TYPES[found["id_type"]]
-    listed = ids if form == LISTS else pa.struct([("subscription", ids), ("priority", pa.int64())])
-
-    if found["shards"]:
-        if form == LISTS or limit is not None:
-            raise InputError("an index in shards gives pairs, without a limit", str(index))
-        if errors is None:
-            raise InputError("an index in shards needs a column for errors", str(index))
-        events = _routed(events, folder, number, hidden, corrupt, functions, found["shards"])
-
-    def judge(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        by = version_now(folder) if number is None else resolve(folder, number)
-        if is_sharded(by.folder) != bool(found["shards"]):
-            raise InputError(f"version {by.number} is placed otherwise; start the stream anew")
-        judges: dict[Path, Judge] = {}
-        for batch in gathered(batches):
-            whole = [(by.folder, batch)]
-            for where, part in by_shard(batch, by.folder) if found["shards"] else whole:
-                if where not in judges:
-                    matcher = opened(Version(by.number, where), functions)
-                    out = _arrow_schema(part.schema, names, added, listed)
-                    judges[where] = Judge(matcher, by.number, out, hidden, limit, corrupt, errors)
-                yield from judges[where](part)
-
-    judged = events.mapInArrow(judge, schema)
+    asked = Asked(
+        index=folder,
+        number=None if events.isStreaming and version is None else found["version"],
+        keep=names,
+        add=added,
+        listed=ids if form == LISTS else _pairs(ids),
+        hidden=frozenset([*hide, *([corrupt] if corrupt else [])]),
+        limit=limit,
+        functions=functions,
+        corrupt=corrupt,
+        errors=errors,
+    )
+    if not found["shards"]:
+        judged = events.mapInArrow(asked.judged, schema)
+    elif form == LISTS or limit is not None or functions:
+        # One answer is wanted, or none if a function fails: those of the shards must meet.
+        between = _schema([*kept, StructField(EVENT, LongType())], PAIRS, found["id_type"], errors)
+        hidden = asked.hidden | {EVENT}
+        numbered = replace(asked, keep=[*names, EVENT], listed=_pairs(ids), hidden=hidden)
+        sent = _sent(events, numbered.routed_to_meet, found["shards"], [EVENT, SHARD])
+        judged = sent.mapInArrow(numbered.judged_by_shard, between)
+        judged = judged.repartition(EVENT).mapInArrow(asked.merged, schema)
+    else:
+        sent = _sent(events, asked.routed, found["shards"], [SHARD])
+        judged = sent.mapInArrow(asked.judged_by_shard, schema)
     return judged if form == LISTS else _in_pairs(judged, names, errors)
 
 
-def _routed(
-    events: DataFrame,
-    index: Path,
-    number: int | None,
-    hidden: frozenset[str],
-    corrupt: str | None,
-    functions: Callables | None,
-    shards: int,
-) -> DataFrame:
+def _pairs(ids: pa.DataType) -> pa.DataType:
+    return pa.struct([("subscription", ids), ("priority", pa.int64())])
+
+
+def _sent(events: DataFrame, route: Any, shards: int, added: list[str]) -> DataFrame:
     """The events once for every shard that must see them, each shard in a partition of its own."""
-    from pyspark.sql.types import IntegerType, StructType
+    from pyspark.sql.types import IntegerType, LongType, StructType
 
-    def route(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        by = version_now(index) if number is None else resolve(index, number)
-        like = opened(Version(by.number, shard_folder(by.folder, 0)), functions)
-        yield from routed(gathered(batches), signatures(by.folder), like, hidden, corrupt)
-
-    check_free(events.columns, [SHARD])
-    schema = StructType([*events.schema.fields]).add(SHARD, IntegerType())
+    check_free(events.columns, added)
+    schema = StructType([*events.schema.fields])
+    for name in added:
+        schema.add(name, IntegerType() if name == SHARD else LongType())
     return events.mapInArrow(route, schema).repartitionById(shards, SHARD)
-
-
-def version_now(index: Path) -> Version:
-    """The version for the micro-batch that this task is part of."""
-    from pyspark import TaskContext
-
-    context = TaskContext.get()
-    query = context.getLocalProperty(_QUERY) if context else None
-    batch = context.getLocalProperty(_BATCH) if context else None
-    if query is None or batch is None:
-        return resolve(index)
-    return pinned(index, query, int(batch))
 
 
 def looked_at(index: Path, version: int | None, functions: Callables | None) -> dict[str, object]:
     """A version's number and the type of its ids; for a worker to say."""
     found = resolve(index, version)
-    folders = [found.folder]
-    shards = 0
-    if is_sharded(found.folder):
-        shards = len(signatures(found.folder).blooms)
-        folders = [shard_folder(found.folder, shard) for shard in range(shards)]
+    where = folders(found.folder)
     # Of the first subscription there is: an empty shard does not say what ids are like.
-    ids = (id for folder in folders for id in opened(Version(found.number, folder), functions))
+    ids = (id for folder in where for id in opened(Version(found.number, folder), functions))
     id_type = "string" if isinstance(next(ids, ""), str) else "bigint"
+    shards = len(where) if is_sharded(found.folder) else 0
     return {"version": found.number, "id_type": id_type, "shards": shards}
 
 
-def _schema(
-    events: DataFrame,
-    names: list[str],
-    hide: Iterable[str],
-    corrupt: str | None,
-    form: str,
-    id_type: str,
-    errors: str | None,
-) -> StructType:
+def _schema(kept: list[StructField], form: str, id_type: str, errors: str | None) -> StructType:
     """What comes out."""
     from pyspark.sql.types import ArrayType, DataType, LongType, StringType, StructType
 
-    check_columns(events, [*names, *hide, corrupt])
-    schema = StructType([events.schema[name] for name in names])
     listed: DataType = StringType() if id_type == "string" else LongType()
     if form == PAIRS:
         listed = StructType().add("subscription", listed).add("priority", LongType())
-    schema.add("subscriptions", ArrayType(listed))
+    schema = StructType([*kept]).add("subscriptions", ArrayType(listed))
     schema.add("index_version", LongType())
-    if errors is not None:
-        schema.add(errors, StringType())
-    check_free(names, [*schema.fieldNames()[len(names) :], *_INLINED[form]])
-    return schema
+    return schema if errors is None else schema.add(errors, StringType())
 
 
 def _in_pairs(found: DataFrame, names: list[str], errors: str | None) -> DataFrame:
@@ -196,12 +158,3 @@ def _in_pairs(found: DataFrame, names: list[str], errors: str | None) -> DataFra
     rows = found.select(*map(quoted, names), F.inline_outer("subscriptions"), *map(quoted, last))
     some = F.col("subscription").isNotNull()
     return rows.where(some if errors is None else some | F.col(quoted(errors)).isNotNull())
-
-
-def _arrow_schema(
-    events: pa.Schema, names: list[str], added: list[str], listed: pa.DataType
-) -> pa.Schema:
-    """What a worker hands back; what is not said is a text."""
-    types = {"subscriptions": pa.list_(listed), "index_version": pa.int64()}
-    kept = [events.field(name) for name in names]
-    return pa.schema(kept + [pa.field(name, types.get(name, pa.string())) for name in added])

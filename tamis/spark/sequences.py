@@ -15,10 +15,11 @@ import pyarrow as pa
 
 from tamis.errors import InputError
 from tamis.language.functions import Callables
+from tamis.spark.asking import version_now
 from tamis.spark.batches import gathered
 from tamis.spark.frames import check_columns, check_free, quoted
 from tamis.spark.judging import opened
-from tamis.spark.match import looked_at, version_now
+from tamis.spark.match import looked_at
 from tamis.spark.packing import Packing
 from tamis.spark.remote import on_worker
 from tamis.spark.running import run, unpacked

@@ -12,6 +12,8 @@ their own, which see everything. No pyspark here, only Arrow batches and folders
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from secrets import token_hex
@@ -23,22 +25,22 @@ import pyarrow.compute as pc
 
 from tamis.engines.subscription import Subscription
 from tamis.errors import TamisError
-from tamis.events import EventBatch
+from tamis.index.durable import remove
 from tamis.language.expr import Sequence
+from tamis.language.functions import Callables
 from tamis.matcher import Matcher
-from tamis.paths import Path as Attribute
 from tamis.routing.bloom import Bloom
 from tamis.routing.covers import cover_of
 from tamis.routing.keys import key_of
 from tamis.routing.signatures import Signatures
-from tamis.spark.batches import halves, readable, visible
-from tamis.spark.building import INDEX, Part, take_all, told
+from tamis.spark.building import INDEX, Part, changed_by, like, take_all, told
 from tamis.spark.versions import commit
 
 # Added to a row of subscriptions: its cover as keys, null if there is none, and their attributes.
-KEYS, PATHS, SHARD = "keys", "paths", "shard"
+KEYS, PATHS, SHARD = "keys", "paths", "tamis_shard"
 
-_SIGNATURES = "signatures.npz"
+_SIGNATURES, _SHARD_FOLDER = "signatures.npz", "shard-"
+_NO_KEYS = np.zeros(0, np.uint64)
 
 
 def is_sharded(folder: Path) -> bool:
@@ -48,7 +50,12 @@ def is_sharded(folder: Path) -> bool:
 
 def shard_folder(folder: Path, shard: int) -> Path:
     """Where a shard of a version is."""
-    return folder / f"shard-{shard:04d}"
+    return folder / f"{_SHARD_FOLDER}{shard:04d}"
+
+
+def folders(version: Path) -> list[Path]:
+    """Where all of a version is: in its shards, or in one piece."""
+    return sorted(version.glob(f"{_SHARD_FOLDER}*")) if is_sharded(version) else [version]
 
 
 def signatures(folder: Path) -> Signatures:
@@ -93,39 +100,128 @@ def _signed(key: int) -> int:
     return key - (1 << 64) if key >> 63 else key
 
 
+class _Shard:
+    """The rows of one shard, as a task gets them: what they are about, besides the changes.
+
+    Attributes:
+        number: Which one it is; None if nothing came.
+    """
+
+    def __init__(self) -> None:
+        """Nothing came yet."""
+        self.number: int | None = None
+        self._paths: set[str] = set()
+        self._keys: list[np.ndarray] = []
+        self._narrow = True
+
+    def rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The same batches, looked at."""
+        for batch in batches:
+            if not batch.num_rows:
+                continue
+            self.number = batch.column(SHARD)[0].as_py()
+            self._narrow &= not batch.column(KEYS).null_count
+            self._keys.append(batch.column(KEYS).flatten().to_numpy(zero_copy_only=False))
+            self._paths.update(batch.column(PATHS).flatten().to_pylist())
+            yield batch
+
+    def signatures(self, before: Bloom | None) -> Signatures:
+        """Its filter, added to the one before."""
+        bloom = None
+        if before is not None and self._narrow:
+            bloom = before.plus(np.unique(np.concatenate(self._keys)).view(np.uint64))
+        return Signatures([tuple(msgspec.json.decode(path)) for path in self._paths], [bloom])
+
+
 def built(
-    batches: Iterable[pa.RecordBatch], part: Part, parts: Path, id_type: pa.DataType
+    batches: Iterable[pa.RecordBatch],
+    empty: Matcher,
+    parts: Path,
+    id_type: pa.DataType,
+    sample: pa.Table | None,
 ) -> Iterator[pa.RecordBatch]:
     """Build one shard, with its filter, and say what happened."""
-    shard: int | None = None
-    paths: set[str] = set()
-    keys: list[np.ndarray] = []
-    narrow = True
-    for batch in batches:
-        if not batch.num_rows:
-            continue
-        shard = batch.column(SHARD)[0].as_py()
+    shard = _Shard()
+    part = Part(None, empty)
+    for batch in shard.rows(batches):
         take_all(batch, part)
-        narrow &= not batch.column(KEYS).null_count
-        keys.append(batch.column(KEYS).flatten().to_numpy(zero_copy_only=False))
-        paths.update(batch.column(PATHS).flatten().to_pylist())
-    if shard is None:
+    if shard.number is None:
         return
-    name = f"{shard:04d}-{token_hex(8)}"
+    if sample is not None and sample.num_rows:
+        empty.learn(sample)
+    name = _part_name(shard.number)
     yield from told(part, parts, name, id_type)
     if (parts / name).exists():
-        bloom = Bloom.of(np.unique(np.concatenate(keys)).view(np.uint64)) if narrow else None
-        found = [tuple(msgspec.json.decode(path)) for path in paths]
-        Signatures(found, [bloom]).save(parts / name / _SIGNATURES)
+        shard.signatures(Bloom.of(_NO_KEYS)).save(parts / name / _SIGNATURES)
+
+
+def changed(
+    batches: Iterable[pa.RecordBatch],
+    before: Path,
+    functions: Callables | None,
+    parts: Path,
+    id_type: pa.DataType,
+    sample: pa.Table | None,
+) -> Iterator[pa.RecordBatch]:
+    """Build one shard from what it was and its changes, and say what happened.
+
+    Its filter lets through what it let through before: what was removed is not taken out.
+    """
+    shard = _Shard()
+    part: Part | None = None
+    for batch in shard.rows(batches):
+        if part is None:
+            assert shard.number is not None
+            folder = shard_folder(before, shard.number)
+            old = Matcher.open(folder, functions, read_only=True)
+            part = Part(old, like(old))
+        take_all(batch, part)
+    if part is None or shard.number is None:
+        return
+    name = _part_name(shard.number)
+    yield from told(part, parts, name, id_type)
+    if (parts / name).exists():
+        matcher = Matcher.load(folder, functions)
+        changed_by(matcher, [parts / name], sample)
+        if (parts / name / INDEX).exists():
+            remove(parts / name / INDEX)
+        matcher.save(parts / name / INDEX)
+        found = shard.signatures(signatures(before).blooms[shard.number])
+        found.save(parts / name / _SIGNATURES)
+
+
+def _part_name(shard: int) -> str:
+    """A task may be run twice: only the part that its outcome names will count."""
+    return f"{shard:04d}-{token_hex(8)}"
+
+
+def held(
+    batches: Iterable[pa.RecordBatch], version: Path, functions: Callables | None
+) -> Iterator[pa.RecordBatch]:
+    """Those rows of ids and shards whose shard has the id."""
+    for batch in batches:
+        for folder, part in by_shard(batch, version):
+            with Matcher.open(folder, functions, read_only=True) as matcher:
+                ids = part.column("id").to_pylist()
+                there = pa.array([id is not None and id in matcher for id in ids])
+            number = int(folder.name.removeprefix(_SHARD_FOLDER))
+            numbers = pa.repeat(pa.scalar(number, pa.int32()), part.num_rows)
+            yield part.append_column(SHARD, numbers).filter(there)
 
 
 def put_together(
-    index: Path, parts: Mapping[int, Path], shards: int, like: Matcher, number: int
+    index: Path,
+    parts: Mapping[int, Path],
+    shards: int,
+    empty: Matcher,
+    number: int,
+    before: Path | None,
 ) -> None:
-    """Make a version of shards that have been built; a shard without a part is empty."""
+    """Make a version of shards that have been built; the others are as before, or empty."""
     unfinished = index / "parts" / f"version-{token_hex(8)}"
     unfinished.mkdir(parents=True)
-    paths: set[Attribute] = set()
+    old = None if before is None else signatures(before)
+    paths = set() if old is None else set(old.paths)
     blooms: list[Bloom | None] = []
     for shard in range(shards):
         folder = shard_folder(unfinished, shard)
@@ -134,49 +230,15 @@ def put_together(
             paths |= found.paths
             blooms += found.blooms
             (parts[shard] / INDEX).rename(folder)
+        elif before is not None and old is not None:
+            blooms.append(old.blooms[shard])
+            # Files of a version never change, so that two may share them.
+            shutil.copytree(shard_folder(before, shard), folder, copy_function=os.link)
         else:
-            blooms.append(Bloom.of(np.zeros(0, np.uint64)))
-            like.save(folder)
+            blooms.append(Bloom.of(_NO_KEYS))
+            empty.save(folder)
     Signatures(paths, blooms).save(unfinished / _SIGNATURES)
     commit(index, unfinished, number)
-
-
-def routed(
-    batches: Iterable[pa.RecordBatch],
-    routes: Signatures,
-    like: Matcher,
-    hidden: frozenset[str],
-    corrupt: str | None,
-) -> Iterator[pa.RecordBatch]:
-    """The events once for every shard that must see them, with its number.
-
-    An event that cannot be read or judged goes to the first shard, which says so, once.
-    """
-    for batch in batches:
-        batch, unread = readable(batch, corrupt)
-        if unread.num_rows:
-            yield _to_first(unread)
-        yield from _sent(batch, routes, like, hidden)
-
-
-def _sent(
-    batch: pa.RecordBatch, routes: Signatures, like: Matcher, hidden: frozenset[str]
-) -> Iterator[pa.RecordBatch]:
-    try:
-        events = EventBatch.of(visible(batch, hidden), like.schema, like.semantics)
-    except TamisError:
-        if batch.num_rows == 1:
-            yield _to_first(batch)
-            return
-        for half in halves(batch):
-            yield from _sent(half, routes, like, hidden)
-        return
-    shard, event = np.nonzero(routes.wanted(events))
-    yield batch.take(pa.array(event)).append_column(SHARD, pa.array(shard.astype(np.int32)))
-
-
-def _to_first(batch: pa.RecordBatch) -> pa.RecordBatch:
-    return batch.append_column(SHARD, pa.array(np.zeros(batch.num_rows, np.int32)))
 
 
 def by_shard(batch: pa.RecordBatch, folder: Path) -> Iterator[tuple[Path, pa.RecordBatch]]:

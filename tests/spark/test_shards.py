@@ -32,12 +32,28 @@ EVENTS = (
 )
 
 
-def test_shards_answer_as_the_whole(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def index(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The rules, and three bad ones, in shards."""
+    folder = tmp_path_factory.mktemp("shards") / "index"
     bad = [("bad", "a = = 1", 0), ("eq1", RULES[1][1], 1), ("none", None, 0)]
     rows = spark.createDataFrame([*RULES, *bad], COLUMNS)
-    done = compile(rows, tmp_path / "index", placement="shard", shard_size=40)
+    done = compile(rows, folder, placement="shard", shard_size=40)
     assert (done.version, done.subscriptions, done.rejected) == (1, len(RULES), 3)
-    folder = resolve(tmp_path / "index").folder
+    return folder
+
+
+@pytest.fixture(scope="module")
+def narrow(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Those rules that need an equality, in shards of which none is shown everything."""
+    folder = tmp_path_factory.mktemp("shards") / "narrow"
+    rules = [rule for rule in RULES if rule[0].startswith("eq")]
+    compile(spark.createDataFrame(rules, COLUMNS), folder, placement="shard", shard_size=20)
+    return folder
+
+
+def test_shards_answer_as_the_whole(spark: SparkSession, index: Path) -> None:
+    folder = resolve(index).folder
     assert is_sharded(folder)
     shards = len(signatures(folder).blooms)
     assert shards >= 5
@@ -55,51 +71,45 @@ def test_shards_answer_as_the_whole(spark: SparkSession, tmp_path: Path) -> None
     expected = {
         (row["id"], id) for row in events.toArrow().to_pylist() for id in matcher.match(row)
     }
-    found = match(events, tmp_path / "index", keep=["id"], hide=["id"]).collect()
+    found = match(events, index, keep=["id"], hide=["id"]).collect()
     assert {(row.id, row.subscription) for row in found} == expected
     assert len(found) == len(expected) > 1000
 
 
-def test_an_event_goes_only_where_it_must(spark: SparkSession, tmp_path: Path) -> None:
-    rules = spark.createDataFrame([(f"r{n}", f"a = {n}", 0) for n in range(200)], COLUMNS)
-    compile(rules, tmp_path / "index", placement="shard", shard_size=20)
-    routes = signatures(resolve(tmp_path / "index").folder)
-    wanted = routes.wanted(EventBatch.of([{"a": n} for n in range(400)]))
-    assert wanted.shape[0] == 10
-    assert wanted[:, :200].sum(axis=0).min() >= 1
-    assert wanted[:, :200].sum(axis=0).mean() < 1.5
-    assert wanted[:, 200:].sum() < 50
+def test_an_event_goes_only_where_it_must(narrow: Path) -> None:
+    routes = signatures(resolve(narrow).folder)
+    wanted = routes.wanted(EventBatch.of([{"a": n} for n in range(240)]))
+    assert wanted.shape[0] == 6
+    assert wanted[:, :120].sum(axis=0).min() >= 1
+    assert wanted[:, :120].sum(axis=0).mean() < 1.5
+    assert wanted[:, 120:].sum() < 20
 
 
-def test_a_stream_of_an_index_in_shards(spark: SparkSession, tmp_path: Path) -> None:
-    compile(
-        spark.createDataFrame(RULES, COLUMNS), tmp_path / "index", placement="shard", shard_size=60
-    )
+def test_a_stream_of_an_index_in_shards(spark: SparkSession, tmp_path: Path, index: Path) -> None:
     spark.sql(EVENTS).write.parquet(str(tmp_path / "events"))
     events = spark.readStream.schema("id long, a long, b int, s string").parquet(
         str(tmp_path / "events")
     )
-    query = (
-        match(events, tmp_path / "index", keep=["id"], hide=["id"])
-        .writeStream.option("checkpointLocation", str(tmp_path / "checkpoint"))
+    streams = {
+        form: match(events, index, keep=["id"], hide=["id"], form=form)
+        .writeStream.option("checkpointLocation", str(tmp_path / "checkpoint" / form))
         .trigger(availableNow=True)
-        .start(str(tmp_path / "out"))
-    )
-    query.awaitTermination()
-    found = {(r.id, r.subscription) for r in spark.read.parquet(str(tmp_path / "out")).collect()}
-    again = match(spark.sql(EVENTS), tmp_path / "index", hide=["id"]).collect()
-    assert found == {(row.id, row.subscription) for row in again}
-    assert len(found) > 1000
+        .start(str(tmp_path / form))
+        for form in ("pairs", "lists")
+    }
+    for query in streams.values():
+        query.awaitTermination()
+    pairs = {(r.id, r.subscription) for r in spark.read.parquet(str(tmp_path / "pairs")).collect()}
+    lists = spark.read.parquet(str(tmp_path / "lists")).collect()
+    again = match(spark.sql(EVENTS), index, hide=["id"]).collect()
+    assert pairs == {(row.id, row.subscription) for row in again}
+    assert pairs == {(row.id, id) for row in lists for id in row.subscriptions}
+    assert len(pairs) > 1000 and len(lists) == 400
 
 
-def test_unreadable_events_are_set_aside_once(spark: SparkSession, tmp_path: Path) -> None:
-    compile(
-        spark.createDataFrame(RULES, COLUMNS), tmp_path / "all", placement="shard", shard_size=20
-    )
-    narrow = [rule for rule in RULES if rule[0].startswith("eq")]
-    compile(
-        spark.createDataFrame(narrow, COLUMNS), tmp_path / "eq", placement="shard", shard_size=20
-    )
+def test_unreadable_events_are_set_aside_once(
+    spark: SparkSession, tmp_path: Path, index: Path, narrow: Path
+) -> None:
     lines = ['{"a": 3, "b": 9}', "not json", '{"a": "x"}']
     (tmp_path / "events.json").write_text("\n".join(lines))
     events = spark.read.json(
@@ -107,23 +117,106 @@ def test_unreadable_events_are_set_aside_once(spark: SparkSession, tmp_path: Pat
         "a int, b int, broken string",
         columnNameOfCorruptRecord="broken",
     )
-    for index in ("all", "eq"):  # with shards that see everything, and without
-        found = match(events, tmp_path / index, corrupt="broken").collect()
+    for folder in (index, narrow):  # with shards that see everything, and without
+        found = match(events, folder, corrupt="broken").collect()
         assert sorted(row.broken for row in found if row.error) == ["not json", '{"a": "x"}']
         assert "eq3" in {row.subscription for row in found}
 
 
-def test_what_shards_cannot_do(spark: SparkSession, tmp_path: Path) -> None:
+def test_shards_give_lists_and_limits_as_the_whole(
+    spark: SparkSession, tmp_path: Path, index: Path, narrow: Path
+) -> None:
     rules = spark.createDataFrame(RULES, COLUMNS)
-    compile(rules, tmp_path / "index", placement="shard", shard_size=60)
+    compile(rules, tmp_path / "whole", placement="replicate")
+    events = spark.sql(EVENTS).repartition(3)
+    for how in ({"form": "lists"}, {"form": "lists", "limit": 2}, {"limit": 1}):
+        found, expected = (
+            match(events, folder, hide=["id"], **how).orderBy("id").collect()
+            for folder in (index, tmp_path / "whole")
+        )
+        assert found == expected
+        assert len(found) > 100
+    some = match(events, narrow, hide=["id"], form="lists").collect()
+    assert len(some) == 400  # those that no shard wants are there too
+    assert sum(not row.subscriptions for row in some) > 10
+
+
+def test_what_one_shard_cannot_judge_is_not_judged(spark: SparkSession, tmp_path: Path) -> None:
+    def half(value: int) -> float:
+        if value == 7:
+            raise ValueError("no seven")
+        return value / 2
+
+    rules = [*RULES, ("half", "half(b) > 1", 0)]
+    functions = {"half": half}
+    for placement in ("shard", "replicate"):
+        compile(
+            spark.createDataFrame(rules, COLUMNS),
+            tmp_path / placement,
+            functions=functions,
+            placement=placement,
+            shard_size=40,
+        )
     events = spark.sql(EVENTS)
-    with pytest.raises(InputError, match="pairs"):
-        match(events, tmp_path / "index", form="lists")
-    with pytest.raises(InputError, match="compile it"):
-        change(rules.selectExpr("'add' AS change", "*"), tmp_path / "index")
+    found, expected = (
+        match(events, tmp_path / placement, hide=["id"], functions=functions)
+        .orderBy("id", "subscription")
+        .collect()
+        for placement in ("shard", "replicate")
+    )
+    assert [row for row in found if not row.error] == [row for row in expected if not row.error]
+    assert [row.id for row in found if row.error] == [row.id for row in expected if row.error]
+    assert any(row.error and "no seven" in row.error for row in found)
+
+
+def test_an_index_in_shards_is_changed(spark: SparkSession, tmp_path: Path) -> None:
+    compile(
+        spark.createDataFrame(RULES, COLUMNS), tmp_path / "index", placement="shard", shard_size=40
+    )
+    changes = [
+        ("remove", "eq3", None, 1),
+        ("replace", "eq4", "b > 1", 1),  # it has no cover any more, and stays where it is
+        ("replace", "wide1", "a = 3", 1),
+        ("add", "new1", "a = 1 AND b < 100", 1),
+        ("add", "new2", "b < 7", 1),
+        ("add", "eq5", "a = 5", 1),  # is there already
+        ("remove", "nobody", None, 1),
+        ("replace", "eq6", "a = = 6", 1),
+        ("add", "twice", "a = 1", 1),
+        ("replace", "twice", "s = 'x2'", 2),
+        (None, None, "a = 1", 1),
+    ]
+    table = spark.createDataFrame(changes, "change string, id string, selector string, at int")
+    done = change(table, tmp_path / "index", order="at")
+    assert (done.version, done.added, done.removed, done.rejected) == (2, 5, 3, 4)
+    rejected = {row.id for row in done.rejects.collect()}
+    assert rejected == {"eq5", "nobody", "eq6", None}
+    matcher = Matcher()
+    matcher.add_many(RULES)
+    matcher.remove("eq3")
+    matcher.replace("eq4", "b > 1")
+    matcher.replace("wide1", "a = 3")
+    for id, selector in (("new1", "a = 1 AND b < 100"), ("new2", "b < 7"), ("twice", "s = 'x2'")):
+        matcher.add(id, selector)
+    assert done.subscriptions == len(matcher)
+    events = spark.sql(EVENTS)
+    expected = {
+        (row["id"], id) for row in events.toArrow().to_pylist() for id in matcher.match(row)
+    }
+    found = match(events, tmp_path / "index", hide=["id"]).collect()
+    assert {(row.id, row.subscription) for row in found} == expected
+    assert len(found) == len(expected)
+    before = match(events, tmp_path / "index", hide=["id"], version=1).collect()
+    assert {row.subscription for row in before} >= {"eq3", "wide1"}
+    nothing = change(table.where("id = 'nobody'"), tmp_path / "index")
+    assert (nothing.version, nothing.subscriptions, nothing.rejected) == (2, len(matcher), 1)
+
+
+def test_what_shards_cannot_do(spark: SparkSession, tmp_path: Path, narrow: Path) -> None:
+    events = spark.sql(EVENTS)
     with pytest.raises(InputError, match="backtested"):
-        backtest(events, tmp_path / "index", tmp_path / "index")
+        backtest(events, narrow, narrow)
     with pytest.raises(InputError, match="sequences"):
-        sequences(events, tmp_path / "index", time="a")
+        sequences(events, narrow, time="a")
     with pytest.raises(InputError, match="placement"):
-        compile(rules, tmp_path / "index", placement="somewhere")
+        compile(spark.createDataFrame(RULES, COLUMNS), tmp_path, placement="somewhere")

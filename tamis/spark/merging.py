@@ -1,0 +1,86 @@
+"""The answers of several shards to one event, made one answer: no pyspark here, only Arrow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+# Added to an event that several shards answer about: its number among all.
+EVENT = "tamis_event"
+
+# An event's number: the partition it was in, and its place there.
+_PLACES = 33
+
+
+def numbered(batches: Iterable[pa.RecordBatch], partition: int) -> Iterator[pa.RecordBatch]:
+    """The events of a partition with their numbers."""
+    first = partition << _PLACES
+    for batch in batches:
+        numbers = np.arange(first, first + batch.num_rows, dtype=np.int64)
+        first += batch.num_rows
+        yield batch.append_column(EVENT, pa.array(numbers))
+
+
+def merged(
+    batches: Iterable[pa.RecordBatch], limit: int | None, errors: str | None, listed: pa.DataType
+) -> Iterator[pa.RecordBatch]:
+    """A row per event, with all its subscriptions: highest priority first, then by id.
+
+    What one shard could not judge is not judged.
+
+    Args:
+        batches: All rows of these events, each with a list of ids and priorities.
+        limit: At most so many subscriptions per event.
+        errors: The column for what is wrong with an event, if there is one.
+        listed: What a list is of: ids, or ids and priorities.
+    """
+    table = pa.Table.from_batches(list(batches)).combine_chunks()
+    if not table.num_rows:
+        return
+    found, first, event = np.unique(
+        table.column(EVENT).to_numpy(), return_index=True, return_inverse=True
+    )
+    bad = np.zeros(len(found), np.bool_)
+    rows = table.take(pa.array(first)).drop_columns([EVENT])
+    if errors is not None:
+        failed = np.flatnonzero(table.column(errors).is_valid().to_numpy(zero_copy_only=False))
+        bad[event[failed]] = True
+        said = np.full(len(found), -1)
+        said[event[failed]] = failed
+        reasons = table.column(errors).take(pa.array(said, mask=said < 0))
+        rows = rows.set_column(rows.schema.names.index(errors), errors, reasons)
+    lists = table.column("subscriptions").combine_chunks()
+    subscriptions = _joined(lists, event, bad, limit, listed)
+    at = rows.schema.names.index("subscriptions")
+    yield from rows.set_column(at, "subscriptions", subscriptions).to_batches()
+
+
+def _joined(
+    lists: pa.ListArray,
+    event: npt.NDArray[np.int64],
+    bad: npt.NDArray[np.bool_],
+    limit: int | None,
+    listed: pa.DataType,
+) -> pa.ListArray:
+    """By event, the lists of its rows in one; null where it could not be judged."""
+    of = event[pc.list_parent_indices(lists).to_numpy(zero_copy_only=False)]
+    pairs = pa.Table.from_arrays([pa.array(of), *lists.flatten().flatten()], ["event", "id", "by"])
+    pairs = pairs.filter(pa.array(~bad[of]))
+    order = [("event", "ascending"), ("by", "descending"), ("id", "ascending")]
+    pairs = pairs.take(pc.sort_indices(pairs, sort_keys=order)).combine_chunks()
+    counts = np.bincount(pairs.column("event").to_numpy(), minlength=len(bad))
+    if limit is not None:
+        starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
+        places = np.arange(pairs.num_rows) - np.repeat(starts, counts)
+        pairs = pairs.filter(pa.array(places < limit)).combine_chunks()
+        counts = np.minimum(counts, limit)
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+    ids, priorities = (pairs.column(name).combine_chunks() for name in ("id", "by"))
+    values = ids
+    if pa.types.is_struct(listed):
+        values = pa.StructArray.from_arrays([ids, priorities], fields=list(listed))
+    return pa.ListArray.from_arrays(pa.array(offsets), values, mask=pa.array(bad))
