@@ -13,8 +13,14 @@ from typing import Any
 import tamis
 
 
-def in_fresh_process(function: Callable[..., object], *arguments: object) -> Any:
-    """Call a function of a module in a new process; what goes in and out is JSON's."""
+def in_fresh_process(
+    function: Callable[..., object], *arguments: object, limit: float | None = None
+) -> Any:
+    """Call a function of a module in a new process; what goes in and out is JSON's.
+
+    Raises:
+        TimeoutExpired: It took longer than the limit, in seconds, and was ended.
+    """
     code = (
         "import json, sys; "
         f"from {function.__module__} import {function.__name__} as function; "
@@ -27,5 +33,6 @@ def in_fresh_process(function: Callable[..., object], *arguments: object) -> Any
         env={**os.environ, "PYTHONPATH": root},
         stdout=subprocess.PIPE,
         check=True,
+        timeout=limit,
     )
     return json.loads(done.stdout)

@@ -1,4 +1,4 @@
-"""How figures grow: a power of the size, fitted and drawn."""
+"""How figures grow with the size: a line, fitted and drawn."""
 
 from __future__ import annotations
 
@@ -11,36 +11,39 @@ import numpy as np
 from tamis.bench.measure import Row
 
 
-class Power(NamedTuple):
-    """`factor * size ** exponent`, by least squares on logarithms.
+class Line(NamedTuple):
+    """`fixed + each * size`: what there is to do once, and what there is to do for each.
 
     Attributes:
         worst: The largest factor by which a point lies beside it.
     """
 
-    factor: float
-    exponent: float
+    fixed: float
+    each: float
     worst: float
 
     def __call__(self, size: float) -> float:
         """What it says for a size."""
-        return float(self.factor * size**self.exponent)
+        return self.fixed + self.each * size
 
     def __str__(self) -> str:
         """As people write it."""
-        return f"{self.factor:.3g}·n^{self.exponent:.2f} (within {self.worst:.2f}x)"
+        return f"{self.fixed:.3g} + {self.each:.3g}·n (within {self.worst:.2f}x)"
 
 
-def fitted(sizes: Sequence[float], figures: Sequence[float]) -> Power:
-    """The power that fits best.
+def fitted(sizes: Sequence[float], figures: Sequence[float]) -> Line:
+    """The line that fits best, where being off by a tenth is as bad at every size.
 
-    >>> fitted([1, 10, 100], [2, 20, 200]).exponent.__round__(6)
-    1.0
+    >>> fitted([1, 10, 100], [7, 25, 205])
+    Line(fixed=5.0, each=2.0, worst=1.0)
     """
-    x, y = np.log(np.asarray(sizes, float)), np.log(np.asarray(figures, float))
-    exponent, constant = np.polyfit(x, y, 1)
-    off = np.abs(y - (constant + exponent * x)).max()
-    return Power(float(np.exp(constant)), float(exponent), float(np.exp(off)))
+    x, y = np.asarray(sizes, float), np.asarray(figures, float)
+    fixed, each = np.linalg.lstsq(np.column_stack([1 / y, x / y]), np.ones(len(y)), rcond=None)[0]
+    if fixed < 0:  # nothing costs less than nothing
+        fixed, each = 0.0, (x / y).sum() / ((x / y) ** 2).sum()
+    found = fixed + each * x
+    worst = np.maximum(found / y, y / found).max()
+    return Line(*(float(figure.round(12)) for figure in (np.asarray(fixed), each, worst)))
 
 
 # By figure: what it is called.

@@ -15,21 +15,24 @@ class Memory(NamedTuple):
         workers: How many there are.
         private: What they have to themselves.
         shared: What is mapped from files or shared, counted once for all that share it.
+        largest: The most addresses that one of them had, which is what Spark limits.
     """
 
     workers: int
     private: int
     shared: int
+    largest: int
 
 
 def workers_memory() -> Memory:
     """The memory of the workers of all sessions on this machine."""
-    workers = private = shared = 0
+    workers = private = shared = largest = 0
     for process in Path("/proc").glob("[0-9]*"):
         try:
             if _WORKER not in (process / "cmdline").read_bytes():
                 continue
             lines = (process / "smaps_rollup").read_text().splitlines()[1:]
+            status = (process / "status").read_text()
         except OSError:  # it has ended
             continue
         sizes = {
@@ -41,4 +44,6 @@ def workers_memory() -> Memory:
         workers += 1
         private += mine
         shared += sizes["Pss"] - mine
-    return Memory(workers, private, shared)
+        _, _, peak = status.partition("VmPeak:")
+        largest = max(largest, int(peak.split()[0]) << 10)
+    return Memory(workers, private, shared, largest)

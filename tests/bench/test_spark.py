@@ -8,7 +8,7 @@ import pytest
 
 from tamis import Matcher
 from tamis.bench.growing import draw, fitted
-from tamis.bench.spark import _exploded
+from tamis.bench.spark_today import _exploded
 from tamis.workloads.selective import Selective
 
 
@@ -39,7 +39,7 @@ def test_growth_is_fitted_and_drawn(tmp_path: Path) -> None:
         "matplotlib", reason="matplotlib is not installed: pip install 'tamis[bench]'"
     )
     fit = fitted([1e3, 1e4, 1e5], [2.0, 20.0, 200.0])
-    assert fit.exponent == pytest.approx(1.0) and fit(1e6) == pytest.approx(2000.0)
+    assert fit.fixed == pytest.approx(0.0) and fit(1e6) == pytest.approx(2000.0)
     names = ("compile_s", "match_s", "index_mb", "worker_private_mb")
     rows = [
         {"subscriptions": n, "executors": e, **dict.fromkeys(names, n / 100 / e)}

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tamis import Matcher
+from tamis.bench import spark_shards
 from tamis.errors import InputError
 from tamis.events import EventBatch
 from tamis.spark import backtest, change, compile, match, sequences
 from tamis.spark.sharding import is_sharded, shard_folder, signatures
 from tamis.spark.versions import resolve
+from tests.soak import only_in_soak
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -220,3 +222,11 @@ def test_what_shards_cannot_do(spark: SparkSession, tmp_path: Path, narrow: Path
         sequences(events, narrow, time="a")
     with pytest.raises(InputError, match="placement"):
         compile(spark.createDataFrame(RULES, COLUMNS), tmp_path, placement="somewhere")
+
+
+@only_in_soak
+def test_shards_do_with_less_memory_than_the_whole_needs() -> None:
+    whole, shards, whole_limited, shards_limited = spark_shards.shards(100_000, print)
+    assert whole_limited["limit_mb"] == shards_limited["limit_mb"] < whole["worker_virtual_mb"]
+    assert whole_limited["failed"] == "no memory"
+    assert shards_limited["rows_out"] == shards["rows_out"] == whole["rows_out"]
