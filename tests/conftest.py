@@ -1,6 +1,7 @@
 """One Hypothesis profile for all: repeatable in CI, and no deadlines on a shared machine."""
 
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -17,6 +18,9 @@ settings.register_profile(
     "soak", settings.get_profile("tamis"), derandomize=False, max_examples=800
 )
 settings.load_profile("soak" if os.environ.get("TAMIS_SOAK") else "tamis")
+
+# Also for those that tests start as commands.
+os.environ["SPARK_CONF_DIR"] = str(Path(__file__).parent / "spark" / "conf")
 
 # What starts Spark by itself, or waits for streams. First, or one worker would end with them alone.
 _LONG = (

@@ -91,6 +91,18 @@ def in_order(spark: SparkSession) -> Iterator[None]:
     spark.conf.unset("spark.sql.optimizer.excludedRules")
 
 
+@pytest.fixture
+def compiling(spark: SparkSession, compiled: bool) -> Iterator[None]:
+    """Spark as people have it; elsewhere in our tests it compiles nothing."""
+    names = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
+    before = {name: spark.conf.get(name) for name in names}
+    for name, value in names.items() if compiled else ():
+        spark.conf.set(name, value)
+    yield
+    for name, value in before.items():
+        spark.conf.set(name, value)
+
+
 def _loaded(spark: SparkSession, trial: Trial, folder: Path | None) -> DataFrame:
     """The events: what is in memory the optimizer interprets, what is in files is compiled."""
     frame = spark.createDataFrame(to_arrow(trial.events))
@@ -100,7 +112,7 @@ def _loaded(spark: SparkSession, trial: Trial, folder: Path | None) -> DataFrame
     return spark.read.parquet(str(folder / "events"))
 
 
-@pytest.mark.usefixtures("in_order")
+@pytest.mark.usefixtures("in_order", "compiling")
 @pytest.mark.parametrize("compiled", [False, True], ids=["interpreted", "compiled"])
 def test_same_truth(spark: SparkSession, tmp_path: Path, compiled: bool) -> None:
     trial = Trial.make(
