@@ -1,13 +1,14 @@
-"""The facade: subscriptions in, events in, ids out."""
+"""The facade: subscriptions in, events in, ids out.
+
+It is long as everything that can be asked of a matcher is asked here, and each method is explained;
+what it does is done elsewhere.
+"""
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from inspect import signature
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -15,7 +16,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from tamis.columns.conform import checked_schema
-from tamis.engines import DEFAULT, ENGINES, Engine
+from tamis.engines import DEFAULT, Engine
+from tamis.engines.making import made
 from tamis.engines.planned import Costs, Planned, SubscriptionPlan
 from tamis.engines.protocol import Counts, MatchesEvent
 from tamis.engines.subscription import Subscription
@@ -23,16 +25,16 @@ from tamis.errors import (
     DuplicateSubscription,
     IndexCorrupt,
     InputError,
-    SubscriptionError,
     TamisError,
     UnknownSubscription,
-    shortened,
 )
 from tamis.events import EventBatch
 from tamis.explain import Explanation, explain
 from tamis.files.records import check_bad
 from tamis.keeping.changes import Change, added, removed, replay
+from tamis.keeping.ids import check_kind, check_new, checked_id, is_id
 from tamis.keeping.packed import PackedIds
+from tamis.keeping.rows import Added, Rejected, Row, collector_paused, parts_of, rows_of
 from tamis.keeping.subscriptions import subscriptions_of
 from tamis.language import parse
 from tamis.language.functions import Callables, Functions
@@ -41,7 +43,6 @@ from tamis.schema import SchemaLike
 from tamis.sequences.engine import Completion, Sequences
 from tamis.sequences.subscriptions import WithSequences
 from tamis.sequences.timing import TimeLike, Timing
-from tamis.values import INT_MAX, INT_MIN
 
 if TYPE_CHECKING:
     from tamis.engines.block import BlockEngine
@@ -51,25 +52,6 @@ if TYPE_CHECKING:
     from tamis.keeping.saving import Opened
 
 _NOTHING = nullcontext()
-
-Row = tuple[Id, str] | tuple[Id, str, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Rejected:
-    """A row that `add_many` did not take."""
-
-    row: int
-    id: object
-    error: TamisError
-
-
-@dataclass(slots=True)
-class Added:
-    """What `add_many` did: how many rows it took, and which it did not."""
-
-    count: int = 0
-    rejected: list[Rejected] = field(default_factory=list)
 
 
 class Matcher:
@@ -129,8 +111,8 @@ class Matcher:
         self.semantics = semantics
         self.functions = Functions.of(functions)
         self._options = options
-        self._engine: Engine = _engine(engine, options)
-        self._sequences = Sequences(partial(_engine, engine, options), Timing(time, self.schema))
+        self._engine: Engine = made(engine, options)
+        self._sequences = Sequences(partial(made, engine, options), Timing(time, self.schema))
         simple = subscriptions_of(self._engine, self._read)
         self._subscriptions = WithSequences(simple, self._sequences)
         self._journal: Journal | None = None
@@ -175,8 +157,8 @@ class Matcher:
             InputError: Rows of the wrong shape.
         """
         check_bad(bad)
-        with _collector_paused(), self._changing():
-            return self._add_rows(_rows(rows), bad)
+        with collector_paused(), self._changing():
+            return self._add_rows(rows_of(rows), bad)
 
     def _add_rows(self, rows: Iterable[object], bad: str) -> Added:
         done = Added()
@@ -185,7 +167,7 @@ class Matcher:
         try:
             for number, row in enumerate(rows):
                 try:
-                    id, selector, priority = _parts(row)
+                    id, selector, priority = parts_of(row)
                     self._add(id, selector, priority)
                     ids.append(id)
                     if self._journal is not None:
@@ -234,10 +216,10 @@ class Matcher:
         """
         try:
             if self._journal is None:
-                self._subscriptions.remove(_checked(id))
+                self._subscriptions.remove(checked_id(id))
                 return
             with self._changing():
-                undo = self._subscriptions.way_back(_checked(id))
+                undo = self._subscriptions.way_back(checked_id(id))
                 self._subscriptions.remove(id)
                 self._log([removed(id)], undo)
         except KeyError:
@@ -249,7 +231,7 @@ class Matcher:
 
     def __contains__(self, id: object) -> bool:
         """Whether there is a subscription of that id."""
-        return _is_id(id) and id in self._subscriptions  # type: ignore[operator]
+        return is_id(id) and id in self._subscriptions  # type: ignore[operator]
 
     def __iter__(self) -> Iterator[Id]:
         """The ids, in the order they were added, sequences last; `replace` may move one there."""
@@ -468,9 +450,7 @@ class Matcher:
         for id in others:
             if id in self._subscriptions:
                 raise DuplicateSubscription(id)
-            other = self._subscriptions.unlike(id)
-            if other is not None:
-                raise SubscriptionError(f"ids are all strings or all integers, as {other!r} is", id)
+            check_kind(id, self._subscriptions.unlike(id))
 
     @classmethod
     def _like(
@@ -633,17 +613,7 @@ class Matcher:
     # -- parts ------------------------------------------------------------------------------------
 
     def _prepared(self, id: Id, selector: str, priority: int) -> Subscription:
-        if not _is_id(id):
-            raise SubscriptionError("an id is a non-empty string or a 64-bit integer", id)
-        if isinstance(id, str):
-            _check_text(id)
-        other = self._subscriptions.unlike(id)
-        if other is not None:
-            raise SubscriptionError(f"ids are all strings or all integers, as {other!r} is", id)
-        if isinstance(priority, bool) or not isinstance(priority, int):
-            raise SubscriptionError(f"a priority is an integer, not {priority!r}", id)
-        if not INT_MIN <= priority <= INT_MAX:
-            raise SubscriptionError("the priority does not fit into 64 bits", id)
+        check_new(id, priority, self._subscriptions.unlike(id))
         return self._read(id, selector, priority)
 
     def _read(self, id: Id, selector: str, priority: int) -> Subscription:
@@ -656,21 +626,9 @@ class Matcher:
 
     def _known(self, id: Id) -> Subscription:
         try:
-            return self._subscriptions[_checked(id)]
+            return self._subscriptions[checked_id(id)]
         except KeyError:
             raise UnknownSubscription(id) from None
-
-
-def _engine(name: str, options: Mapping[str, object]) -> Engine:
-    if not isinstance(name, str) or name not in ENGINES:
-        raise InputError(f"unknown engine {name!r}; one of {', '.join(sorted(ENGINES))}")
-    made = ENGINES[name]
-    known = signature(made).parameters
-    for option in options:
-        if option not in known:
-            takes = f"takes {', '.join(known)}" if known else "takes none"
-            raise InputError(f"the engine {name} has no option {option!r}; it {takes}")
-    return made(**options)
 
 
 def _with(matches: Matches, done: list[Completion]) -> Matches:
@@ -680,75 +638,7 @@ def _with(matches: Matches, done: list[Completion]) -> Matches:
     return matches.also(event, ids, [one.subscription.priority for one in done])
 
 
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Keep Python's cycle collector away while many trees are made.
-
-    They hold no cycles, so it would look at all of them again and again for nothing: a quarter of
-    the time of a bulk load.
-    """
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
-
-
 def _checked_limit(limit: int) -> int:
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
         raise InputError(f"limit is a number from 0 on, not {limit!r}")
     return limit
-
-
-def _is_id(id: object) -> bool:
-    if isinstance(id, str):
-        return id != ""
-    return isinstance(id, int) and not isinstance(id, bool) and INT_MIN <= id <= INT_MAX
-
-
-def _checked(id: Id) -> Id:
-    """An id that there may be; KeyError if it cannot be one."""
-    if not _is_id(id):
-        raise KeyError(id)
-    return id
-
-
-def _check_text(id: str) -> None:
-    try:
-        id.encode()
-    except UnicodeEncodeError:
-        raise SubscriptionError("the id holds a lone surrogate", id) from None
-
-
-def _rows(rows: Iterable[Row] | pa.Table | pa.RecordBatch) -> Iterable[object]:
-    if not isinstance(rows, pa.Table | pa.RecordBatch):
-        if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
-            raise InputError(f"rows are tuples or an Arrow table, not {type(rows).__name__}")
-        return rows
-    names = rows.schema.names
-    for name in ("id", "selector"):
-        if name not in names:
-            raise InputError(f"the table has no column {name!r}; it has {', '.join(names)}")
-    columns = [_column(rows, name) for name in ("id", "selector")]
-    if "priority" in names:
-        columns.append([0 if p is None else p for p in _column(rows, "priority")])
-    return zip(*columns, strict=True)
-
-
-def _column(rows: pa.Table | pa.RecordBatch, name: str) -> list[object]:
-    if rows.schema.names.count(name) > 1:
-        raise InputError(f"the table has two columns {name!r}")
-    try:
-        values: list[object] = rows.column(name).to_pylist()
-    except UnicodeDecodeError:
-        raise InputError(f"the column {name!r} holds text that is not UTF-8") from None
-    return values
-
-
-def _parts(row: object) -> tuple[Id, str, int]:
-    if not isinstance(row, tuple | list) or not 2 <= len(row) <= 3:
-        shown = shortened(repr(row))
-        raise InputError(f"a row is (id, selector) or (id, selector, priority), not {shown}")
-    return row[0], row[1], row[2] if len(row) == 3 else 0

@@ -1,0 +1,90 @@
+"""Rows of subscriptions as people hand them over: tuples, or an Arrow table."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from tamis.errors import InputError, TamisError, shortened
+from tamis.matches import Id
+
+Row = tuple[Id, str] | tuple[Id, str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A row that `add_many` did not take."""
+
+    row: int
+    id: object
+    error: TamisError
+
+
+@dataclass(slots=True)
+class Added:
+    """What `add_many` did: how many rows it took, and which it did not."""
+
+    count: int = 0
+    rejected: list[Rejected] = field(default_factory=list)
+
+
+def rows_of(rows: Iterable[Row] | pa.Table | pa.RecordBatch) -> Iterable[object]:
+    """Rows one by one, whatever they are in.
+
+    Raises:
+        InputError: They are not rows.
+    """
+    if not isinstance(rows, pa.Table | pa.RecordBatch):
+        if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
+            raise InputError(f"rows are tuples or an Arrow table, not {type(rows).__name__}")
+        return rows
+    names = rows.schema.names
+    for name in ("id", "selector"):
+        if name not in names:
+            raise InputError(f"the table has no column {name!r}; it has {', '.join(names)}")
+    columns = [_column(rows, name) for name in ("id", "selector")]
+    if "priority" in names:
+        columns.append([0 if p is None else p for p in _column(rows, "priority")])
+    return zip(*columns, strict=True)
+
+
+def _column(rows: pa.Table | pa.RecordBatch, name: str) -> list[object]:
+    if rows.schema.names.count(name) > 1:
+        raise InputError(f"the table has two columns {name!r}")
+    try:
+        values: list[object] = rows.column(name).to_pylist()
+    except UnicodeDecodeError:
+        raise InputError(f"the column {name!r} holds text that is not UTF-8") from None
+    return values
+
+
+def parts_of(row: object) -> tuple[Id, str, int]:
+    """Id, selector and priority of a row.
+
+    Raises:
+        InputError: It has another shape.
+    """
+    if not isinstance(row, tuple | list) or not 2 <= len(row) <= 3:
+        shown = shortened(repr(row))
+        raise InputError(f"a row is (id, selector) or (id, selector, priority), not {shown}")
+    return row[0], row[1], row[2] if len(row) == 3 else 0
+
+
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """Keep Python's cycle collector away while many trees are made.
+
+    They hold no cycles, so it would look at all of them again and again for nothing: a quarter of
+    the time of a bulk load.
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
