@@ -69,7 +69,8 @@ def session(app_name: str = "tamis", **conf: object) -> SparkSession:
     if SparkSession.getActiveSession() is not None:
         return _built({}, conf)
     wanted = {"spark.app.name": app_name} | _DEFAULTS
-    if "spark.remote" in conf or "SPARK_REMOTE" in os.environ:
+    remote = str(conf.get("spark.remote", os.environ.get("SPARK_REMOTE", "")))
+    if remote and not remote.startswith("local"):  # a local one is a server that is started here
         return _built({"spark.app.name": app_name}, conf)
     if "PYSPARK_GATEWAY_PORT" in os.environ:  # started by spark-submit, which has a Java
         return _built(wanted, conf)
@@ -77,7 +78,9 @@ def session(app_name: str = "tamis", **conf: object) -> SparkSession:
         "JAVA_HOME": str(java_home()),
         "PYSPARK_PYTHON": os.environ.get("PYSPARK_PYTHON", sys.executable),
     }
-    if str(conf.get("spark.master", "local")).startswith("local"):
+    if remote:
+        wanted = {"spark.app.name": app_name}
+    elif str(conf.get("spark.master", "local")).startswith("local"):
         wanted |= _LOCAL_DEFAULTS
         environment["SPARK_LOCAL_IP"] = os.environ.get("SPARK_LOCAL_IP", "127.0.0.1")
     with _environment(environment):

@@ -107,6 +107,12 @@ def _old_pins(pins: Path, batch: int) -> Iterator[Path]:
             yield pins / name
 
 
+def _last_pin(pins: Path) -> int | None:
+    """The version of the last micro-batch of a query."""
+    batches = [int(name) for name in os.listdir(pins) if name.isdigit()]
+    return int((pins / str(max(batches))).read_bytes()) if batches else None
+
+
 def commit(index: str | Path, unfinished: Path, number: int) -> Version:
     """Make a folder that is finished the version of a number.
 
@@ -129,11 +135,14 @@ def commit(index: str | Path, unfinished: Path, number: int) -> Version:
 def drop(index: str | Path, keep: int) -> list[int]:
     """Remove all versions but the newest `keep`; gives those removed.
 
-    A worker that has one of them open goes on with it.
+    A worker that has one of them open goes on with it. The version of the last micro-batch of a
+    stream stays, as it may have to be run again; `pins/` has a folder for each stream, which can
+    be removed when there is no such stream any more.
     """
     if keep < 1:
         raise InputError(f"keep one version at least, not {keep}", str(index))
-    gone = versions(index)[:-keep]
+    needed = {_last_pin(pins) for pins in (Path(index) / "pins").glob("*")}
+    gone = [number for number in versions(index)[:-keep] if number not in needed]
     for number in gone:
         remove(folder_of(index, number))
         for rejects in (Path(index) / "rejects").glob(f"{number:08d}-*"):
@@ -142,7 +151,8 @@ def drop(index: str | Path, keep: int) -> list[int]:
 
 
 def remove_leftovers(index: str | Path) -> None:
-    """Remove what compiling left behind that was killed a day ago, or earlier."""
-    for part in (Path(index) / "parts").glob("*"):
+    """Remove what was left behind by who was killed a day ago, or earlier."""
+    left = [*Path(index).glob("parts/*"), *Path(index).glob(f"pins/*/*{UNFINISHED}")]
+    for part in left:
         if part.stat().st_mtime < time.time() - _DAY:
             remove(part)

@@ -166,8 +166,22 @@ def test_what_a_crash_left_behind_goes_after_a_day(tmp_path: Path) -> None:
         (tmp_path / "parts" / name).mkdir(parents=True)
         at = time.time() - age
         os.utime(tmp_path / "parts" / name, (at, at))
+        (tmp_path / "pins" / name).mkdir(parents=True)
+        (tmp_path / "pins" / name / "7.tmp").touch()
+        os.utime(tmp_path / "pins" / name / "7.tmp", (at, at))
     remove_leftovers(tmp_path)
     assert [folder.name for folder in (tmp_path / "parts").iterdir()] == ["new"]
+    assert [file.parent.name for file in tmp_path.glob("pins/*/*")] == ["new"]
+
+
+def test_the_version_of_an_unfinished_micro_batch_is_not_dropped(tmp_path: Path) -> None:
+    for n in range(1, 6):
+        _saved(tmp_path, n)
+        pinned(tmp_path, "running", n)
+        if n == 2:
+            pinned(tmp_path, "stopped", 1)
+    assert drop(tmp_path, keep=1) == [1, 3, 4]
+    assert pinned(tmp_path, "stopped", 1).number == 2
 
 
 def test_a_saved_matcher_has_no_pins(tmp_path: Path) -> None:
