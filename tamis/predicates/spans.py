@@ -19,7 +19,7 @@ from tamis.predicates.shapes import Family, Interval
 from tamis.values import INT_MAX, INT_MIN, Scalar, Timestamp
 
 # A value as what Python orders as the language does: an int, a float or a str. Those of one family
-# are compared, which mypy cannot know. NaN is above all other numbers, and infinity above all finite
+# are compared, which mypy cannot know. NaN is above all other numbers, infinity above all finite
 # ones: as integers that no 64 bits hold they compare exactly with both int and float.
 Bound: TypeAlias = Any
 INFINITE: Final = 1 << 1024
