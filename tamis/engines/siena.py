@@ -103,11 +103,11 @@ class Poset:
         covered = {each: None for each in roots if node.covers(each)}
         seen: set[FilterNode] = set()
         while inner := [each for each in level if each.children and each not in covered]:
-            level = [c for each in inner for c in each.children if c not in seen]
+            level = dict.fromkeys(c for each in inner for c in each.children if c not in seen)
             seen.update(level)
             covered |= {each: None for each in related(level, node) if node.covers(each)}
         # One may have been reached on a way around another that covers it.
-        return [each for each in covered if covered.keys().isdisjoint(each.parents)]
+        return [each for each in covered if not any(node.covers(up) for up in each.parents)]
 
 
 class SienaEngine(FilterEngine):

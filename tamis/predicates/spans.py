@@ -50,6 +50,18 @@ def bound_of(value: Scalar) -> Bound:
     return int(value) if isinstance(value, bool) else value
 
 
+def value_of_bound(family: Family, bound: Bound) -> Scalar:
+    """The value that a bound stands for; of equal numbers always the same one."""
+    if family is Family.NUMBER:
+        if bound >= INFINITE:
+            return math.inf if bound == INFINITE else math.nan
+        return int(bound) if INT_MIN <= bound <= INT_MAX and bound == int(bound) else float(bound)
+    if family is Family.INSTANT:
+        return Timestamp(bound)
+    value: Scalar = bool(bound) if family is Family.TRUTH else bound
+    return value
+
+
 def after(family: Family, bound: Bound) -> Bound | None:
     """The least value above one; None if there is none."""
     if isinstance(bound, str):
