@@ -16,6 +16,10 @@ class _Engines(Mapping[str, Callable[..., Engine]]):
     _MODULES: Mapping[str, tuple[str, str]] = {
         "block": ("tamis.engines.block", "BlockEngine"),
         "atree": ("tamis.engines.atree", "AtreeEngine"),
+        "counting": ("tamis.engines.counting", "CountingEngine"),
+        "gryphon": ("tamis.engines.gryphon", "GryphonEngine"),
+        "siena": ("tamis.engines.siena", "SienaEngine"),
+        "forest": ("tamis.engines.forest", "ForestEngine"),
         "brute": ("tamis.engines.brute", "BruteEngine"),
     }
 
