@@ -49,9 +49,7 @@ def like_matches(pattern: str, escape: str, ignore_case: bool, text: str) -> boo
     """Whether the whole text matches the LIKE pattern."""
     if ignore_case:
         text = text.lower()
-    split = _runs if len(pattern) <= _KEPT else _runs.__wrapped__
-    runs = split(pattern, escape, ignore_case)
-    head, *middle = runs
+    head, *middle = like_runs(pattern, escape, ignore_case)
     if not middle:
         return len(text) == len(head) and _stands_at(head, text, 0)
     tail = middle.pop()
@@ -69,11 +67,17 @@ def like_matches(pattern: str, escape: str, ignore_case: bool, text: str) -> boo
 
 
 # A run is what stands between two %: characters, with None for each _.
-_Run = tuple[str | None, ...]
+Run = tuple[str | None, ...]
+
+
+def like_runs(pattern: str, escape: str, ignore_case: bool) -> list[Run]:
+    """A LIKE pattern, cut at every %; in lower case where case does not count."""
+    split = _runs if len(pattern) <= _KEPT else _runs.__wrapped__
+    return split(pattern, escape, ignore_case)
 
 
 @lru_cache(maxsize=4096)
-def _runs(pattern: str, escape: str, ignore_case: bool) -> list[_Run]:
+def _runs(pattern: str, escape: str, ignore_case: bool) -> list[Run]:
     if ignore_case:
         # All at once, as Spark does: a letter's lower case may depend on the letters beside it.
         pattern = pattern.lower()
@@ -93,11 +97,11 @@ def _runs(pattern: str, escape: str, ignore_case: bool) -> list[_Run]:
     return [tuple(run) for run in runs]
 
 
-def _stands_at(run: _Run, text: str, at: int) -> bool:
+def _stands_at(run: Run, text: str, at: int) -> bool:
     return all(c is None or c == text[at + i] for i, c in enumerate(run))
 
 
-def _find(run: _Run, text: str, begin: int, end: int) -> int:
+def _find(run: Run, text: str, begin: int, end: int) -> int:
     if None not in run:
         return text.find("".join(run), begin, end)  # type: ignore[arg-type]
     places = range(begin, end - len(run) + 1)

@@ -1,0 +1,75 @@
+"""A selector as a choice of conjunctions: its disjunctive normal form.
+
+It keeps where the selector is certainly *true*, and nothing else: where none of the conjunctions is
+true the selector may be false or unknown. NOT stands at the leaves, XOR is taken apart, and of AT
+LEAST k every choice of k is a conjunction, so that a short selector may have very many of them.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from math import comb
+
+from tamis.language.expr import (
+    And,
+    AtLeast,
+    BoolExpr,
+    Not,
+    Or,
+    Predicate,
+    Xor,
+)
+from tamis.language.rewrite.negation import push_not_down
+
+Leaf = Predicate | Not
+Conjunction = tuple[Leaf, ...]
+
+
+def disjuncts(selector: BoolExpr, most: int) -> list[Conjunction] | None:
+    """The conjunctions of which one must hold; None if there are more than `most`.
+
+    A leaf is a predicate or NOT of one.
+
+    >>> from tamis.language import parse
+    >>> [" AND ".join(map(str, each)) for each in disjuncts(parse("a = 1 AND (b OR c > 2)"), 10)]
+    ['a = 1 AND b', 'a = 1 AND c > 2']
+    >>> disjuncts(parse("(a OR b) AND (c OR d)"), 3) is None
+    True
+    """
+    return _expanded(push_not_down(selector), most)
+
+
+def _expanded(expr: BoolExpr, most: int) -> list[Conjunction] | None:
+    if isinstance(expr, And):
+        return _product(expr.operands, most)
+    if isinstance(expr, Or):
+        found: list[Conjunction] = []
+        for operand in expr.operands:
+            some = _expanded(operand, most - len(found))
+            if some is None:
+                return None
+            found += some
+        return found
+    if isinstance(expr, Xor):
+        first, *rest = expr.operands
+        other = rest[0] if len(rest) == 1 else Xor(tuple(rest))
+        either = Or((And((first, Not(other))), And((Not(first), other))))
+        return _expanded(push_not_down(either), most) if 1 << len(rest) <= most else None
+    if isinstance(expr, AtLeast):
+        if comb(len(expr.operands), expr.k) > most:
+            return None
+        choices = combinations(expr.operands, expr.k)
+        return _expanded(Or(tuple(And(choice) for choice in choices)), most)
+    return [(expr,)] if most > 0 else None
+
+
+def _product(operands: tuple[BoolExpr, ...], most: int) -> list[Conjunction] | None:
+    found: list[Conjunction] = [()]
+    for operand in operands:
+        some = _expanded(operand, most // len(found))
+        if some is None:
+            return None
+        found = [(*one, *other) for one in found for other in some]
+        if not found:
+            return []
+    return found
