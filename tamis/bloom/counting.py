@@ -1,4 +1,4 @@
-"""A Bloom filter that can forget: how often each bit was set (DEBS 2008, §4.3, after Fan et al.)."""
+"""A Bloom filter that can forget: how often each bit was set (DEBS 2008, §4.3)."""
 
 from __future__ import annotations
 

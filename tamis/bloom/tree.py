@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.bloom.addresses import Addresses
+from tamis.bloom.draw import digraph, tree_lines
 from tamis.bloom.filter import Bloom
 from tamis.bloom.hashing import Shape
 from tamis.errors import InputError
@@ -164,10 +165,9 @@ class FilterTree(ABC):
     @property
     def nbytes(self) -> int:
         """The memory of its arrays, as far as they are used."""
-        header, trie = self._trie.header, self._trie
-        nodes = int(header[NODES]) * trie.nodes[0].nbytes
-        entries = int(header[ENTRIES]) * trie.entries[0].nbytes
-        return nodes + entries + 2 * int(header[POOL]) * trie.keys.itemsize
+        header = self._trie.header
+        rows = FIELDS * int(header[NODES]) + ENTRY_FIELDS * int(header[ENTRIES])
+        return 4 * (rows + 2 * int(header[POOL]))
 
     def walk(self) -> Iterator[Seen]:
         """All nodes, parents first, children ascending."""
@@ -183,6 +183,10 @@ class FilterTree(ABC):
             yield Seen(number, parent, bits, tuple(self._hanging(row[ENTRY])))
             children = links[row[START] : row[START] + row[SIZE]].tolist() if row[SIZE] else []
             pending += [(child, number) for child in reversed(children)]
+
+    def to_dot(self) -> str:
+        """The tree, as a Graphviz digraph."""
+        return digraph(type(self).__name__.lower(), tree_lines(self))
 
     def _hanging(self, entry: int) -> Iterator[Hashable]:
         entries = self._trie.entries

@@ -7,6 +7,8 @@ only those with a bit in common are compared.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -37,7 +39,7 @@ Offsets = NDArray[np.int64]
 
 
 @kernel
-def child_with(trie: Trie, node: int, part: Ints) -> tuple[int, int]:
+def child_with(trie: Trie, node: Any, part: Ints) -> tuple[int, int]:
     """The child that has exactly these bits, or -1; and where its key belongs in the pool."""
     nodes, keys, links = trie.nodes, trie.keys, trie.links
     key = np.int64(part[0]) if len(part) else np.int64(-1)
@@ -90,7 +92,7 @@ def bftree_insert(trie: Trie, bits: Ints, bounds: Offsets) -> int:
 @kernel
 def bftree_find(trie: Trie, bits: Ints, bounds: Offsets) -> int:
     """The node at the end of the branch of a filter; -1 if there is none."""
-    node = np.int64(ROOT)
+    node: Any = np.int64(ROOT)
     for i in range(len(bounds) - 1):
         child, _ = child_with(trie, node, bits[bounds[i] : bounds[i + 1]])
         if child < 0:

@@ -51,7 +51,8 @@ def sorted_places(places: Places, words: Words, out: Places) -> int:
     Linear where sorting is not: each is set in `words`, which are zero before and after, and has
     room for all bits.
     """
-    low, high = len(words), -1
+    low: Any = len(words)
+    high: Any = -1
     for place in places:
         bit = np.int64(place)
         word = bit >> 6

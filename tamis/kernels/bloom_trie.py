@@ -9,7 +9,7 @@ Nothing is made unless there is room for all of it: a caller who is told so make
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,7 +76,7 @@ def has_room(trie: Trie, nodes: int, ints: int) -> bool:
 
 
 @kernel
-def make_node(trie: Trie, parent: int, key: int) -> int:
+def make_node(trie: Trie, parent: int, key: Any) -> int:
     """A node without children; its parent does not know of it yet."""
     header, nodes = trie.header, trie.nodes
     node = header[FREE_NODE]
@@ -129,7 +129,7 @@ def class_of(size: int) -> int:
 
 
 @kernel
-def lower_bound(keys: Ints, low: int, high: int, key: int) -> int:
+def lower_bound(keys: Ints, low: int, high: int, key: Any) -> int:
     """The first place from `low` on, and before `high`, whose key is not below `key`."""
     while low < high:
         middle = (low + high) >> 1

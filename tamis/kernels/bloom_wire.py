@@ -16,7 +16,8 @@ Places = NDArray[Any]
 @kernel
 def deltas_size(places: Places) -> int:
     """How many bytes `put_deltas` takes."""
-    size, before = 0, -1
+    size = 0
+    before: Any = -1
     for place in places:
         gap = np.int64(place) - before - 1
         before = np.int64(place)
@@ -30,7 +31,8 @@ def deltas_size(places: Places) -> int:
 @kernel
 def put_deltas(places: Places, out: Bytes) -> None:
     """Write, for each place, how many were left out since the one before."""
-    at, before = 0, -1
+    at = 0
+    before: Any = -1
     for place in places:
         gap = np.int64(place) - before - 1
         before = np.int64(place)
