@@ -63,8 +63,9 @@ def test_the_union_of_all_satisfied(shape, kept, gone, batch) -> None:
     poset = BFPoset(shape)
     both = [leaf for pair in zip(gone, kept, strict=False) for leaf in pair]
     both += kept[len(gone) :] + gone[len(kept) :]
-    for leaf in both:
+    for number, leaf in enumerate(both):
         poset.subscribe([leaf], "here")
+        check(poset, both[: number + 1], batch[number % len(batch)])
     for event in batch:
         check(poset, both, event)
     for leaf in gone:
@@ -196,6 +197,31 @@ def test_equal_constants_of_another_text_are_found_too() -> None:
     poset.hold(map(parse, texts))
     assert len(poset) == 5
     assert poset.match({"x": 0}) == poset.filter_of(map(parse, texts))
+
+
+@given(predicates(functions=True), st.booleans())
+def test_the_text_that_predicates_go_by(leaf, negated) -> None:
+    leaf = Not(leaf) if negated else leaf
+    assert canonical(leaf) == to_text(leaf)
+
+
+def test_numbers_and_texts_are_told_apart() -> None:
+    poset = BFPoset(SHAPE)
+    poset.hold([parse("x = 1"), parse("x = '1'"), parse("x = TRUE"), parse("x = 1.0")])
+    assert len(poset) == 4
+    assert poset.match({"x": "1"}) == poset.filter_of([parse("x = '1'")])
+    assert poset.match({"x": True}) == poset.filter_of([parse("x = TRUE")])
+
+
+def test_nothing_is_left_of_what_was_released() -> None:
+    poset = BFPoset(SHAPE)
+    empty = {name: value for name, value in vars(poset).items() if isinstance(value, dict)}
+    texts = ["x IS NULL", "x > 5", "a + b = 1", "(a + b) IS NULL", "a < b", "TRUE", "y.z = 1"]
+    held = poset.hold(map(parse, texts))
+    assert len(poset) == 7 and poset.attributes == ["a + b", "x", "y.z"]
+    poset.release(held)
+    assert all(value == {} for value in empty.values()) and len(empty) == 7
+    assert poset.universe.fill == 0
 
 
 def test_subscriptions_go_to_all_but_where_they_came_from() -> None:

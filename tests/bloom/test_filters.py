@@ -138,6 +138,12 @@ def test_what_is_not_there_cannot_be_removed() -> None:
     assert tiny.counts.tolist() == [3]
     tiny.remove(5)
     assert tiny.counts.tolist() == [0] and 5 not in tiny
+    # Of two bits, 0 sets the first twice and 1 the second: to remove 1 would leave less than none.
+    two = CountingBloom(Shape(2, 3))
+    two.add(0)
+    assert two.counts.tolist() == [2, 1] and 1 not in two
+    with pytest.raises(KeyError):
+        two.remove(1)
 
 
 # -- sizes (Equations 10 and 11) ------------------------------------------------------------------
