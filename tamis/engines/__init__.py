@@ -17,6 +17,10 @@ class _Engines(Mapping[str, Callable[..., Engine]]):
         "block": ("tamis.engines.block", "BlockEngine"),
         "atree": ("tamis.engines.atree", "AtreeEngine"),
         "bloom": ("tamis.engines.bloom", "BloomEngine"),
+        "counting": ("tamis.engines.counting", "CountingEngine"),
+        "gryphon": ("tamis.engines.gryphon", "GryphonEngine"),
+        "siena": ("tamis.engines.siena", "SienaEngine"),
+        "forest": ("tamis.engines.forest", "ForestEngine"),
         "brute": ("tamis.engines.brute", "BruteEngine"),
     }
 

@@ -76,6 +76,15 @@ class Constraint(NamedTuple):
         """Everything satisfies it."""
         return self == EVERYTHING
 
+    @property
+    def point(self) -> tuple[Family, Scalar] | None:
+        """The only value that satisfies it; None if it is not known to be the only one."""
+        if self.kinds or self.tests or len(self.spans) != 1:
+            return None
+        ((family, spans),) = self.spans
+        bound = sets.point_of(family, spans[0]) if len(spans) == 1 else None
+        return None if bound is None else (family, sets.value_of_bound(family, bound))
+
     def covers(self, other: Constraint) -> bool:
         """Whether all that satisfies the other satisfies this one; False if it cannot be told."""
         if other.kinds & ~self.kinds:

@@ -19,7 +19,7 @@ from tamis.predicates.shapes import Family, Interval
 from tamis.values import INT_MAX, INT_MIN, Scalar, Timestamp
 
 # A value as what Python orders as the language does: an int, a float or a str. Those of one family
-# are compared, which mypy cannot know. NaN is above all other numbers, and infinity above all finite
+# are compared, which mypy cannot know. NaN is above all other numbers, infinity above all finite
 # ones: as integers that no 64 bits hold they compare exactly with both int and float.
 Bound: TypeAlias = Any
 INFINITE: Final = 1 << 1024
@@ -48,6 +48,18 @@ def bound_of(value: Scalar) -> Bound:
     if isinstance(value, Timestamp):
         return value.micros
     return int(value) if isinstance(value, bool) else value
+
+
+def value_of_bound(family: Family, bound: Bound) -> Scalar:
+    """The value that a bound stands for; of equal numbers always the same one."""
+    if family is Family.NUMBER:
+        if bound >= INFINITE:
+            return math.inf if bound == INFINITE else math.nan
+        return int(bound) if INT_MIN <= bound <= INT_MAX and bound == int(bound) else float(bound)
+    if family is Family.INSTANT:
+        return Timestamp(bound)
+    value: Scalar = bool(bound) if family is Family.TRUTH else bound
+    return value
 
 
 def after(family: Family, bound: Bound) -> Bound | None:

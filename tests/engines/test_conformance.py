@@ -45,6 +45,14 @@ def add_all(matcher: tamis.Matcher, subscriptions: dict[str, str]) -> dict[str, 
     return taken
 
 
+def expressible(engine: str, *texts: str) -> str:
+    """The first of the texts that the engine takes: some know conjunctions, or equalities, only."""
+    for text in texts:
+        if add_all(new_matcher(engine), {"s": text.format(n=1, k=1)}):
+            return text
+    raise AssertionError(f"{engine} takes none of them")
+
+
 def named(exprs: list[object]) -> dict[str, str]:
     return {f"s{number}": str(expr) for number, expr in enumerate(exprs)}
 
@@ -94,7 +102,7 @@ def test_what_engines_are_given_means_what_was_written(expr, event, semantics) -
 @engines
 def test_total_wants_every_attribute(engine) -> None:
     matcher = new_matcher(engine, schema={"a": "INT", "b": "STR"}, semantics="total")
-    matcher.add("s", "a = 1 OR b = 'x'")
+    matcher.add("s", expressible(engine, "a = 1 OR b = 'x'", "a = 1"))
     assert matcher.match({"a": 1, "b": "y"}) == ["s"]
     with pytest.raises(tamis.errors.EventError) as caught:
         matcher.match_batch([{"a": 1, "b": "y"}, {"a": 1}])
@@ -163,10 +171,16 @@ def test_a_deep_selector_pickles(engine) -> None:
 @engines
 def test_memory_is_given_back(engine) -> None:
     matcher = new_matcher(engine)
+    text = expressible(
+        engine,
+        "a = 0 AND b > 0 OR c LIKE '%0%'",
+        "a = 0 AND b > 0 AND c LIKE '%0%'",
+        "a = 0 AND b = 0 AND c = '0'",
+    )
 
     def cycle() -> None:
         for number in range(200):
-            matcher.add(number, f"a = {number} AND b > {number} OR c LIKE '%{number}%'")
+            matcher.add(number, text.replace("0", str(number)))
         matcher.match({"a": 1, "b": 2})
         for number in range(200):
             matcher.remove(number)
@@ -246,8 +260,14 @@ def test_a_batch_is_its_events_one_by_one(engine, exprs, batch) -> None:
 @engines
 def test_several_threads_may_match_at_once(engine) -> None:
     matcher = new_matcher(engine)
+    text = expressible(
+        engine,
+        "a > {n} AND (b = {k} OR c XOR a = {n} + 1)",
+        "a > {n} AND b = {k} AND c",
+        "a = {n} AND b = {k} AND c",
+    )
     for number in range(60):
-        matcher.add(f"s{number}", f"a > {number} AND (b = {number % 7} OR c XOR a = {number + 1})")
+        matcher.add(f"s{number}", text.format(n=number, k=number % 7))
     batch = [{"a": n % 90, "b": n % 7, "c": n % 2 == 0} for n in range(300)]
     expected = matcher.match_batch(batch)
     with ThreadPoolExecutor(4) as pool:

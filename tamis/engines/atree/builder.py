@@ -8,8 +8,8 @@ from typing import TypeVar
 import numpy as np
 
 from tamis.engines.atree.nodes import Nodes
-from tamis.engines.atree.numbers import Numbers
 from tamis.engines.atree.plan import Made, Operand, Plan, counting
+from tamis.engines.numbers import Numbers
 from tamis.kernels import atree_insert, atree_store
 from tamis.kernels.atree_store import AND, AT_LEAST, COUNT, NAND, NOR, NOT, OR, VALUE, XOR
 

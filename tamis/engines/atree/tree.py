@@ -12,7 +12,6 @@ import numpy as np
 
 from tamis.engines.atree.builder import Builder
 from tamis.engines.atree.nodes import Nodes
-from tamis.engines.atree.numbers import Numbers
 from tamis.engines.atree.plan import (
     Made,
     Operand,
@@ -23,6 +22,7 @@ from tamis.engines.atree.plan import (
     most_levels,
     most_nodes,
 )
+from tamis.engines.numbers import Numbers
 from tamis.errors import TamisError
 from tamis.kernels import atree_delete, atree_insert, atree_stats
 from tamis.kernels.atree_store import (

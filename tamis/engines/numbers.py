@@ -1,4 +1,4 @@
-"""Small numbers for things that nodes have, such as functions and terms, given again when free."""
+"""Small numbers for things, such as functions and terms, given again when free."""
 
 from __future__ import annotations
 
@@ -41,6 +41,11 @@ class Numbers(Generic[T]):
     def next(self) -> int:
         """The number that the next thing gets."""
         return self._free[-1] if self._free else self._first + len(self.given)
+
+    @property
+    def capacity(self) -> int:
+        """One more than the highest number that was ever given."""
+        return self._first + len(self.given) + len(self._free)
 
     def number(self, thing: T) -> int:
         """The number of a thing, a new one if it has none."""

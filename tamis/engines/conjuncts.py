@@ -1,0 +1,29 @@
+"""What the engines that know conjunctions only can take, and what they say of the rest."""
+
+from __future__ import annotations
+
+from tamis.engines.subscription import Subscription
+from tamis.errors import UnsupportedExpression
+from tamis.language.expr import STRUCTURE, And, AtLeast, Not, Or, Predicate, Sequence, Xor
+
+Leaf = Predicate | Not
+
+_NAMES: dict[type, str] = {Or: "OR", Xor: "XOR", AtLeast: "AT LEAST … OF"}
+_HINT = "it takes conjunctions only; the engines block and atree take everything"
+
+
+def conjuncts(subscription: Subscription, engine: str) -> tuple[Leaf, ...]:
+    """The predicates, or NOT of them, all of which must hold.
+
+    Raises:
+        UnsupportedExpression: It is no conjunction, whichever way it is written.
+    """
+    condition = subscription.condition
+    if isinstance(condition, Sequence):
+        raise UnsupportedExpression("a sequence (FIRST … THEN …)", engine)
+    operands = condition.operands if isinstance(condition, And) else (condition,)
+    for operand in operands:
+        inner = operand.operand if isinstance(operand, Not) else operand
+        if isinstance(inner, STRUCTURE):
+            raise UnsupportedExpression(_NAMES[type(inner)], engine, _HINT)
+    return operands  # type: ignore[return-value]

@@ -1,0 +1,76 @@
+"""The subscriptions of an engine under small numbers, which are given again when they are free."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamis.engines.subscription import Subscription
+from tamis.matches import Id, Matches, ids_array
+
+
+class Roster:
+    """Subscriptions by number, and the answer that numbers stand for."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._numbers: dict[Id, int] = {}
+        self._held: list[Subscription | None] = []
+        self._free: list[int] = []
+
+    @property
+    def capacity(self) -> int:
+        """One more than the highest number that was ever in use."""
+        return len(self._held)
+
+    @property
+    def next(self) -> int:
+        """The number that the next subscription gets."""
+        return self._free[-1] if self._free else len(self._held)
+
+    def add(self, subscription: Subscription) -> int:
+        """Give a subscription its number."""
+        number = self.next
+        if self._free:
+            self._held[self._free.pop()] = subscription
+        else:
+            self._held.append(subscription)
+        self._numbers[subscription.id] = number
+        return number
+
+    def remove(self, id: Id) -> int:
+        """Forget a subscription; the number that it had."""
+        number = self._numbers.pop(id)
+        self._held[number] = None
+        self._free.append(number)
+        return number
+
+    def __getitem__(self, number: int) -> Subscription:
+        """The subscription of a number that is in use."""
+        found = self._held[number]
+        assert found is not None
+        return found
+
+    def number(self, id: Id) -> int:
+        """The number of a subscription."""
+        return self._numbers[id]
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._numbers)
+
+    def __iter__(self) -> Iterator[int]:
+        """The numbers in use, in the order of adding."""
+        return iter(self._numbers.values())
+
+    def matches(self, events: int, event: NDArray[np.int64], number: NDArray[np.int32]) -> Matches:
+        """The answer: per pair an event and a subscription, by number."""
+        seen = np.zeros(self.capacity, np.bool_)
+        seen[number] = True
+        found = [self[each] for each in np.flatnonzero(seen).tolist()]
+        places = np.cumsum(seen) - 1
+        priorities = np.array([subscription.priority for subscription in found], np.int64)
+        ids = ids_array([subscription.id for subscription in found])
+        return Matches(events, event, places[number], ids, priorities)

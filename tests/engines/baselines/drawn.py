@@ -1,0 +1,39 @@
+"""Conjunctions over few attributes and constants: equal ones and covered ones come up often."""
+
+from hypothesis import strategies as st
+
+from tests.strategies import predicates
+
+CONSTANTS = ["0", "1", "1.0", "2", "2.5", "-0.0", "'a'", "'ab'", "TRUE"]
+VALUES = [None, 0, 1, 1.0, 2, 2.5, -0.0, 3, float("nan"), "a", "ab", "abc", True, False, [1], {}]
+
+
+def equalities() -> st.SearchStrategy[str]:
+    """What Gryphon takes: one or more values, each of an attribute."""
+    test = st.builds("{} = {}".format, st.sampled_from("abcd"), st.sampled_from(CONSTANTS))
+    bare = st.sampled_from(["f", "NOT f", "a = 1 AND a = 2", "TRUE"])
+    return st.lists(st.one_of(test, test, test, bare), min_size=1, max_size=4).map(" AND ".join)
+
+
+def conjunctions() -> st.SearchStrategy[str]:
+    """Conjunctions of any tests."""
+    simple = st.builds(
+        "{} {} {}".format,
+        st.sampled_from("ab"),
+        st.sampled_from(["=", "<", "<=", ">", ">=", "<>"]),
+        st.sampled_from(CONSTANTS),
+    )
+    texts = st.sampled_from(
+        ["a LIKE 'a%'", "a LIKE '%b%'", "NOT a LIKE '%b'", "b IS NULL", "a IN (1, 2, 'a')", "a < b"]
+    )
+    any_test = predicates().map(lambda test: f"({test})")
+    negated = predicates().map(lambda test: f"NOT ({test})")
+    tests = st.one_of(simple, simple, simple, texts, any_test, negated)
+    return st.lists(tests, min_size=1, max_size=4).map(" AND ".join)
+
+
+def small_events() -> st.SearchStrategy[dict[str, object]]:
+    """Events over the attributes of `equalities`."""
+    value = st.sampled_from(VALUES)
+    names = {name: value for name in "abcd"}
+    return st.fixed_dictionaries({}, optional={**names, "f": st.sampled_from([True, False, 1])})

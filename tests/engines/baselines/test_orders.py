@@ -1,0 +1,157 @@
+"""The poset and the forest: Table 1 and Figure 1 of the DEBS paper, and what must always hold."""
+
+import pickle
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tamis.engines.filter_engine import FilterEngine
+from tamis.engines.filter_node import EventValues
+from tamis.engines.forest import ForestEngine
+from tamis.engines.siena import SienaEngine
+from tests.engines.baselines.drawn import conjunctions, equalities
+from tests.engines.baselines.orders import check_forest, check_poset, edges, filled, roots
+from tests.engines.baselines.test_conjunctions import _taken
+
+CHECKS = {SienaEngine: check_poset, ForestEngine: check_forest}
+TABLE_1 = {
+    "f1": "x > 5",
+    "f2": "x >= 0.7",
+    "f3": "x > 15",
+    "f4": "y < 5",
+    "f5": "y = 0",
+    "f6": "x > 15 AND y > 0",
+}
+both = pytest.mark.parametrize("kind", CHECKS)
+
+
+@both
+def test_table_1(kind: type[FilterEngine]) -> None:
+    engine = filled(kind(), TABLE_1)
+    CHECKS[kind](engine)
+    assert roots(engine) == {"f2", "f4"}
+    assert edges(engine) == {("f2", "f1"), ("f1", "f3"), ("f3", "f6"), ("f4", "f5")}
+    assert engine.stats() == {
+        "subscriptions": 6,
+        "filters": 6,
+        "roots": 2,
+        "edges": 4,
+        "depth": 4,
+    }
+
+
+@both
+@pytest.mark.parametrize(
+    ("event", "expected"),
+    [
+        ({"x": 0, "z": 3}, []),
+        ({"x": 1}, ["f2"]),
+        ({"x": 16}, ["f1", "f2", "f3"]),
+        ({"x": 16, "y": 0}, ["f1", "f2", "f3", "f4", "f5"]),
+        ({"x": 16, "y": 1}, ["f1", "f2", "f3", "f4", "f6"]),
+        ({"y": 7}, []),
+    ],
+)
+def test_table_1_published(kind, event, expected) -> None:
+    engine = filled(kind(), TABLE_1)
+    found = engine.publish(EventValues(event))
+    assert sorted(list(TABLE_1)[code] for code in found) == expected
+
+
+@both
+def test_what_is_below_an_unsatisfied_filter_is_not_looked_at(kind) -> None:
+    engine = filled(kind(), TABLE_1)
+    looked = []
+
+    class Watching(EventValues):
+        def satisfies(self, node) -> bool:
+            looked.append(engine.subscriptions_at(node)[0].id)
+            return super().satisfies(node)
+
+    engine.publish(Watching({"x": 3, "y": 9}))
+    assert sorted(looked) == ["f1", "f2", "f4"]
+
+
+@both
+def test_drawn_as_in_figure_1(kind) -> None:
+    engine = filled(kind(), TABLE_1)
+    assert engine.to_dot() == "\n".join(
+        [
+            f"digraph {engine.name} {{",
+            "  node [shape=box];",
+            '  root [label="{null}"];',
+            '  n0 [label="{x > 5}", xlabel="f1"];',
+            '  n1 [label="{x >= 0.7}", xlabel="f2"];',
+            '  n2 [label="{x > 15}", xlabel="f3"];',
+            '  n3 [label="{y < 5}", xlabel="f4"];',
+            '  n4 [label="{y = 0}", xlabel="f5"];',
+            '  n5 [label="{x > 15 AND y > 0}", xlabel="f6"];',
+            "  root -> n1;",
+            "  root -> n3;",
+            "  n0 -> n2;",
+            "  n1 -> n0;",
+            "  n2 -> n5;",
+            "  n3 -> n4;",
+            "}",
+        ]
+    )
+
+
+def test_a_filter_has_several_parents_in_the_poset_and_one_in_the_forest() -> None:
+    texts = {"x": "x > 1", "y": "y > 1", "both": "x > 2 AND y > 2"}
+    assert edges(filled(SienaEngine(), texts)) == {("x", "both"), ("y", "both")}
+    assert len(edges(filled(ForestEngine(), texts))) == 1
+
+
+@both
+def test_equal_filters_are_kept_once(kind) -> None:
+    engine = filled(kind(), {"a": "x > 1 AND y = 2", "b": "y = 2.0 AND NOT x <= 1", "c": "TRUE"})
+    assert roots(engine) == {"c"} and edges(engine) == {("c", "a+b")}
+    engine.remove("a")
+    assert edges(engine) == {("c", "b")}
+    engine.remove("b")
+    assert edges(engine) == set() and engine.stats()["filters"] == 1
+
+
+@both
+def test_what_no_event_satisfies_has_no_place(kind) -> None:
+    engine = filled(kind(), {"never": "a = 1 AND a = 2"})
+    assert engine.stats()["subscriptions"] == 1 and engine.stats()["filters"] == 0
+    engine.remove("never")
+    assert engine.stats()["subscriptions"] == 0
+
+
+@both
+@given(
+    texts=st.lists(st.one_of(conjunctions(), equalities()), min_size=1, max_size=12),
+    gone=st.lists(st.integers(0, 11), unique=True, max_size=8),
+    again=st.lists(st.integers(0, 11), unique=True, max_size=4),
+)
+def test_order(kind, texts, gone, again) -> None:
+    texts = dict(enumerate(_taken(kind.name, texts)))
+    engine = filled(kind(), texts)
+    CHECKS[kind](engine)
+    gone = [id for id in gone if id in texts]
+    for id in gone:
+        engine.remove(id)
+        CHECKS[kind](engine)
+    engine = pickle.loads(pickle.dumps(engine))
+    CHECKS[kind](engine)
+    filled(engine, {id: texts[id] for id in again if id in gone})
+    CHECKS[kind](engine)
+
+
+def test_the_poset_is_the_same_in_whatever_order_it_was_made() -> None:
+    texts = {n: f"x > {n % 10} AND y < {n // 10}" for n in range(60)} | {60: "x > 3", 61: "y < 4"}
+    one = filled(SienaEngine(), texts)
+    other = filled(SienaEngine(), dict(reversed(texts.items())))
+    assert edges(one) == edges(other) and roots(one) == roots(other)
+    check_poset(one)
+
+
+@both
+def test_a_long_chain_pickles(kind) -> None:
+    engine = filled(kind(), {n: f"x > {n}" for n in range(3000)})
+    again = pickle.loads(pickle.dumps(engine))
+    assert again.stats()["depth"] == 3000 == len(again.publish(EventValues({"x": 5000})))
