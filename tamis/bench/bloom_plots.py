@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tamis.bench.bloom import VALUES
 from tamis.bench.measure import Row
 
 Rows = Sequence[Row]
@@ -36,7 +37,7 @@ def draw(found: Mapping[str, Rows], folder: Path) -> list[Path]:
 
 def _figure_4(figure: Any, rows: Rows) -> None:
     figure.set_size_inches(10, 4)
-    kept = [row for row in rows if row["equalities"] != 0.5]
+    kept = [row for row in rows if row["values"] == VALUES]
     for plot, choice in zip(figure.subplots(1, 2), ("uniform", "pareto"), strict=True):
         here = [row for row in kept if row["choice"] == choice]
         for names, part in _grouped(here, "names").items():
