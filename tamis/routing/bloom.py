@@ -1,49 +1,38 @@
-"""A Bloom filter over keys: never wrong when it says no."""
+"""The Bloom filter of a place: as large as its keys make it."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
-from tamis.routing.keys import Keys
+from tamis.bloom.bits import DenseBits
+from tamis.bloom.filter import Bloom
+from tamis.bloom.hashing import Keys, Shape
+from tamis.kernels.bloom_bits import words_of
 
 BITS_PER_KEY = 16
 HASHES = 4  # with sixteen bits per key about one in 400 is let through for nothing
 
 
-class Bloom:
-    """A set of keys that may let others through.
+def bloom_of(keys: Keys) -> Bloom:
+    """The filter of some keys; a power of two of bits. Dense, as it is asked for many keys."""
+    keys = np.asarray(keys, np.uint64)
+    size = 1 << max(6, (BITS_PER_KEY * max(len(keys), 1) - 1).bit_length())
+    shape = Shape(size, HASHES)
+    words = np.zeros(shape.words, np.uint64)
+    for places in shape.places_of(keys):
+        words_of(places, words)
+    return Bloom(shape, DenseBits(shape, words))
 
-    Attributes:
-        bits: One byte each, as they are looked up one by one; a power of two of them.
-    """
 
-    def __init__(self, bits: npt.NDArray[np.bool_]) -> None:
-        """Take the bits as they are."""
-        self.bits = bits
+def packed(bloom: Bloom) -> npt.NDArray[np.uint8]:
+    """The bits of a filter, eight to a byte, for a file."""
+    bits = np.unpackbits(bloom.bits.words.view(np.uint8), bitorder="little")
+    return np.packbits(bits[: bloom.shape.m])
 
-    @classmethod
-    def of(cls, keys: Keys) -> Bloom:
-        """The filter of some keys."""
-        size = 1 << max(6, (BITS_PER_KEY * max(len(keys), 1) - 1).bit_length())
-        bloom = cls(np.zeros(size, np.bool_))
-        for place in bloom._places(np.asarray(keys, np.uint64)):
-            bloom.bits[place] = True
-        return bloom
 
-    def __contains__(self, key: int) -> bool:
-        """Whether a key may be in it."""
-        return bool(self.may_have(np.array([key], np.uint64))[0])
-
-    def may_have(self, keys: Keys) -> npt.NDArray[np.bool_]:
-        """By key, whether it may be in it."""
-        found = np.ones(len(keys), np.bool_)
-        for place in self._places(keys):
-            found &= self.bits[place]
-        return found
-
-    def _places(self, keys: Keys) -> list[npt.NDArray[np.uint64]]:
-        # Two halves of the key make as many hashes as are wanted.
-        low, high = keys & np.uint64(0xFFFFFFFF), (keys >> np.uint64(32)) | np.uint64(1)
-        mask = np.uint64(len(self.bits) - 1)
-        return [(low + np.uint64(i) * high) & mask for i in range(HASHES)]
+def unpacked(data: npt.NDArray[np.uint8]) -> Bloom:
+    """The filter that was `packed`; a multiple of 64 bits."""
+    shape = Shape(8 * len(data), HASHES)
+    words = np.packbits(np.unpackbits(data), bitorder="little").view(np.uint64)
+    return Bloom(shape, DenseBits(shape, words))

@@ -21,13 +21,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tamis.bloom.filter import Bloom
 from tamis.engines.subscription import Subscription
 from tamis.errors import TamisError
 from tamis.events import EventBatch
 from tamis.language.expr import Sequence
 from tamis.matcher import Matcher
 from tamis.paths import Path as Attribute
-from tamis.routing.bloom import Bloom
+from tamis.routing.bloom import bloom_of
 from tamis.routing.covers import cover_of
 from tamis.routing.keys import key_of
 from tamis.routing.signatures import Signatures
@@ -114,7 +115,7 @@ def built(
     name = f"{shard:04d}-{token_hex(8)}"
     yield from told(part, parts, name, id_type)
     if (parts / name).exists():
-        bloom = Bloom.of(np.unique(np.concatenate(keys)).view(np.uint64)) if narrow else None
+        bloom = bloom_of(np.unique(np.concatenate(keys)).view(np.uint64)) if narrow else None
         found = [tuple(msgspec.json.decode(path)) for path in paths]
         Signatures(found, [bloom]).save(parts / name / _SIGNATURES)
 
@@ -135,7 +136,7 @@ def put_together(
             blooms += found.blooms
             (parts[shard] / INDEX).rename(folder)
         else:
-            blooms.append(Bloom.of(np.zeros(0, np.uint64)))
+            blooms.append(bloom_of(np.zeros(0, np.uint64)))
             like.save(folder)
     Signatures(paths, blooms).save(unfinished / _SIGNATURES)
     commit(index, unfinished, number)
