@@ -119,12 +119,9 @@ class BFPoset:
 
     def filter_of(self, predicates: Iterable[Leaf]) -> Bloom:
         """The filter of a conjunction, whether or not it is stored: the bits of its own alone."""
+        texts = [(canonical(predicate), predicate) for predicate in predicates]
         return self.filter_of_held(
-            [
-                self._held.get(text) or Held(predicate, text, self.shape)
-                for predicate in predicates
-                for text in [canonical(predicate)]
-            ]
+            [self._held.get(text) or Held(leaf, text, self.shape) for text, leaf in texts]
         )
 
     def filter_of_held(self, found: Iterable[Held]) -> Bloom:

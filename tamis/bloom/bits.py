@@ -93,9 +93,16 @@ BitSet = SparseBits | DenseBits
 
 
 def bits_of(shape: Shape, places: Iterable[int] | npt.NDArray[np.integer]) -> BitSet:
-    """Places in any order, with repeats or not, the smaller way."""
+    """Places in any order, with repeats or not, all below m, the smaller way."""
     found = places if isinstance(places, np.ndarray) else np.fromiter(places, np.int64)
-    return smaller(shape, np.unique(found).astype(shape.dtype))
+    if 2 * len(found) <= shape.words:
+        return smaller(shape, np.unique(found).astype(shape.dtype))
+    # Many: to set them is quicker than to sort them.
+    words = np.zeros(shape.words, np.uint64)
+    words_of(found, words)
+    dense = DenseBits(shape, words)
+    itemsize = np.dtype(shape.dtype).itemsize
+    return SparseBits(shape, dense.places) if itemsize * len(dense) <= dense.nbytes else dense
 
 
 def smaller(shape: Shape, places: Places) -> BitSet:

@@ -53,11 +53,10 @@ class Bloom:
         Raises:
             InputError: A bit is out of range.
         """
-        bits = bits_of(shape, places)
-        found = bits.places
-        if len(found) and int(found[-1]) >= shape.m:
-            raise InputError(f"bit {int(found[-1])} of a filter with {shape.m:,} bits")
-        return cls(shape, bits)
+        found = np.fromiter(places, np.int64)
+        for wrong in found[(found < 0) | (found >= shape.m)].tolist():
+            raise InputError(f"bit {wrong} of a filter with {shape.m:,} bits")
+        return cls(shape, bits_of(shape, found))
 
     @property
     def places(self) -> npt.NDArray[np.unsignedinteger]:

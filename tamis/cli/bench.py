@@ -185,13 +185,15 @@ def _run(
     found: dict[str, list[dict[str, object]]] = {}
     for name in asked or known:
         run, usual, whole = known[name]
-        found[name] = list(run(whole if full else usual, console.note))
+        found[name] = []
+        for row in run(whole if full else usual, console.note):
+            found[name].append(row)
+            if out:  # row by row: the long ones may be interrupted
+                keep(out, bench, full=full, experiments=found)
         console.stdout().print(f"\n{name}: {_first_line(run)}", style="bold")
         wide = console.stdout()
         wide.width = 1000  # as wide as it must be: a figure that is cut off is none
         wide.print(_rows(found[name]))
-        if out:  # after every experiment: the long ones may be interrupted
-            keep(out, bench, full=full, experiments=found)
     return found
 
 

@@ -101,8 +101,9 @@ def test_filters_of_different_shapes_do_not_mix() -> None:
         with pytest.raises(InputError, match="different shapes"):
             mix()
     assert one != two and one != 1
-    with pytest.raises(InputError, match="bit 64"):
-        Bloom.at(Shape(64, 2), [64])
+    for bit in (64, -1, 2**40):
+        with pytest.raises(InputError, match=f"bit {bit} of a filter with 64 bits"):
+            Bloom.at(Shape(64, 2), [1, bit])
 
 
 def test_shown_as_in_the_figures() -> None:

@@ -17,6 +17,7 @@ import numpy as np
 
 from tamis.bloom.bfposet import BFPoset
 from tamis.bloom.bits import SparseBits
+from tamis.bloom.chain import Bits
 from tamis.bloom.draw import digraph, poset_lines, tree_lines
 from tamis.bloom.filter import Bloom
 from tamis.bloom.hashing import Shape
@@ -179,7 +180,7 @@ class BloomEngine:
 
     def _count(
         self,
-        filters: list[np.ndarray[tuple[int], np.dtype[np.int32]]],
+        filters: list[Bits],
         candidates: int,
         passed: int,
     ) -> None:
