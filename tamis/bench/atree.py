@@ -16,6 +16,7 @@ from itertools import islice
 import numpy as np
 
 from tamis.bench.adding import parsed_in_chunks, seconds_to_add, seconds_to_remove
+from tamis.bench.comparing import compared
 from tamis.bench.measure import Experiments, Report, Row, enough, event_rates, resident, rounds
 from tamis.engines.atree import AtreeEngine
 from tamis.engines.atree.filters import FILTERS
@@ -134,6 +135,14 @@ def matching(size: int, say: Report) -> Iterator[Row]:
         yield from _by_filter(engine, workload.events(EVENTS, matching=fraction), sizes)
 
 
+def baselines(size: int, say: Report) -> Iterator[Row]:
+    """The conjunctive workload (§5.4) on counting, Gryphon and all other engines."""
+    for predicates in SHARED:
+        workload = conjunctions(size, predicates)
+        for row in compared("atree", workload, workload.events(EVENTS, matching=1.0), say):
+            yield {"predicates": predicates, **row}
+
+
 def operators(size: int, say: Report) -> Iterator[Row]:
     """AND and OR (§5.5), and XOR as well (§5.6): each filter with a tree of its own."""
     for kind, scale in (("disjunctive", 20.0), ("mixed", 10.0)):
@@ -221,6 +230,7 @@ EXPERIMENTS: Experiments = {
     "events": (events, 100_000, 1_000_000),
     "sharing": (sharing, 100_000, 1_000_000),
     "matching": (matching, 100_000, 1_000_000),
+    "baselines": (baselines, 100_000, 1_000_000),
     "operators": (operators, 5_000, 50_000),
     "priorities": (priorities, 20_000, 200_000),
     "threads": (threads, 100_000, 1_000_000),

@@ -29,6 +29,7 @@ WORDS_BATCH = 1_024  # a column for each of five thousand names: larger ones gro
 CALLS = 20_000
 CHANGED = 100_000
 STARTS = 5
+GENERAL = ("atree", "block")
 
 
 def selective(engine: str, size: int, say: Report) -> Iterator[Row]:
@@ -82,7 +83,7 @@ def latency(engine: str, size: int, say: Report) -> Iterator[Row]:
     """Microseconds that Matcher.match takes for a single event, a dict."""
     workload = Selective(subscriptions=size)
     events = workload.events(CALLS).rows()
-    for name in _without_brute(engine):
+    for name in _with_general(engine):
         say(f"{size:,} subscriptions, {CALLS:,} events one by one, {name} …")
         matcher = Matcher(engine=name)
         matcher.add_many(enumerate(workload.selectors()))
@@ -91,7 +92,7 @@ def latency(engine: str, size: int, say: Report) -> Iterator[Row]:
 
 def changes(engine: str, size: int, say: Report) -> Iterator[Row]:
     """Additions and removals per second, alone and while a thread matches."""
-    for name in _without_brute(engine):
+    for name in _with_general(engine):
         # More than that takes the others an hour, most of it behind a lock.
         count = size if name == engine else min(size, CHANGED)
         say(f"{count:,} subscriptions, added and removed one by one, {name} …")
@@ -100,14 +101,14 @@ def changes(engine: str, size: int, say: Report) -> Iterator[Row]:
 
 def memory(engine: str, size: int, say: Report) -> Iterator[Row]:
     """What the process grows by, in a fresh one, for subscriptions of five predicates."""
-    for name in _without_brute(engine):
+    for name in _with_general(engine):
         say(f"{size:,} of {footprint.PREDICATES} predicates, {name}, in a process of its own …")
         yield in_fresh_process(footprint.grown, name, size)
 
 
 def start(engine: str, size: int, say: Report) -> Iterator[Row]:
     """Seconds from the import to the first answer, in a fresh process."""
-    for name in _without_brute(engine):
+    for name in _with_general(engine):
         say(f"{STARTS} starts of {name} …")
         yield _starts(name, 1, "new", partial(in_fresh_process, cold.first_match, name))
     if engine == "block":  # no other can be saved
@@ -136,9 +137,9 @@ def _starts(engine: str, size: int, way: str, begin: Callable[[], float]) -> Row
     }
 
 
-def _without_brute(engine: str) -> list[str]:
-    """The engine, and all others but the one that is slow on purpose."""
-    return [engine, *(name for name in sorted(ENGINES) if name not in (engine, "brute"))]
+def _with_general(engine: str) -> list[str]:
+    """The engine, and the others that take every selector and are not slow on purpose."""
+    return [engine, *(name for name in GENERAL if name != engine)]
 
 
 # By name: what runs, on how many subscriptions, and on how many with --full.

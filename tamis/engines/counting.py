@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tamis.engines.conjuncts import Leaf, conjuncts
+from tamis.engines.conjuncts import conjuncts
 from tamis.engines.dot import quoted
 from tamis.engines.roster import Roster
 from tamis.engines.subscription import Subscription
@@ -69,7 +69,8 @@ class CountingEngine:
             raise UnsupportedExpression(
                 f"a conjunction of more than {MOST_PREDICATES:,} tests", self.name
             )
-        predicates = self._interned(leaves)
+        # No two are the same: the rewriter has seen to it.
+        predicates = np.array([self.index.intern(leaf) for leaf in leaves], np.int32)
         code = self._roster.add(subscription)
         if code >= len(self._cells):
             self._cells = np.concatenate([self._cells, np.zeros_like(self._cells)])
@@ -80,21 +81,11 @@ class CountingEngine:
             self._make_room()
             done = append(self._lists, predicates, done, code)
 
-    def _interned(self, leaves: tuple[Leaf, ...]) -> Ints:
-        """The numbers of predicates, each held once, however often it is written."""
-        numbers: dict[int, None] = {}
-        for leaf in leaves:
-            number = self.index.intern(leaf)
-            if number in numbers:
-                self.index.release(number)
-            numbers[number] = None
-        return np.array(list(numbers), np.int32)
-
     def remove(self, id: Id) -> None:
         """Forget a subscription."""
         code = self._roster.number(id)
         leaves = conjuncts(self._roster[code], self.name)
-        numbers = list(dict.fromkeys(self.index.find(leaf) for leaf in leaves))
+        numbers = [self.index.find(leaf) for leaf in leaves]
         drop(self._lists, np.array(numbers, np.int32), code)
         for number in numbers:
             assert number is not None

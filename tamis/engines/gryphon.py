@@ -34,13 +34,15 @@ from tamis.kernels.gryphon import (
     remove,
     search,
 )
-from tamis.language.expr import Comparison, Literal, ValueExpr
+from tamis.language.expr import Attribute, Comparison, Literal, ValueExpr
 from tamis.matches import Id, Matches
 from tamis.predicates import PredicateIndex
 from tamis.predicates.constraint import constraint_of
 from tamis.predicates.covering import conjunction
+from tamis.values import Type
 
 _FIRST = 64
+_ONE_SPELLING = {Type.INT, Type.STR, Type.BOOL, Type.TIMESTAMP}
 _HINT = "it takes equalities with constants only; the engines block and atree take everything"
 
 
@@ -183,6 +185,9 @@ class GryphonEngine:
     def _equalities(self, subscription: Subscription) -> list[Comparison] | None:
         """What a subscription asks for, a value in one spelling; None if nothing satisfies it."""
         leaves = conjuncts(subscription, self.name)
+        plain = _plain(leaves)
+        if plain is not None:
+            return plain
         filter = conjunction(leaves)
         if filter is None:
             return None
@@ -225,6 +230,20 @@ class GryphonEngine:
         self._tree = tree
         if self.index.capacity > len(self._term_of):
             self._term_of = _longer(self._term_of, self.index.capacity)
+
+
+def _plain(leaves: tuple[Leaf, ...]) -> list[Comparison] | None:
+    """Equalities of different attributes with literals, which most are: a tenth of the work."""
+    found: dict[ValueExpr, Comparison] = {}
+    for leaf in leaves:
+        if type(leaf) is not Comparison or leaf.op != "=" or type(leaf.left) is not Attribute:
+            return None
+        constant = leaf.right
+        # Of numbers there is another spelling, of integers none that is preferred to theirs.
+        if type(constant) is not Literal or constant.type not in _ONE_SPELLING:
+            return None
+        found[leaf.left] = leaf
+    return list(found.values()) if len(found) == len(leaves) else None
 
 
 def _tests_of(term: ValueExpr, leaves: tuple[Leaf, ...]) -> str:

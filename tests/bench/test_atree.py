@@ -5,15 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from tamis.bench import atree
+from tamis.bench import atree, comparing
 from tests.cli.running import run
 
-SIZES = {"operators": 60, "values": 20, "priorities": 300}
+SIZES = {"operators": 60, "values": 20, "priorities": 300, "baselines": 60}
 
 
 @pytest.fixture(autouse=True)
 def few_events(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(atree, "EVENTS", 40)
+    monkeypatch.setattr(comparing, "ROUNDS", 2)
+    monkeypatch.setattr(comparing, "enough", lambda do, most, seconds: min(most, 40))
 
 
 @pytest.mark.parametrize("name", atree.EXPERIMENTS)

@@ -135,13 +135,21 @@ def with_engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, object]]:
 def test_an_engine_that_says_something_else_is_found_out(with_engine: dict[str, object]) -> None:
     with_engine["forgetful"] = Forgetful
     found = {row["engine"]: row["equal"] for row in rows_of("broad")}
-    assert found == {"atree": "yes", "block": "yes", "brute": "yes", "forgetful": "NO"}
+    assert found.pop("forgetful") == "NO"
+    assert {"atree", "block", "brute"} <= set(found) and set(found.values()) == {"yes"}
 
 
 def test_an_engine_that_cannot_take_part(with_engine: dict[str, object]) -> None:
     with_engine["picky"] = Picky
-    assert {row["engine"] for row in rows_of("nulls")} == {"atree", "block", "brute"}
+    taking_part = {row["engine"] for row in rows_of("nulls")}
+    assert {"atree", "block", "brute"} <= taking_part and "picky" not in taking_part
     assert "picky" in {row["engine"] for row in rows_of("selective")}
+
+
+def test_baselines_take_part_where_they_can() -> None:
+    conjunctions = {"counting", "siena", "forest"}
+    assert conjunctions <= {row["engine"] for row in rows_of("selective")}
+    assert not conjunctions & {row["engine"] for row in rows_of("mixed")}
 
 
 def test_an_engine_that_is_slow_to_load(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,11 +178,13 @@ def test_fewer_subscriptions_are_compared_as_far_as_they_go() -> None:
 
 def test_brute_has_only_so_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(comparing.MOST, "brute", 25)
-    *others, brute = rows_of("selective")
+    rows = rows_of("selective")
+    (brute,) = (row for row in rows if row["engine"] == "brute")
+    others = [row for row in rows if row is not brute]
     assert brute["subscriptions"] == 25 and brute["equal"] == "yes"
     assert {row["subscriptions"] for row in others} == {60}
     # It was not asked as much, so it is no measure for the others.
-    assert [row["times_best_other"] for row in others if row["engine"] == "atree"] == [1]
+    assert max(row["times_best_other"] for row in others if row["engine"] != "block") == 1
 
 
 # -- the command line -----------------------------------------------------------------------------

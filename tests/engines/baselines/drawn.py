@@ -32,6 +32,12 @@ def conjunctions() -> st.SearchStrategy[str]:
     return st.lists(tests, min_size=1, max_size=4).map(" AND ".join)
 
 
+def lattice() -> st.SearchStrategy[str]:
+    """Filters that cover each other in many ways: each has several next above and below it."""
+    test = st.builds("{} > {}".format, st.sampled_from("xy"), st.integers(0, 3))
+    return st.lists(test, min_size=1, max_size=2).map(" AND ".join)
+
+
 def small_events() -> st.SearchStrategy[dict[str, object]]:
     """Events over the attributes of `equalities`."""
     value = st.sampled_from(VALUES)

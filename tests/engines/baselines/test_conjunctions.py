@@ -66,6 +66,33 @@ def test_equalities(engine, texts, gone, batch, semantics) -> None:
     check(engine, semantics, texts, gone, batch)
 
 
+@pytest.mark.parametrize("engine", TAKING_ANY_TEST)
+def test_what_an_event_lacks_and_what_lies_inside_of_it(engine) -> None:
+    texts = {
+        "no a": "a IS NULL AND b = 1",
+        "a": "a IS NOT NULL AND b = 1",
+        "city": "user.city = 'Lyon'",
+        "no city": "user.city IS NULL AND user IS NOT NULL",
+        "sum": "a + b = 3",
+        "less": "a < b",
+    }
+    batch = [
+        {"b": 1},
+        {"a": 2, "b": 1},
+        {"a": 1, "b": 2},
+        {"user": {"city": "Lyon"}},
+        {"user": {"age": 1}},
+        {"user": 1},
+        {},
+    ]
+    matcher = tamis.Matcher(engine=engine)
+    for id, text in texts.items():
+        matcher.add(id, text)
+    found = [set(ids) for ids in matcher.match_batch(batch).per_event()]
+    assert found == [matching(texts, event) for event in batch]
+    assert found[0] == {"no a"} and found[3] == {"city"} and found[4] == {"no city"}
+
+
 @pytest.mark.parametrize("engine", ALL)
 @pytest.mark.parametrize(
     ("text", "construct"),

@@ -10,7 +10,7 @@ from tamis.engines.filter_engine import FilterEngine
 from tamis.engines.filter_node import EventValues
 from tamis.engines.forest import ForestEngine
 from tamis.engines.siena import SienaEngine
-from tests.engines.baselines.drawn import conjunctions, equalities
+from tests.engines.baselines.drawn import conjunctions, equalities, lattice
 from tests.engines.baselines.orders import check_forest, check_poset, edges, filled, roots
 from tests.engines.baselines.test_conjunctions import _taken
 
@@ -124,7 +124,10 @@ def test_what_no_event_satisfies_has_no_place(kind) -> None:
 
 @both
 @given(
-    texts=st.lists(st.one_of(conjunctions(), equalities()), min_size=1, max_size=12),
+    texts=st.one_of(
+        st.lists(st.one_of(conjunctions(), equalities()), min_size=1, max_size=12),
+        st.lists(lattice(), min_size=5, max_size=12),
+    ),
     gone=st.lists(st.integers(0, 11), unique=True, max_size=8),
     again=st.lists(st.integers(0, 11), unique=True, max_size=4),
 )
@@ -142,6 +145,36 @@ def test_order(kind, texts, gone, again) -> None:
     CHECKS[kind](engine)
 
 
+def test_a_gap_is_closed_only_where_there_is_no_other_way() -> None:
+    texts = {"x": "x > 1", "xy": "x > 2 AND y > 2", "xz": "x > 2 AND z > 2", "w": "w > 1"}
+    texts["all"] = "x > 3 AND y > 3 AND z > 3 AND w > 3"
+    engine = filled(SienaEngine(), texts)
+    assert edges(engine) >= {("x", "xy"), ("x", "xz"), ("xy", "all"), ("xz", "all"), ("w", "all")}
+    engine.remove("xy")
+    check_poset(engine)  # x -> xz -> all is left
+    engine.remove("xz")
+    assert edges(engine) == {("x", "all"), ("w", "all")}
+
+
+def test_what_was_below_a_removed_filter_finds_another_that_covers_it() -> None:
+    texts = {"x": "x > 1", "y": "y > 1", "xy": "x > 2 AND y > 2", "deep": "x > 5 AND y > 5"}
+    for gone in ("x", "y"):
+        engine = filled(ForestEngine(), texts)
+        engine.remove(gone)
+        check_forest(engine)
+        assert edges(engine) == {("y" if gone == "x" else "x", "xy"), ("xy", "deep")}
+
+
+def test_what_moves_takes_its_own_along_and_finds_its_like() -> None:
+    """A filter with some below it moves next to others that it covers."""
+    texts = {"x": "x > 1", "a": "x > 2 AND y > 2", "b": "x > 3 AND y > 3", "y": "y > 1"}
+    for more in ("x > 4 AND y > 4", "x > 2.5 AND y > 2.5", "x > 2 AND y > 5"):
+        engine = filled(ForestEngine(), {**texts, "more": more})
+        for gone in ("x", "y", "a"):
+            engine.remove(gone)
+            check_forest(engine)
+
+
 def test_the_poset_is_the_same_in_whatever_order_it_was_made() -> None:
     texts = {n: f"x > {n % 10} AND y < {n // 10}" for n in range(60)} | {60: "x > 3", 61: "y < 4"}
     one = filled(SienaEngine(), texts)
@@ -152,6 +185,7 @@ def test_the_poset_is_the_same_in_whatever_order_it_was_made() -> None:
 
 @both
 def test_a_long_chain_pickles(kind) -> None:
-    engine = filled(kind(), {n: f"x > {n}" for n in range(3000)})
+    # The most general last: each finds its place at once.
+    engine = filled(kind(), {n: f"x > {n}" for n in reversed(range(3000))})
     again = pickle.loads(pickle.dumps(engine))
     assert again.stats()["depth"] == 3000 == len(again.publish(EventValues({"x": 5000})))
