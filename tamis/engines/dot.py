@@ -1,9 +1,7 @@
-"""What the drawings of all engines share: Graphviz's language, DOT."""
+"""What the drawings of all engines share; it is written where all layers find it."""
 
 from __future__ import annotations
 
+from tamis.dot import quoted
 
-def quoted(text: str) -> str:
-    """A text as a name or a label."""
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'"{escaped}"'
+__all__ = ["quoted"]

@@ -13,9 +13,10 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from tamis.bloom.filter import Bloom
 from tamis.events import EventBatch
 from tamis.paths import Path
-from tamis.routing.bloom import Bloom
+from tamis.routing.bloom import packed, unpacked
 from tamis.routing.keys import keys_of
 
 
@@ -47,9 +48,7 @@ class Signatures:
     def save(self, file: File) -> None:
         """Write them into a file."""
         arrays = {
-            f"bloom{n}": np.packbits(bloom.bits)
-            for n, bloom in enumerate(self.blooms)
-            if bloom is not None
+            f"bloom{n}": packed(bloom) for n, bloom in enumerate(self.blooms) if bloom is not None
         }
         about = {"places": len(self.blooms), "paths": sorted(self.paths)}
         text = np.frombuffer(msgspec.json.encode(about), np.uint8)
@@ -62,9 +61,7 @@ class Signatures:
         with np.load(file) as found:
             about = msgspec.json.decode(found["about"].tobytes())
             blooms = [
-                Bloom(np.unpackbits(found[f"bloom{n}"]).astype(np.bool_))
-                if f"bloom{n}" in found
-                else None
+                unpacked(found[f"bloom{n}"]) if f"bloom{n}" in found else None
                 for n in range(about["places"])
             ]
             return cls([tuple(path) for path in about["paths"]], blooms)

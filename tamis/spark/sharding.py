@@ -23,13 +23,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tamis.bloom.filter import Bloom
 from tamis.engines.subscription import Subscription
 from tamis.errors import TamisError
 from tamis.index.durable import remove
 from tamis.language.expr import Sequence
 from tamis.language.functions import Callables
 from tamis.matcher import Matcher
-from tamis.routing.bloom import Bloom
+from tamis.routing.bloom import bloom_of, plus
 from tamis.routing.covers import cover_of
 from tamis.routing.keys import key_of
 from tamis.routing.signatures import Signatures
@@ -129,7 +130,7 @@ class _Shard:
         """Its filter, added to the one before."""
         bloom = None
         if before is not None and self._narrow:
-            bloom = before.plus(np.unique(np.concatenate(self._keys)).view(np.uint64))
+            bloom = plus(before, np.unique(np.concatenate(self._keys)).view(np.uint64))
         return Signatures([tuple(msgspec.json.decode(path)) for path in self._paths], [bloom])
 
 
@@ -152,7 +153,7 @@ def built(
     name = _part_name(shard.number)
     yield from told(part, parts, name, id_type)
     if (parts / name).exists():
-        shard.signatures(Bloom.of(_NO_KEYS)).save(parts / name / _SIGNATURES)
+        shard.signatures(bloom_of(_NO_KEYS)).save(parts / name / _SIGNATURES)
 
 
 def changed(
@@ -235,7 +236,7 @@ def put_together(
             # Files of a version never change, so that two may share them.
             shutil.copytree(shard_folder(before, shard), folder, copy_function=os.link)
         else:
-            blooms.append(Bloom.of(_NO_KEYS))
+            blooms.append(bloom_of(_NO_KEYS))
             empty.save(folder)
     Signatures(paths, blooms).save(unfinished / _SIGNATURES)
     commit(index, unfinished, number)

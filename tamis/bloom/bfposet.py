@@ -1,0 +1,252 @@
+"""The bfposet (DEBS 2008, §4.3): the predicates of all subscriptions, and a filter for each event.
+
+By attribute name there is a poset of constraints. An event's filter has the bits of *all*
+predicates that it satisfies; in a poset, those of all lowest ones, each of which has the bits of
+all above it. (The paper says "the most general" one, and would then lose events.)
+
+Beyond the paper a predicate may look at any term: one that is computed (`a + b > 3`) is computed
+for every event, and so is one that compares two attributes; IS NULL is asked of those that lack it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator
+
+import numpy as np
+
+from tamis.bloom.bits import smaller
+from tamis.bloom.chain import Bits
+from tamis.bloom.counting import CountingBloom
+from tamis.bloom.diagram import Diagram
+from tamis.bloom.draw import digraph, poset_lines
+from tamis.bloom.filter import Bloom
+from tamis.bloom.hashing import Shape
+from tamis.bloom.held import Held, Leaf, canonical
+from tamis.bloom.poset import Poset
+from tamis.kernels.bloom_bits import sorted_places
+from tamis.language.evaluate import Event, look_up, value_of
+from tamis.language.expr import Attribute, ValueExpr
+from tamis.language.printer import to_text
+from tamis.paths import Path
+from tamis.values import Value
+
+
+class BFPoset:
+    """Predicates by attribute, stored once each, with their filters.
+
+    >>> from tamis.language import parse
+    >>> poset = BFPoset(Shape(16384, 2), neighbours=["north", "south"])
+    >>> sorted(poset.subscribe([parse("x > 15"), parse("y > 0")], "north"))
+    ['south']
+    >>> poset.filter_of([parse("x > 15")]) <= poset.match({"x": 20, "z": 1})
+    True
+    >>> poset.filter_of([parse("y > 0")]) <= poset.match({"x": 20, "z": 1})
+    False
+
+    Attributes:
+        shape: The shape of all filters.
+        neighbours: Where subscriptions are sent on to.
+        universe: A filter of all predicates, which can forget.
+    """
+
+    def __init__(self, shape: Shape, neighbours: Iterable[Hashable] = ()) -> None:
+        """Begin with no predicates."""
+        self.shape = shape
+        self.neighbours = frozenset(neighbours)
+        self.universe = CountingBloom(shape)
+        self._held: dict[str, Held] = {}
+        self._posets: dict[ValueExpr, Poset] = {}
+        # By the first name of a path: the posets that an event with this name is to be shown to.
+        self._named: dict[str, dict[Path, Poset]] = {}
+        self._nullable: dict[ValueExpr, Poset] = {}
+        self._computed: dict[ValueExpr, Poset] = {}
+        self._residual: dict[Held, None] = {}
+        self._always: dict[Held, None] = {}
+
+    # -- Listing 2 --------------------------------------------------------------------------------
+
+    def subscribe(self, predicates: Iterable[Leaf], address: Hashable) -> set[Hashable]:
+        """Store a conjunction.
+
+        Every broker needs all predicates for edge routing, so it goes to all neighbours but the one
+        that it came from.
+
+        Returns:
+            Where to send it on.
+        """
+        self.hold(predicates)
+        return set(self.neighbours - {address})
+
+    def unsubscribe(self, predicates: Iterable[Leaf], address: Hashable) -> set[Hashable]:
+        """Forget a conjunction that was stored, once.
+
+        Returns:
+            Where to tell it.
+
+        Raises:
+            KeyError: It is not there; nothing has changed.
+        """
+        self.release([self._held[canonical(predicate)] for predicate in predicates])
+        return set(self.neighbours - {address})
+
+    def match(self, event: Event) -> Bloom:
+        """The filter of an event: of all predicates that it satisfies."""
+        places = self.match_bits(event).astype(self.shape.dtype)
+        return Bloom(self.shape, smaller(self.shape, places))
+
+    # -- for those who keep what they hold --------------------------------------------------------
+
+    def hold(self, predicates: Iterable[Leaf]) -> list[Held]:
+        """Store predicates, or store them once more."""
+        found = []
+        for predicate in predicates:
+            text = canonical(predicate)
+            held = self._held.get(text)
+            if held is None:
+                held = self._held[text] = Held(predicate, text, self.shape)
+                self._place(held)
+            held.count += 1
+            found.append(held)
+        return found
+
+    def release(self, found: Iterable[Held]) -> None:
+        """Hold predicates once less; the last time, forget them."""
+        for held in found:
+            held.count -= 1
+            if not held.count:
+                del self._held[held.text]
+                self._displace(held)
+
+    def filter_of(self, predicates: Iterable[Leaf]) -> Bloom:
+        """The filter of a conjunction, whether or not it is stored: the bits of its own alone."""
+        texts = [(canonical(predicate), predicate) for predicate in predicates]
+        return self.filter_of_held(
+            [self._held.get(text) or Held(leaf, text, self.shape) for text, leaf in texts]
+        )
+
+    def filter_of_held(self, found: Iterable[Held]) -> Bloom:
+        """The same, of what is stored."""
+        return Bloom.at(self.shape, {place for held in found for place in held.places})
+
+    def match_bits(self, event: Event) -> Bits:
+        """The bits of an event's filter, ascending."""
+        found = list(self._bits(event))
+        if not found:
+            return np.zeros(0, np.int32)
+        places = found[0] if len(found) == 1 else np.concatenate(found)
+        out = np.empty(len(places), np.int32)
+        count = sorted_places(places, np.zeros(self.shape.words, np.uint64), out)
+        return out[:count]
+
+    def satisfied(self, event: Event) -> Iterator[Held]:
+        """All predicates that an event satisfies, each once."""
+        for poset, value in self._asked(event):
+            yield from poset.satisfied(value, lambda held: held.holds(event))
+        yield from self._elsewhere(event)
+
+    # -- looking around ---------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        """How many different predicates there are."""
+        return len(self._held)
+
+    def __contains__(self, predicate: Leaf) -> bool:
+        """Whether a predicate is stored."""
+        return canonical(predicate) in self._held
+
+    @property
+    def attributes(self) -> list[str]:
+        """What there is a poset for, sorted."""
+        return sorted(map(to_text, self._posets))
+
+    def whole(self, predicate: Leaf) -> Bloom:
+        """The filter of a stored predicate with all that cover it, as Figure 1 has it.
+
+        Raises:
+            KeyError: It is not stored.
+        """
+        held = self._held[canonical(predicate)]
+        poset = None if held.place.term is None else self._posets[held.place.term]
+        above = [held] if poset is None else [h for h in poset if h is held or h.covers(held)]
+        return self.filter_of_held(above)
+
+    def diagrams(self) -> Iterator[tuple[str, Diagram]]:
+        """By attribute, its poset with all links; what looks at no or at several has none."""
+        for text, poset in sorted((to_text(term), poset) for term, poset in self._posets.items()):
+            yield text, poset.diagram()
+
+    def to_dot(self) -> str:
+        """The posets, as a Graphviz digraph."""
+        return digraph("bfposet", poset_lines(self))
+
+    # -- parts ------------------------------------------------------------------------------------
+
+    def _asked(self, event: Event) -> Iterator[tuple[Poset, Value]]:
+        """The posets that an event is to be shown to, with its value."""
+        for name in event:
+            for path, poset in self._named.get(name, {}).items():
+                value = look_up(path, event)
+                if value is not None:
+                    yield poset, value
+        for term, poset in self._nullable.items():
+            if value_of(term, event) is None:
+                yield poset, None
+        for term, poset in self._computed.items():
+            value = value_of(term, event)
+            if value is not None:
+                yield poset, value
+
+    def _elsewhere(self, event: Event) -> Iterator[Held]:
+        yield from self._always
+        for held in self._residual:
+            if held.holds(event):
+                yield held
+
+    def _bits(self, event: Event) -> Iterator[Bits]:
+        for poset, value in self._asked(event):
+            yield from poset.bits(value, lambda held: held.holds(event))
+        if self._always or self._residual:
+            places = [place for held in self._elsewhere(event) for place in held.places]
+            yield np.array(places, np.int32)
+
+    def _place(self, held: Held) -> None:
+        self.universe.add(held.key)
+        term, tests, always, residual = held.place
+        if always:
+            self._always[held] = None
+        elif residual:
+            self._residual[held] = None
+        elif term is not None and tests:  # else nothing satisfies it
+            poset = self._posets.get(term)
+            if poset is None:
+                poset = self._posets[term] = Poset()
+                if isinstance(term, Attribute):
+                    self._named.setdefault(term.path[0], {})[term.path] = poset
+                else:
+                    self._computed[term] = poset
+            poset.add(held)
+            if poset.null:
+                self._nullable[term] = poset
+
+    def _displace(self, held: Held) -> None:
+        self.universe.remove(held.key)
+        term, tests, always, residual = held.place
+        if always:
+            del self._always[held]
+        elif residual:
+            del self._residual[held]
+        elif term is not None and tests:
+            poset = self._posets[term]
+            poset.remove(held)
+            if not poset.null:
+                self._nullable.pop(term, None)
+            if len(poset):
+                return
+            del self._posets[term]
+            if isinstance(term, Attribute):
+                named = self._named[term.path[0]]
+                del named[term.path]
+                if not named:
+                    del self._named[term.path[0]]
+            else:
+                del self._computed[term]

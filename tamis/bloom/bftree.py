@@ -1,0 +1,58 @@
+"""The bftree (DEBS 2008, §4.4): a tree of filters that are cut into h parts, one to a node."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from tamis.bloom.hashing import Shape
+from tamis.bloom.tree import FilterTree, Offsets
+from tamis.errors import InputError
+from tamis.kernels.bloom_bftree import bftree_find, bftree_insert, bftree_publish
+from tamis.kernels.bloom_trie import Ints
+
+
+class BFTree(FilterTree):
+    """A branch is the h parts of a filter; every leaf is at the same height, h.
+
+    >>> from tamis.bloom.filter import Bloom
+    >>> shape = Shape(16384, 2)
+    >>> tree = BFTree(shape, h=4)
+    >>> tree.insert(Bloom.at(shape, [6441, 10582]), "f3@dot.com")
+    >>> tree.insert(Bloom.at(shape, [5102, 6441, 8636, 10582]), "f6@dot.com")
+    >>> tree.publish(Bloom.at(shape, [6066, 6441, 8581, 10582]))
+    {'f3@dot.com'}
+
+    Attributes:
+        h: How many parts a filter is cut into; all but the last have as many bits.
+    """
+
+    def __init__(self, shape: Shape, h: int = 4) -> None:
+        """Begin with a root alone.
+
+        Raises:
+            InputError: There cannot be so many parts.
+        """
+        if isinstance(h, bool) or not isinstance(h, int) or not 1 <= h <= shape.m:
+            raise InputError(f"h is a whole number from 1 to m ({shape.m:,}), not {h!r}")
+        super().__init__(shape)
+        self.h = h
+        self._starts = np.minimum(np.arange(h + 1) * -(-shape.m // h), shape.m)
+
+    def _insert(self, bits: Ints) -> int:
+        return bftree_insert(self._trie, bits, self._bounds(bits))
+
+    def _find(self, bits: Ints) -> int:
+        return bftree_find(self._trie, bits, self._bounds(bits))
+
+    def _publish(
+        self, offsets: Offsets, bits: Ints, words: npt.NDArray[np.uint64], addresses: int
+    ) -> tuple[Offsets, Ints, int]:
+        return bftree_publish(self._trie, offsets, bits, words, addresses)
+
+    def _bounds(self, bits: Ints) -> Offsets:
+        """Where the parts begin among the bits."""
+        return np.searchsorted(bits, self._starts).astype(np.int64)
+
+    def _make_room(self, bits: int) -> None:
+        super()._make_room(bits + 2 * self.h)

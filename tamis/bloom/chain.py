@@ -1,0 +1,100 @@
+"""Half-lines of one direction: `x < c` and `x <= c`, or `x > c` and `x >= c`, in order.
+
+Of two of them one covers the other, so they are a chain of the poset, and those that a value
+satisfies are one end of it: found by bisection, where following links would be a walk.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right, insort
+from itertools import accumulate, islice
+
+import numpy as np
+import numpy.typing as npt
+
+from tamis.bloom.held import Held
+from tamis.predicates.shapes import Interval
+from tamis.values import Scalar
+
+# NaN is above all other numbers; then the constant; then the half-line that ends (or begins) there
+# and is the first of the two in the order of the chain.
+Key = tuple[bool, Scalar, bool]
+Bits = npt.NDArray[np.int32]
+
+
+class Chain:
+    """A chain of half-lines.
+
+    Attributes:
+        keys: In ascending order.
+    """
+
+    def __init__(self, upper: bool) -> None:
+        """Begin with none; `upper` ones are bounded from above."""
+        self._upper = upper
+        self.keys: list[Key] = []
+        self._held: dict[Key, list[Held]] = {}
+        self._laid_out: tuple[Bits, list[int]] | None = None
+
+    def __len__(self) -> int:
+        """How many different half-lines there are."""
+        return len(self.keys)
+
+    def add(self, interval: Interval, held: Held) -> None:
+        """Put a half-line where it belongs."""
+        key = self._key(interval)
+        if key not in self._held:
+            insort(self.keys, key)
+            self._held[key] = []
+        self._held[key].append(held)
+        self._laid_out = None
+
+    def remove(self, interval: Interval, held: Held) -> None:
+        """Take a half-line out."""
+        key = self._key(interval)
+        members = self._held[key]
+        members.remove(held)
+        self._laid_out = None
+        if not members:
+            del self._held[key]
+            del self.keys[bisect_left(self.keys, key)]
+
+    def end(self, value: Scalar) -> int:
+        """How many of the half-lines, from the widest on, have a value."""
+        least, value = _ordered(value)
+        if self._upper:
+            return len(self.keys) - bisect_left(self.keys, (least, value, True))
+        return bisect_right(self.keys, (least, value, False))
+
+    def widest(self, count: int) -> list[Held]:
+        """The predicates of so many half-lines, from the widest on."""
+        keys = reversed(self.keys) if self._upper else self.keys
+        return [held for key in islice(keys, count) for held in self._held[key]]
+
+    def bits(self, count: int) -> Bits:
+        """The bits of as many: the filter of the narrowest of them with all that cover it.
+
+        The bits of all stand in one array, from the widest on, so these are the first of them, and
+        the filters of a chain take no more room than the bits of its half-lines.
+        """
+        if self._laid_out is None:
+            keys = reversed(self.keys) if self._upper else self.keys
+            groups = [self._held[key] for key in keys]
+            bits = [place for group in groups for held in group for place in held.places]
+            sizes = (sum(len(held.places) for held in group) for group in groups)
+            self._laid_out = np.array(bits, np.int32), [0, *accumulate(sizes)]
+        laid_out, ends = self._laid_out
+        return laid_out[: ends[count]]
+
+    def _key(self, interval: Interval) -> Key:
+        # x < 5 is within x <= 5, and stands before it; x >= 5 stands before x > 5, which it covers.
+        if self._upper:
+            assert interval.high is not None
+            return *_ordered(interval.high), interval.high_closed
+        assert interval.low is not None
+        return *_ordered(interval.low), not interval.low_closed
+
+
+def _ordered(value: Scalar) -> tuple[bool, Scalar]:
+    return (True, 0) if isinstance(value, float) and math.isnan(value) else (False, value)

@@ -1,0 +1,196 @@
+"""The poset of the constraints on one attribute (DEBS 2008, §4.3), taken apart for speed.
+
+By where its predicates can stand under covering. Equalities, and sets of values, are found by the
+value: nothing but what has no other value is below them. Half-lines are chains (`chain.py`). Other
+ranges have links to what they cover (`diagram.py`). What is left (`<>`, patterns, lists) is asked
+of every value: few of them cover each other, and to find these would take longer than it saves.
+
+The links between the parts are not kept: what a value satisfies is found in each part by itself.
+`diagram` makes them all, for drawing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+
+import numpy as np
+
+from tamis.bloom.chain import Bits, Chain
+from tamis.bloom.diagram import Diagram
+from tamis.bloom.held import Held
+from tamis.predicates.shapes import Family, Interval, Null, Within, family_of
+from tamis.values import Scalar, Value
+
+Point = tuple[Family, Scalar]
+
+_NAN = math.nan  # one object for all, so that a dict finds it
+_KEPT = 1024  # filters of equalities, of one attribute
+_NO_BITS: Bits = np.zeros(0, np.int32)
+
+
+class Poset:
+    """Constraints on one term.
+
+    Attributes:
+        null: What holds if there is no value.
+    """
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self.null: dict[Held, None] = {}
+        self._points: dict[Point, dict[Held, None]] = {}
+        self._chains: dict[tuple[Family, bool], Chain] = {}
+        self._ranges = Diagram()
+        self._loose: dict[Held, None] = {}
+        self._size = 0
+        self._wholes: dict[Point, Bits] = {}
+
+    def __len__(self) -> int:
+        """How many constraints there are."""
+        return self._size
+
+    def add(self, held: Held) -> None:
+        """Take a constraint."""
+        self._wholes.clear()
+        self._size += 1
+        if _is_null(held):
+            self.null[held] = None
+        elif points := _points(held):
+            for point in points:
+                self._points.setdefault(point, {})[held] = None
+        elif (half := _half_line(held)) is not None:
+            family, interval = half
+            upper = interval.low is None
+            chain = self._chains.get((family, upper))
+            if chain is None:
+                chain = self._chains[family, upper] = Chain(upper)
+            chain.add(interval, held)
+        elif _is_range(held):
+            self._ranges.add(held)
+        else:
+            self._loose[held] = None
+
+    def remove(self, held: Held) -> None:
+        """Forget a constraint."""
+        self._wholes.clear()
+        self._size -= 1
+        if _is_null(held):
+            del self.null[held]
+        elif points := _points(held):
+            for point in points:
+                del self._points[point][held]
+                if not self._points[point]:
+                    del self._points[point]
+        elif (half := _half_line(held)) is not None:
+            family, interval = half
+            chain = self._chains[family, interval.low is None]
+            chain.remove(interval, held)
+            if not chain:
+                del self._chains[family, interval.low is None]
+        elif _is_range(held):
+            self._ranges.remove(held)
+        else:
+            del self._loose[held]
+
+    def satisfied(self, value: Value, holds: Callable[[Held], bool]) -> Iterator[Held]:
+        """All constraints that a value satisfies; `holds` says it where the value does not."""
+        if value is None:
+            yield from self.null
+            return
+        family = family_of(value)
+        if family is not None:
+            yield from self._points.get(_point(family, value), ())  # type: ignore[arg-type]
+            for upper in (False, True):
+                chain = self._chains.get((family, upper))
+                if chain is not None:
+                    yield from chain.widest(chain.end(value))  # type: ignore[arg-type]
+        yield from self._asked(holds)
+
+    def _asked(self, holds: Callable[[Held], bool]) -> Iterator[Held]:
+        yield from self._ranges.satisfied(holds)
+        yield from filter(holds, self._loose)
+
+    def bits(self, value: Value, holds: Callable[[Held], bool]) -> Iterator[Bits]:
+        """The bits of all constraints that a value satisfies: arrays to be put together.
+
+        Where there is an equality with this value, its filter with all that cover it is all of
+        them; else, of each chain, the filter of the narrowest half-line, with the wider ones.
+        """
+        family = None if value is None else family_of(value)
+        if value is None or family is None:
+            yield _joined(self.satisfied(value, holds))
+            return
+        point = _point(family, value)  # type: ignore[arg-type]
+        if point in self._points:
+            found = self._wholes.get(point)
+            if found is None:
+                found = _joined(self.satisfied(value, holds))
+                if len(self._wholes) >= _KEPT:
+                    self._wholes.clear()
+                self._wholes[point] = found
+            yield found
+            return
+        for upper in (False, True):
+            chain = self._chains.get((family, upper))
+            if chain is not None:
+                yield chain.bits(chain.end(value))  # type: ignore[arg-type]
+        if len(self._ranges) or self._loose:
+            yield _joined(self._asked(holds))
+
+    def __iter__(self) -> Iterator[Held]:
+        """All constraints."""
+        yield from self.null
+        yield from dict.fromkeys(held for group in self._points.values() for held in group)
+        for chain in self._chains.values():
+            yield from chain.widest(len(chain))
+        for group in self._ranges:
+            yield from group.members
+        yield from self._loose
+
+    def diagram(self) -> Diagram:
+        """All constraints with all links, as Figure 1 has them; made anew."""
+        diagram = Diagram()
+        for held in sorted(self, key=lambda held: held.text):
+            diagram.add(held)
+        return diagram
+
+
+def _joined(found: Iterable[Held]) -> Bits:
+    places = {place for held in found for place in held.places}
+    return np.fromiter(places, np.int32, len(places)) if places else _NO_BITS
+
+
+def _is_null(held: Held) -> bool:
+    return held.place.tests == (Null(True),)
+
+
+def _is_range(held: Held) -> bool:
+    return all(isinstance(test, Within) or test == Null(False) for test in held.place.tests)
+
+
+def _points(held: Held) -> list[Point]:
+    """The values that satisfy it, if they can be listed."""
+    points = []
+    for test in held.place.tests:
+        if not isinstance(test, Within):
+            return []
+        for low, low_closed, high, high_closed in test.intervals:
+            if low is None or not (low_closed and high_closed) or (low is not high and low != high):
+                return []
+            points.append(_point(test.family, low))
+    return points
+
+
+def _point(family: Family, value: Scalar) -> Point:
+    return family, _NAN if isinstance(value, float) and math.isnan(value) else value
+
+
+def _half_line(held: Held) -> tuple[Family, Interval] | None:
+    if len(held.place.tests) != 1:
+        return None
+    (test,) = held.place.tests
+    if not isinstance(test, Within) or len(test.intervals) != 1:
+        return None
+    (interval,) = test.intervals
+    return (test.family, interval) if (interval.low is None) != (interval.high is None) else None

@@ -1,0 +1,110 @@
+"""Filters as bytes, between brokers: the same from every process, and readable by every version.
+
+```
+   1 byte    what follows: 1 sparse, 2 dense; another number is another version
+   varint    m
+   varint    k
+   sparse:   varint, how many bits are set; for each, ascending, a varint: how many bits lie between
+             it and the one before it
+   dense:    m bits, the lowest first, in as many bytes as they take
+```
+
+A varint has seven bits to a byte, the lowest first, and the high bit where another byte follows.
+The shorter form is taken, and sparse of equal ones, so equal filters are equal bytes; a filter that
+is written in any other way is refused.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tamis.bloom.bits import BitSet, DenseBits, smaller
+from tamis.bloom.hashing import MOST_BITS, MOST_HASHES, Shape
+from tamis.errors import InputError
+from tamis.kernels.bloom_wire import deltas_size, put_deltas, take_deltas
+
+SPARSE, DENSE = 1, 2
+
+
+def encoded(shape: Shape, bits: BitSet) -> bytes:
+    """A filter as bytes."""
+    places = bits.places
+    head = _varint(shape.m) + _varint(shape.k)
+    count = _varint(len(places))
+    size, dense = deltas_size(places), (shape.m + 7) // 8
+    if len(count) + size <= dense:
+        out = np.empty(size, np.uint8)
+        put_deltas(places, out)
+        return bytes([SPARSE]) + head + count + out.tobytes()
+    words = bits.words.astype("<u8").tobytes()
+    return bytes([DENSE]) + head + words[:dense]
+
+
+def encoded_size(shape: Shape, bits: BitSet) -> int:
+    """How many bytes a filter takes on the wire."""
+    places = bits.places
+    count = len(_varint(len(places)))
+    body = min(count + deltas_size(places), (shape.m + 7) // 8)
+    return 1 + len(_varint(shape.m)) + len(_varint(shape.k)) + body
+
+
+def decoded(data: bytes) -> tuple[Shape, BitSet]:
+    """A filter from bytes.
+
+    Raises:
+        InputError: It is not a filter, or of another version.
+    """
+    if not data or data[0] not in (SPARSE, DENSE):
+        found = f"it begins with {data[0]}" if data else "there is nothing"
+        raise InputError(f"not a Bloom filter of this version: {found}")
+    m, at = _take_varint(data, 1, MOST_BITS)
+    k, at = _take_varint(data, at, MOST_HASHES)
+    shape = Shape(m, k)
+    bits = _sparse(shape, data, at) if data[0] == SPARSE else _dense(shape, data, at)
+    if encoded(shape, bits) != data:
+        raise InputError("a damaged Bloom filter: written in another way than the shortest")
+    return shape, bits
+
+
+def _sparse(shape: Shape, data: bytes, at: int) -> BitSet:
+    count, at = _take_varint(data, at, shape.m)
+    if count > len(data) - at:  # before room is made for them
+        raise InputError("a damaged Bloom filter: it is cut off")
+    places = np.empty(count, shape.dtype)
+    taken = take_deltas(np.frombuffer(data, np.uint8)[at:], shape.m, places)
+    if taken != len(data) - at:
+        raise InputError("a damaged Bloom filter: its bits are out of range, or not all there")
+    return smaller(shape, places)
+
+
+def _dense(shape: Shape, data: bytes, at: int) -> BitSet:
+    body = data[at:]
+    if len(body) != (shape.m + 7) // 8:
+        raise InputError("a damaged Bloom filter: its bits are not all there")
+    words = np.frombuffer(body.ljust(8 * shape.words, b"\0"), "<u8").astype(np.uint64)
+    if shape.m % 64 and int(words[-1]) >> shape.m % 64:
+        raise InputError("a damaged Bloom filter: its bits are out of range")
+    dense = DenseBits(shape, words)
+    return smaller(shape, dense.places)
+
+
+def _varint(number: int) -> bytes:
+    out = bytearray()
+    while number >= 128:
+        out.append(128 | number & 127)
+        number >>= 7
+    return bytes([*out, number])
+
+
+def _take_varint(data: bytes, at: int, most: int) -> tuple[int, int]:
+    """A number, and where it ends."""
+    number, shift = 0, 0
+    while at < len(data) and shift <= 28:
+        number |= (data[at] & 127) << shift
+        at += 1
+        if data[at - 1] < 128:
+            if number > most:
+                break
+            return number, at
+        shift += 7
+    raise InputError("a damaged Bloom filter: cut off, or a number in it is out of range")

@@ -1,0 +1,221 @@
+"""bfposet and sbstree (DEBS 2008, §4), then an exact check of what they let through.
+
+An event gets a filter of all predicates that it satisfies; the sbstree finds the conjunctions whose
+bits it has; those are candidates. A filter never says no where it should say yes, and what it lets
+through for nothing is found out by evaluating its predicates.
+
+A selector is taken apart into conjunctions, one filter each: its disjunctive normal form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from threading import Lock
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from tamis.bloom.bfposet import BFPoset
+from tamis.bloom.bits import SparseBits
+from tamis.bloom.chain import Bits
+from tamis.bloom.draw import digraph, poset_lines, tree_lines
+from tamis.bloom.filter import Bloom
+from tamis.bloom.hashing import Shape
+from tamis.bloom.held import Held
+from tamis.bloom.sbstree import SbsTree
+from tamis.bloom.wire import encoded_size
+from tamis.engines.bloom.counted import Counted
+from tamis.engines.subscription import Subscription
+from tamis.errors import InputError, UnsupportedExpression
+from tamis.events import EventBatch
+from tamis.language.disjuncts import Conjunction, disjuncts
+from tamis.language.evaluate import Event
+from tamis.language.expr import Sequence
+from tamis.matches import Id, Matches, ids_array
+
+
+class Rule(NamedTuple):
+    """A conjunction of a subscription.
+
+    Attributes:
+        id: The subscription.
+        held: Its predicates.
+        bloom: Its filter.
+    """
+
+    id: Id
+    held: tuple[Held, ...]
+    bloom: Bloom
+
+
+class BloomEngine:
+    """Bloom filters of satisfied predicates.
+
+    Attributes:
+        poset: The predicates, for those who want to look.
+        tree: The filters of conjunctions; an address is the number of a conjunction.
+        conjunctions: How many a selector may have.
+    """
+
+    name: ClassVar[str] = "bloom"
+
+    def __init__(self, m: int = 1 << 14, k: int = 4, conjunctions: int = 64) -> None:
+        """Begin with no subscriptions.
+
+        Args:
+            m: How many bits a filter has.
+            k: How many hash functions it has.
+            conjunctions: How many conjunctions a selector may be taken apart into.
+
+        Raises:
+            InputError: One of them is out of range.
+        """
+        if isinstance(conjunctions, bool) or not isinstance(conjunctions, int) or conjunctions < 1:
+            raise InputError(f"conjunctions is a number from 1 on, not {conjunctions!r}")
+        self.conjunctions = conjunctions
+        self.poset = BFPoset(Shape(m, k))
+        self.tree = SbsTree(self.poset.shape)
+        self._subscriptions: dict[Id, Subscription] = {}
+        self._numbers: dict[Id, list[int]] = {}
+        self._rules: dict[int, Rule] = {}
+        self._free: list[int] = []
+        self._counted = Counted()
+        self._lock = Lock()
+
+    def add(self, subscription: Subscription) -> None:
+        """Take a subscription.
+
+        Raises:
+            UnsupportedExpression: It is a sequence, or a choice of too many conjunctions; nothing
+                has changed.
+        """
+        numbers = []
+        for conjunction in self._disjuncts(subscription):
+            held = tuple(self.poset.hold(dict.fromkeys(conjunction)))
+            rule = Rule(subscription.id, held, self.poset.filter_of_held(held))
+            number = self._free.pop() if self._free else len(self._rules)
+            self.tree.insert(rule.bloom, number)
+            self._rules[number] = rule
+            numbers.append(number)
+        self._numbers[subscription.id] = numbers
+        self._subscriptions[subscription.id] = subscription
+
+    def _disjuncts(self, subscription: Subscription) -> list[Conjunction]:
+        condition = subscription.condition
+        if isinstance(condition, Sequence):
+            raise UnsupportedExpression("a sequence (FIRST … THEN …)", self.name)
+        found = disjuncts(condition, self.conjunctions)
+        if found is None:
+            raise UnsupportedExpression(
+                f"a choice of more than {self.conjunctions:,} conjunctions",
+                self.name,
+                f"write it as several subscriptions, or give the engine conjunctions="
+                f"{2 * self.conjunctions} or more; the engine 'block' takes it as it is",
+            )
+        return found
+
+    def remove(self, id: Id) -> None:
+        """Forget a subscription."""
+        del self._subscriptions[id]
+        for number in self._numbers.pop(id):
+            rule = self._rules.pop(number)
+            self.tree.remove(rule.bloom, number)
+            self.poset.release(rule.held)
+            self._free.append(number)
+
+    def __getstate__(self) -> tuple[dict[str, int], list[Subscription]]:
+        """Pickle the subscriptions, which go as texts; the rest is made of them again."""
+        shape = self.poset.shape
+        options = {"m": shape.m, "k": shape.k, "conjunctions": self.conjunctions}
+        return options, list(self._subscriptions.values())
+
+    def __setstate__(self, state: tuple[dict[str, int], list[Subscription]]) -> None:
+        """Add all subscriptions again."""
+        options, subscriptions = state
+        self.__init__(**options)  # type: ignore[misc]
+        for subscription in subscriptions:
+            self.add(subscription)
+
+    # -- matching ---------------------------------------------------------------------------------
+
+    def match(self, batch: EventBatch, limit: int | None = None) -> Matches:
+        """All subscriptions that each event of the batch satisfies."""
+        rows = batch.rows()
+        filters = [self.poset.match_bits(row) for row in rows]
+        offsets = np.zeros(len(rows) + 1, np.int64)
+        np.cumsum([len(bits) for bits in filters], out=offsets[1:])
+        bits = np.concatenate([np.zeros(0, np.int32), *filters])
+        begins, candidates = self.tree.publish_many(offsets, bits)
+        ends, numbers = begins[1:].tolist(), [self.tree.address(c) for c in candidates.tolist()]
+        codes: dict[Id, int] = {}
+        pairs: list[tuple[int, int]] = []
+        passed = start = 0
+        for number, (row, end) in enumerate(zip(rows, ends, strict=True)):
+            right = self._checked(row, numbers[start:end])  # type: ignore[arg-type]
+            passed += len(right)
+            ids = dict.fromkeys(rule.id for rule in right)
+            pairs += [(number, codes.setdefault(id, len(codes))) for id in ids]
+            start = end
+        self._count(filters, len(numbers), passed)
+        event, code = np.array(pairs, np.int64).reshape(-1, 2).T
+        priorities = [self._subscriptions[id].priority for id in codes]
+        found = ids_array(list(codes)), np.array(priorities, np.int64)
+        return Matches(len(batch), event, code, *found)
+
+    def _checked(self, row: Event, numbers: list[int]) -> list[Rule]:
+        """The candidates that are right: each of their predicates is evaluated, once per event."""
+        truths: dict[Held, bool] = {}
+        right = []
+        for number in numbers:
+            rule = self._rules[number]
+            for held in rule.held:
+                truth = truths.get(held)
+                if truth is None:
+                    truth = truths[held] = held.holds(row)
+                if not truth:
+                    break
+            else:
+                right.append(rule)
+        return right
+
+    def _count(
+        self,
+        filters: list[Bits],
+        candidates: int,
+        passed: int,
+    ) -> None:
+        shape = self.poset.shape
+        wire = sum(encoded_size(shape, SparseBits(shape, bits)) for bits in filters)
+        with self._lock:
+            self._counted.events += len(filters)
+            self._counted.bits += sum(map(len, filters))
+            self._counted.wire_bytes += wire
+            self._counted.candidates += candidates
+            self._counted.false_positives += candidates - passed
+
+    # -- looking around ---------------------------------------------------------------------------
+
+    def stats(self) -> Mapping[str, object]:
+        """Sizes, and what matching has come to so far.
+
+        `false_positives` are candidates that the check refused, `fill_ratio` is the average
+        fraction of bits that are set in an event's filter, `wire_bytes_per_event` its average size
+        between brokers, and `predicates_fill_ratio` what a filter with all predicates would have.
+        """
+        shape = self.poset.shape
+        return {
+            "subscriptions": len(self._subscriptions),
+            "conjunctions": len(self._rules),
+            "predicates": len(self.poset),
+            "m": shape.m,
+            "k": shape.k,
+            "tree_nodes": self.tree.nodes,
+            "tree_bytes": self.tree.nbytes,
+            "predicates_fill_ratio": self.poset.universe.fill,
+            **self._counted.stats(shape.m),
+        }
+
+    def to_dot(self) -> str:
+        """The posets and the tree, as a Graphviz digraph."""
+        lines = [*poset_lines(self.poset), *tree_lines(self.tree)]
+        return digraph("bloom", iter(lines))

@@ -1,0 +1,145 @@
+"""The sbstree (DEBS 2008, §4.5): a branch is the bits of a filter, ascending, one bit to a node.
+
+An event's filter finds all branches whose bits it has. From a node the way leads to those children
+whose bit the event has, above the bit of the node; children ascend, so all below the event's next
+bit and all above its last are left out at once.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamis.kernels.bloom_bits import Words, words_of
+from tamis.kernels.bloom_trie import (
+    ADDRESS,
+    ENTRY,
+    NEXT,
+    ROOT,
+    SIZE,
+    START,
+    Ints,
+    Trie,
+    add_child,
+    has_room,
+    lower_bound,
+    make_node,
+)
+from tamis.kernels.decorator import kernel
+from tamis.kernels.growing import grown
+
+Offsets = NDArray[np.int64]
+
+
+@kernel
+def sbstree_insert(trie: Trie, bits: Ints) -> int:
+    """The node at the end of the branch of a filter, which is made; -1 if there is no room."""
+    # Nodes are made one below the other, so each takes a block of one.
+    if not has_room(trie, len(bits), len(bits)):
+        return -1
+    nodes, keys, links = trie.nodes, trie.keys, trie.links
+    node = ROOT
+    for i in range(len(bits)):
+        bit = np.int64(bits[i])
+        end = nodes[node, START] + nodes[node, SIZE]
+        place = lower_bound(keys, nodes[node, START], end, bit)
+        if nodes[node, SIZE] and place < end and keys[place] == bit:
+            node = links[place]
+        else:
+            child = make_node(trie, node, bit)
+            add_child(trie, node, place, child)
+            node = child
+    return node
+
+
+@kernel
+def sbstree_find(trie: Trie, bits: Ints) -> int:
+    """The node at the end of the branch of a filter; -1 if there is none."""
+    nodes, keys = trie.nodes, trie.keys
+    node = ROOT
+    for i in range(len(bits)):
+        bit = np.int64(bits[i])
+        end = nodes[node, START] + nodes[node, SIZE]
+        place = lower_bound(keys, nodes[node, START], end, bit)
+        if nodes[node, SIZE] == 0 or place == end or keys[place] != bit:
+            return -1
+        node = trie.links[place]
+    return node
+
+
+@kernel
+def sbstree_publish(
+    trie: Trie, offsets: Offsets, bits: Ints, words: Words, addresses: int
+) -> tuple[Offsets, Ints, int]:
+    """The addresses of the branches that each event's filter has, each once.
+
+    Args:
+        trie: The tree.
+        offsets: Event e has the bits from offsets[e] up to offsets[e + 1], ascending.
+        bits: See there.
+        words: Zeros, a bit for each of a filter.
+        addresses: One more than the highest address.
+
+    Returns:
+        Where each event's addresses begin, the addresses, and how many nodes were visited.
+    """
+    nodes, keys, links, entries = trie.nodes, trie.keys, trie.links, trie.entries
+    begins = np.zeros(len(offsets), np.int64)
+    out, found = np.empty(64, np.int32), 0
+    seen = np.full(addresses, -1, np.int32)
+    pending = np.empty(64, np.int32)  # nodes, and the event's bit to go on with, by turns
+    visited = 0
+    for event in range(len(offsets) - 1):
+        first, last = offsets[event], offsets[event + 1]
+        words_of(bits[first:last], words)
+        pending[0], pending[1] = ROOT, 0
+        waiting = 2
+        while waiting:
+            waiting -= 2
+            node, at = pending[waiting], first + pending[waiting + 1]
+            visited += 1
+            entry = nodes[node, ENTRY]
+            while entry >= 0:
+                address = entries[entry, ADDRESS]
+                if seen[address] != event:
+                    seen[address] = event
+                    if found == len(out):
+                        out = grown(out)
+                    out[found] = address
+                    found += 1
+                entry = entries[entry, NEXT]
+            if at == last or nodes[node, SIZE] == 0:
+                continue
+            start = nodes[node, START]
+            end = start + nodes[node, SIZE]
+            place = lower_bound(keys, start, end, np.int64(bits[at]))
+            highest = np.int64(bits[last - 1])
+            if end - place <= 8 * (last - at):
+                # Few children: which of them has the event?
+                while place < end and keys[place] <= highest:
+                    bit = np.int64(keys[place])
+                    if words[bit >> 6] >> np.uint64(bit & 63) & np.uint64(1):
+                        while bits[at] < bit:
+                            at += 1
+                        if waiting + 2 > len(pending):
+                            pending = grown(pending)
+                        pending[waiting] = links[place]
+                        pending[waiting + 1] = at + 1 - first
+                        waiting += 2
+                    place += 1
+            else:
+                # Many: which bits of the event have they?
+                while at < last and place < end:
+                    bit = np.int64(bits[at])
+                    place = lower_bound(keys, place, end, bit)
+                    if place < end and keys[place] == bit:
+                        if waiting + 2 > len(pending):
+                            pending = grown(pending)
+                        pending[waiting] = links[place]
+                        pending[waiting + 1] = at + 1 - first
+                        waiting += 2
+                    at += 1
+        for i in range(first, last):
+            words[np.int64(bits[i]) >> 6] = 0
+        begins[event + 1] = found
+    return begins, out[:found], visited
