@@ -49,7 +49,7 @@ def like_matches(pattern: str, escape: str, ignore_case: bool, text: str) -> boo
     """Whether the whole text matches the LIKE pattern."""
     if ignore_case:
         text = text.lower()
-    split = _runs if len(pattern) <= _KEPT else _runs.__wrapped__
+    split = like_runs if len(pattern) <= _KEPT else like_runs.__wrapped__
     runs = split(pattern, escape, ignore_case)
     head, *middle = runs
     if not middle:
@@ -69,11 +69,12 @@ def like_matches(pattern: str, escape: str, ignore_case: bool, text: str) -> boo
 
 
 # A run is what stands between two %: characters, with None for each _.
-_Run = tuple[str | None, ...]
+Run = tuple[str | None, ...]
 
 
 @lru_cache(maxsize=4096)
-def _runs(pattern: str, escape: str, ignore_case: bool) -> list[_Run]:
+def like_runs(pattern: str, escape: str, ignore_case: bool) -> list[Run]:
+    """What stands between the % of a LIKE pattern, in lower case if case does not count."""
     if ignore_case:
         # All at once, as Spark does: a letter's lower case may depend on the letters beside it.
         pattern = pattern.lower()
@@ -93,11 +94,11 @@ def _runs(pattern: str, escape: str, ignore_case: bool) -> list[_Run]:
     return [tuple(run) for run in runs]
 
 
-def _stands_at(run: _Run, text: str, at: int) -> bool:
+def _stands_at(run: Run, text: str, at: int) -> bool:
     return all(c is None or c == text[at + i] for i, c in enumerate(run))
 
 
-def _find(run: _Run, text: str, begin: int, end: int) -> int:
+def _find(run: Run, text: str, begin: int, end: int) -> int:
     if None not in run:
         return text.find("".join(run), begin, end)  # type: ignore[arg-type]
     places = range(begin, end - len(run) + 1)
