@@ -43,6 +43,18 @@ ALL_TYPES = frozenset(Type)
 NUMBERS = frozenset((Type.INT, Type.DBL))
 _LISTS = frozenset((Type.INT_LIST, Type.STR_LIST))
 
+_SOME: dict[Type, Value] = {
+    Type.OPAQUE: OPAQUE,
+    Type.BOOL: False,
+    Type.INT: 0,
+    Type.DBL: 0.0,
+    Type.STR: "",
+    Type.TIMESTAMP: Timestamp(0),
+    Type.INT_LIST: [],
+    Type.STR_LIST: [],
+}
+_UNSEEN_FIRST = (Type.BOOL, Type.INT, Type.DBL, Type.STR, Type.TIMESTAMP, *_LISTS, Type.OPAQUE)
+
 # The value that is tested, in tests that were taken off their term.
 _VALUE = Attribute(("value",))
 
@@ -129,18 +141,19 @@ def _regions(tests: tuple[Predicate, ...], types: frozenset[Type], nullable: boo
                 cells[vector] = cells[vector]._replace(free=free)
 
     constants = [constant for test in tests for constant in _constants(test)]
+    seen = frozenset[Type]().union(*map(_looks_at, tests)) & types
     if nullable:
         tried([None])
-    if types & NUMBERS:
+    if seen & NUMBERS:
         tried(numbers(_of(constants, (int, float)), Type.INT in types, Type.DBL in types))
-    if Type.STR in types:
+    if Type.STR in seen:
         found, free = texts(tests, _of(constants, str))
         tried(found, free)
-    if Type.BOOL in types:
+    if Type.BOOL in seen:
         tried([True, False])
-    if Type.TIMESTAMP in types:
+    if Type.TIMESTAMP in seen:
         tried(instants(_of(constants, Timestamp)))
-    if types & _LISTS:
+    if seen & _LISTS:
         items = [_item(test) for test in tests]
         found_lists, whole = lists(
             [item for item in items if item is not None],
@@ -149,8 +162,8 @@ def _regions(tests: tuple[Predicate, ...], types: frozenset[Type], nullable: boo
         )
         loose = () if whole else tuple(i for i, item in enumerate(items) if item is not None)
         tried(found_lists, loose)
-    if Type.OPAQUE in types:
-        tried([OPAQUE])
+    # All values that no test looks at are alike: they are there, and that is all.
+    tried([_SOME[kind] for kind in _UNSEEN_FIRST if kind in types and kind not in seen][:1])
     return Regions(tuple(cells.values()))
 
 
@@ -192,6 +205,36 @@ def _constants(test: Predicate) -> list[Value]:
     if isinstance(test, (Comparison, Between, In)):
         return [part.value for part in children(test) if isinstance(part, Literal)]
     return []
+
+
+_KINDS: dict[type, frozenset[Type]] = {
+    bool: frozenset((Type.BOOL,)),
+    int: NUMBERS,
+    float: NUMBERS,
+    str: frozenset((Type.STR,)),
+    Timestamp: frozenset((Type.TIMESTAMP,)),
+}
+_LOOKED_AT: dict[type, frozenset[Type]] = {
+    Like: _KINDS[str],
+    RLike: _KINDS[str],
+    StringTest: _KINDS[str],
+    ArrayContains: _LISTS,
+    Attribute: _KINDS[bool],
+    IsNull: frozenset(),
+}
+
+
+def _looks_at(test: Predicate) -> frozenset[Type]:
+    """The types whose values the test may tell apart; of all others it is unknown.
+
+    (IS NULL is false of them all.)
+    """
+    found = _LOOKED_AT.get(type(test))
+    if found is not None:
+        return found
+    if sum(part == _VALUE for part in children(test)) > 1:  # `a <= a`
+        return ALL_TYPES - {Type.OPAQUE}
+    return frozenset[Type]().union(*(_KINDS.get(type(c), ()) for c in _constants(test)))
 
 
 def _item(test: Predicate) -> Scalar | Opaque | None:

@@ -1,0 +1,246 @@
+"""Questions about selectors, answered by a proof or by an event; or not at all.
+
+A question is whether some event does something, such as match one selector and not another. The
+answer is *no* if the diagram of it is false, which is a proof, because diagrams allow for more than
+events can do. It is *yes* only with an event that was tried on the meaning itself (`evaluate`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+from random import Random
+from typing import Any, NamedTuple
+
+from tamis.analysis.diagrams import Diagrams, shared
+from tamis.analysis.domains import Domains
+from tamis.analysis.invert import invert, invert_alike, invert_order
+from tamis.analysis.slots import Kind, Slot, calls_functions
+from tamis.analysis.space import Space, TooLarge
+from tamis.language.evaluate import evaluate, look_up
+from tamis.language.expr import And, Attribute, BoolExpr, IsNull, Not, attributes
+from tamis.paths import Path
+from tamis.predicates.regions import Cell
+from tamis.schema import Schema, coerce
+from tamis.values import OPAQUE, Timestamp, Type, Value
+
+Event = dict[str, object]
+
+# How many ways to make a diagram true are turned into events, and how many events are made up
+# beyond that, before a question is left undecided.
+_CHOICES = 24
+_GUESSES = 150
+
+_FILLERS: dict[Type, Value] = {
+    Type.BOOL: False,
+    Type.INT: 0,
+    Type.DBL: 0.0,
+    Type.STR: "",
+    Type.TIMESTAMP: Timestamp.parse_date("2024-01-01"),
+    Type.INT_LIST: [],
+    Type.STR_LIST: [],
+}
+
+
+class Answer(NamedTuple):
+    """Whether there is such an event.
+
+    Attributes:
+        found: True with an event, False with a proof that there is none, None if undecided.
+        event: The event.
+    """
+
+    found: bool | None
+    event: Event | None = None
+
+
+NEVER = Answer(False)
+UNDECIDED = Answer(None)
+
+
+class Reasoner:
+    """Answers questions about selectors under one schema and semantics."""
+
+    def __init__(
+        self,
+        schema: Schema | None = None,
+        semantics: str = "sql",
+        diagrams: Diagrams | None = None,
+    ) -> None:
+        """Take what a matcher would be told.
+
+        Raises:
+            InputError: The library of diagrams is not installed.
+        """
+        self.domains = Domains(schema, semantics)
+        self.schema = schema
+        self.strict = semantics == "strict"
+        self._diagrams = diagrams or shared()
+
+    # -- questions --------------------------------------------------------------------------------
+
+    def matches(self, selector: BoolExpr, event: Event) -> bool:
+        """Whether an event matches, by the meaning alone."""
+        if self.strict and any(look_up(path, event) is None for path in attributes(selector)):
+            return False
+        return evaluate(selector, event) is True
+
+    def matching(self, selector: BoolExpr) -> Answer:
+        """An event that matches."""
+        return self._asked([selector], lambda f: f, lambda m: m[0])
+
+    def missing(self, selector: BoolExpr) -> Answer:
+        """An event that does not match."""
+        return self._asked([selector], lambda f: ~f, lambda m: not m[0])
+
+    def telling(self, first: BoolExpr, second: BoolExpr) -> Answer:
+        """An event that matches the first and not the second; if there is none, it is covered."""
+        return self._asked([first, second], lambda f, g: f & ~g, lambda m: m[0] and not m[1])
+
+    def differing(self, first: BoolExpr, second: BoolExpr) -> Answer:
+        """An event that matches one of two; if there is none, they are equivalent."""
+        return self._asked([first, second], lambda f, g: (f & ~g) | (g & ~f), _differ)
+
+    def examples(self, selector: BoolExpr, count: int) -> list[Event]:
+        """Some events that match, as different as they come."""
+        try:
+            space, (function,) = self._space([selector])
+        except TooLarge:
+            return []
+        found: list[Event] = []
+        for event in islice(self._events(space, function & space.possible, [selector]), 2 * count):
+            if self.matches(selector, event) and event not in found:
+                found.append(event)
+                if len(found) == count:
+                    break
+        return found
+
+    def whole(self, selector: BoolExpr) -> BoolExpr:
+        """The selector with what `strict` adds to it."""
+        if not self.strict:
+            return selector
+        paths = sorted(attributes(selector))
+        return And((selector, *(Not(IsNull(Attribute(path))) for path in paths)))
+
+    # -- answers ----------------------------------------------------------------------------------
+
+    def _space(self, selectors: list[BoolExpr]) -> tuple[Space, list[Any]]:
+        wholes = [self.whole(selector) for selector in selectors]
+        space = Space(wholes, self.domains, self._diagrams)
+        return space, [space.function(whole) for whole in wholes]
+
+    def _asked(
+        self,
+        selectors: list[BoolExpr],
+        question: Callable[..., Any],
+        wanted: Callable[[list[bool]], bool],
+    ) -> Answer:
+        try:
+            space, functions = self._space(selectors)
+            asked = question(*functions) & space.possible
+        except TooLarge:
+            return UNDECIDED
+        if asked == self._diagrams.false:
+            return NEVER
+        if any(calls_functions(selector) for selector in selectors):
+            return UNDECIDED
+        for event in self._events(space, asked, selectors):
+            if wanted([self.matches(selector, event) for selector in selectors]):
+                return Answer(True, event)
+        return UNDECIDED
+
+    def _events(self, space: Space, function: Any, selectors: list[BoolExpr]) -> Iterator[Event]:
+        """Events likely to make a function true; the first does so if the space is sure."""
+        choices = list(islice(space.choices(function), _CHOICES))
+        paths = sorted(set().union(*(attributes(selector) for selector in selectors)))
+        for cells in choices:
+            event = self._event(_known(space, cells), paths)
+            if event is not None:
+                yield event
+        if space.sure:
+            return
+        random = Random(0)
+        tried = _values(space, paths)
+        for _ in range(_GUESSES):
+            known = _known(space, random.choice(choices), random)
+            for path in random.sample(paths, random.randint(0, len(paths))):
+                known[path] = random.choice(tried[path])
+            event = self._event(known, paths)
+            if event is not None:
+                yield event
+
+    def _event(self, known: dict[Path, Value], paths: list[Path]) -> Event | None:
+        """The event that has these values; None if there cannot be one."""
+        event: Event = {}
+        wanted = {path: known.get(path) for path in paths}
+        if self.schema is not None and self.domains.semantics == "total":
+            for path, declared in self.schema.types.items():
+                wanted.setdefault(path, _FILLERS[declared])
+        for path, value in wanted.items():
+            kind = None if self.schema is None else self.schema.types.get(path)
+            if kind is not None:
+                try:
+                    value = coerce(value, kind)
+                except ValueError:
+                    return None
+            if value is None:
+                if path in self.domains.present:
+                    return None
+            elif not _put(event, path, {} if value is OPAQUE else value):
+                return None
+        return event
+
+
+def _differ(matches: list[bool]) -> bool:
+    return matches[0] is not matches[1]
+
+
+def _known(space: Space, cells: list[Cell], random: Random | None = None) -> dict[Path, Value]:
+    """Values of attributes for a choice of cells: as they are, and as derived values ask."""
+    known: dict[Path, Value] = {}
+    derived: list[tuple[Slot, Cell]] = []
+    for slot, cell in zip(space.slots, cells, strict=True):
+        if slot.kind is Kind.ATTRIBUTE and isinstance(slot.terms[0], Attribute):
+            known[slot.terms[0].path] = cell.witness
+        elif any(truth is not None for truth in cell.vector):
+            derived.append((slot, cell))
+    if random is not None:
+        random.shuffle(derived)
+    for slot, cell in derived:
+        if slot.kind is Kind.DERIVED:
+            invert(slot.terms[0], cell.witness, known)
+        elif slot.kind is Kind.COMPARED:
+            assert isinstance(cell.witness, int)
+            left, right = slot.terms
+            invert_order(left, right, cell.witness, known)
+        elif cell.vector[0]:
+            invert_alike(slot.tests[0], known)
+    return known
+
+
+def _values(space: Space, paths: list[Path]) -> dict[Path, list[Value]]:
+    """What to try for each attribute: what its own tests tell apart, and what others do."""
+    common: list[Value] = [None, 0, 1, -1, 2, 10, 0.5, "", "a", True, False, []]
+    found: dict[Path, list[Value]] = {path: [] for path in paths}
+    for slot in space.slots:
+        witnesses = [cell.witness for cell in slot.cells]
+        if slot.kind is Kind.ATTRIBUTE and isinstance(slot.terms[0], Attribute):
+            found[slot.terms[0].path] += witnesses
+        else:
+            common += witnesses
+    return {path: values + common for path, values in found.items()}
+
+
+def _put(event: Event, path: Path, value: object) -> bool:
+    """Put a value at a path; False if something else stands in the way."""
+    *outer, name = path
+    inside = event
+    for step in outer:
+        inner = inside.setdefault(step, {})
+        if not isinstance(inner, dict):
+            return False
+        inside = inner
+    if name in inside:
+        return value == {} and isinstance(inside[name], dict)
+    inside[name] = value
+    return True
