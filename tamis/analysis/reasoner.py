@@ -115,6 +115,22 @@ class Reasoner:
                     break
         return found
 
+    def sameness(self, selector: BoolExpr) -> Callable[[BoolExpr], bool]:
+        """A test of whether a selector of the same tests, or fewer, is proved to be equivalent.
+
+        Raises:
+            TooLarge: The diagrams are, now or when it is called.
+        """
+        space, (function,) = self._space([selector])
+        nowhere = self._diagrams.false
+
+        def same(other: BoolExpr) -> bool:
+            changed = space.function(self.whole(other))
+            differing = (function & ~changed) | (changed & ~function)
+            return bool(differing & space.possible == nowhere)
+
+        return same
+
     def whole(self, selector: BoolExpr) -> BoolExpr:
         """The selector with what `strict` adds to it."""
         if not self.strict:

@@ -1,0 +1,159 @@
+"""Selectors that need no proof: every attribute is looked at once.
+
+If each test by itself can be true and can be something else, and no two look at the same attribute,
+then AND, OR and AT LEAST over them can be true, are not always, and need all of their tests. Most
+selectors are such, and then the events are all that is left to find: this is twenty times quicker
+than a diagram.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from tamis.analysis.domains import Domains
+from tamis.language.evaluate import evaluate
+from tamis.language.expr import (
+    And,
+    AtLeast,
+    Attribute,
+    Between,
+    BoolExpr,
+    Comparison,
+    In,
+    IsNull,
+    Like,
+    Literal,
+    Not,
+    Or,
+    RLike,
+    StringTest,
+)
+from tamis.language.patterns import like_runs
+from tamis.paths import Path
+from tamis.predicates.region_regex import samples
+from tamis.values import INT_MAX, INT_MIN, Scalar, Timestamp, Type, Value, type_of
+
+# For each attribute the first and the last of the values that were thought of.
+Edges = dict[Path, tuple[Value, Value]]
+_HIGH = "\U0010fffd"
+
+
+def plain_edges(selector: BoolExpr, domains: Domains) -> Edges | None:
+    """Two values of each attribute that make its test true; None if the selector is not plain."""
+    edges: Edges = {}
+    if not _collect(selector, domains, edges):
+        return None
+    if any(len(path) > 1 for path in edges):
+        for path in edges:
+            if any(path[:length] in edges for length in range(1, len(path))):
+                return None  # one lies inside the other
+    return edges
+
+
+def _collect(expr: BoolExpr, domains: Domains, edges: Edges) -> bool:
+    if isinstance(expr, (And, Or, AtLeast)):
+        return all(_collect(operand, domains, edges) for operand in expr.operands)
+    leaf = expr.operand if isinstance(expr, Not) else expr
+    attribute = _attribute(leaf)
+    if attribute is None or attribute.path in edges or attribute.path in domains.present:
+        return False
+    types, _ = domains.of(attribute)
+    kind = next(iter(types)) if len(types) == 1 else None
+    found = [
+        value
+        for value in _tries(leaf, kind)
+        if (kind is None or value is None or type_of(value) is kind)
+        and evaluate(expr, _nested(attribute.path, value)) is True
+    ]
+    if not found:
+        return False
+    edges[attribute.path] = found[0], found[-1]
+    return True
+
+
+def _attribute(leaf: BoolExpr) -> Attribute | None:
+    """The attribute, if the test is of one and of literals that are not NULL."""
+    operand: object
+    if isinstance(leaf, Comparison):
+        operand, others = leaf.left, [leaf.right]
+        if isinstance(operand, Literal):
+            operand, others = leaf.right, [leaf.left]
+    elif isinstance(leaf, Between):
+        operand, others = leaf.operand, [leaf.low, leaf.high]
+    elif isinstance(leaf, StringTest):
+        operand, others = leaf.text, [leaf.part]
+    elif isinstance(leaf, (In, Like, RLike, IsNull)):
+        operand, others = leaf.operand, []
+    else:
+        operand, others = leaf, []
+    if not isinstance(operand, Attribute):
+        return None
+    for other in others:
+        if not isinstance(other, Literal) or other.value is None:
+            return None
+    return operand
+
+
+def _nested(path: Path, value: Value) -> dict[str, object]:
+    event: dict[str, object] = {path[-1]: value}
+    for name in reversed(path[:-1]):
+        event = {name: event}
+    return event
+
+
+def _tries(leaf: BoolExpr, kind: Type | None) -> Iterator[Value]:
+    """Values that may make a test, or its NOT, true; the closest calls first and last."""
+    if isinstance(leaf, Comparison):
+        literal = leaf.right if isinstance(leaf.right, Literal) else leaf.left
+        assert isinstance(literal, Literal) and literal.value is not None
+        yield from _around(literal.value, kind)
+    elif isinstance(leaf, Between):
+        assert isinstance(leaf.low, Literal) and isinstance(leaf.high, Literal)
+        for bound in (leaf.low.value, leaf.high.value):
+            assert bound is not None
+            yield from _around(bound, kind)
+    elif isinstance(leaf, In):
+        for item in (leaf.items[0], leaf.items[-1]):
+            if item.value is not None:
+                yield from _around(item.value, kind)
+    elif isinstance(leaf, StringTest):
+        assert isinstance(leaf.part, Literal)
+        if isinstance(leaf.part.value, str):
+            yield from _with(leaf.part.value)
+    elif isinstance(leaf, Like):
+        runs = like_runs(leaf.pattern, leaf.escape, leaf.ignore_case)
+        yield from _with("".join(c or "a" for run in runs for c in run))
+        yield _HIGH.join("".join(c or "b" for c in run) for run in runs)
+    elif isinstance(leaf, RLike):
+        yield from (text for sample in samples(leaf.pattern) for text in _with(sample))
+    elif isinstance(leaf, IsNull):
+        yield None
+        yield from (0, 0.0, "", False, Timestamp(0), [])
+    else:
+        yield from (True, False)
+
+
+def _with(text: str) -> Iterator[str]:
+    yield from (text, "", _HIGH, text + _HIGH, _HIGH + text, _HIGH + text + _HIGH)
+
+
+def _around(value: Scalar, kind: Type | None) -> Iterator[Value]:
+    """What is far below, next below, equal, next above, far above."""
+    if isinstance(value, bool):
+        yield from (False, True)
+    elif isinstance(value, str):
+        yield from ("", value[:-1], value, value + "\0", _HIGH)
+    elif isinstance(value, Timestamp):
+        for step in (-(10**15), -1, 0, 1, 10**15):
+            if INT_MIN <= value.micros + step <= INT_MAX:
+                yield Timestamp(value.micros + step)
+    elif kind is Type.INT:
+        for number in (INT_MIN, math.ceil(value) - 1, value, math.floor(value) + 1, INT_MAX):
+            if number == math.floor(number) and INT_MIN <= number <= INT_MAX:
+                yield int(number)
+    else:
+        near = float(value)
+        yield from (-math.inf, math.nextafter(near, -math.inf))
+        yield near if kind is Type.DBL else value
+        yield from (math.nextafter(near, math.inf), math.inf)
