@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tamis.analysis.reasoner import Reasoner
+from tamis.analysis.reasoner import Study
 from tamis.analysis.space import TooLarge
 from tamis.language.expr import (
     JUNCTION,
@@ -37,7 +37,7 @@ class Shortened(NamedTuple):
     dropped: list[BoolExpr]
 
 
-def shortened(selector: BoolExpr, reasoner: Reasoner) -> Shortened | None:
+def shortened(selector: BoolExpr, study: Study) -> Shortened | None:
     """Drop what can be dropped, the last parts first; None if that is nothing.
 
     Each part that goes was proved to make no difference, after those that went before it. So of
@@ -46,16 +46,30 @@ def shortened(selector: BoolExpr, reasoner: Reasoner) -> Shortened | None:
     if sum(1 for _ in predicates(selector)) > _TESTS:
         return None
     try:
-        same = reasoner.sameness(selector)
         left, dropped = selector, []
         for part in _parts(selector):
             without = _without(left, part)
-            if without is not None and same(without):
+            if without is not None and study.is_same(without):
                 left = without
                 dropped.append(part)
     except TooLarge:
         return None
     return Shortened(left, dropped[::-1]) if dropped else None
+
+
+def conflict(selector: BoolExpr, study: Study) -> list[BoolExpr]:
+    """Of a selector that never matches, parts that are enough for that; itself if it has none."""
+    if not isinstance(selector, And):
+        return [selector]
+    left = list(selector.operands)
+    try:
+        for part in selector.operands:
+            rest = [other for other in left if other is not part]
+            if rest and study.is_dead(rest[0] if len(rest) == 1 else And(tuple(rest))):
+                left = rest
+    except TooLarge:
+        pass
+    return left
 
 
 def _parts(expr: BoolExpr) -> Iterator[BoolExpr]:

@@ -56,19 +56,27 @@ def _collect(expr: BoolExpr, domains: Domains, edges: Edges) -> bool:
         return all(_collect(operand, domains, edges) for operand in expr.operands)
     leaf = expr.operand if isinstance(expr, Not) else expr
     attribute = _attribute(leaf)
-    if attribute is None or attribute.path in edges or attribute.path in domains.present:
+    if attribute is None or attribute.path in edges:
         return False
-    types, _ = domains.of(attribute)
+    path = attribute.path
+    types, nullable = domains.of(attribute)
     kind = next(iter(types)) if len(types) == 1 else None
-    found = [
-        value
-        for value in _tries(leaf, kind)
-        if (kind is None or value is None or type_of(value) is kind)
-        and evaluate(expr, _nested(attribute.path, value)) is True
-    ]
-    if not found:
+    found: list[Value] = []
+    # NULL makes every test something else than true, but IS NULL, of which any value does.
+    has_other = nullable
+    for value in _tries(leaf, kind):
+        if value is None:
+            if not nullable:
+                continue
+        elif kind is not None and type_of(value) is not kind:
+            continue
+        if evaluate(expr, _nested(path, value)) is True:
+            found.append(value)
+        else:
+            has_other = True
+    if not found or not has_other:
         return False
-    edges[attribute.path] = found[0], found[-1]
+    edges[path] = found[0], found[-1]
     return True
 
 

@@ -75,7 +75,7 @@ class Reasoner:
         self.domains = Domains(schema, semantics)
         self.schema = schema
         self.strict = semantics == "strict"
-        self._diagrams = diagrams or shared()
+        self.diagrams = diagrams or shared()
 
     # -- questions --------------------------------------------------------------------------------
 
@@ -84,6 +84,14 @@ class Reasoner:
         if self.strict and any(look_up(path, event) is None for path in attributes(selector)):
             return False
         return evaluate(selector, event) is True
+
+    def study(self, selector: BoolExpr) -> Study:
+        """One selector, to be asked several things.
+
+        Raises:
+            TooLarge: Its diagram is.
+        """
+        return Study(self, selector)
 
     def matching(self, selector: BoolExpr) -> Answer:
         """An event that matches."""
@@ -101,36 +109,6 @@ class Reasoner:
         """An event that matches one of two; if there is none, they are equivalent."""
         return self._asked([first, second], lambda f, g: (f & ~g) | (g & ~f), _differ)
 
-    def examples(self, selector: BoolExpr, count: int) -> list[Event]:
-        """Some events that match, as different as they come."""
-        try:
-            space, (function,) = self._space([selector])
-        except TooLarge:
-            return []
-        found: list[Event] = []
-        for event in islice(self._events(space, function & space.possible, [selector]), 2 * count):
-            if self.matches(selector, event) and event not in found:
-                found.append(event)
-                if len(found) == count:
-                    break
-        return found
-
-    def sameness(self, selector: BoolExpr) -> Callable[[BoolExpr], bool]:
-        """A test of whether a selector of the same tests, or fewer, is proved to be equivalent.
-
-        Raises:
-            TooLarge: The diagrams are, now or when it is called.
-        """
-        space, (function,) = self._space([selector])
-        nowhere = self._diagrams.false
-
-        def same(other: BoolExpr) -> bool:
-            changed = space.function(self.whole(other))
-            differing = (function & ~changed) | (changed & ~function)
-            return bool(differing & space.possible == nowhere)
-
-        return same
-
     def whole(self, selector: BoolExpr) -> BoolExpr:
         """The selector with what `strict` adds to it."""
         if not self.strict:
@@ -140,9 +118,14 @@ class Reasoner:
 
     # -- answers ----------------------------------------------------------------------------------
 
-    def _space(self, selectors: list[BoolExpr]) -> tuple[Space, list[Any]]:
+    def space(self, selectors: list[BoolExpr]) -> tuple[Space, list[Any]]:
+        """What selectors look at, and the function of each.
+
+        Raises:
+            TooLarge: One of them is.
+        """
         wholes = [self.whole(selector) for selector in selectors]
-        space = Space(wholes, self.domains, self._diagrams)
+        space = Space(wholes, self.domains, self.diagrams)
         return space, [space.function(whole) for whole in wholes]
 
     def _asked(
@@ -152,25 +135,35 @@ class Reasoner:
         wanted: Callable[[list[bool]], bool],
     ) -> Answer:
         try:
-            space, functions = self._space(selectors)
-            asked = question(*functions) & space.possible
+            space, functions = self.space(selectors)
         except TooLarge:
             return UNDECIDED
-        if asked == self._diagrams.false:
+        return self.answer(space, question(*functions), selectors, wanted)
+
+    def answer(
+        self,
+        space: Space,
+        function: Any,
+        selectors: list[BoolExpr],
+        wanted: Callable[[list[bool]], bool],
+    ) -> Answer:
+        """Whether some event makes a function true, and the selectors match as is wanted."""
+        function = function & space.possible
+        if function == self.diagrams.false:
             return NEVER
         if any(calls_functions(selector) for selector in selectors):
             return UNDECIDED
-        for event in self._events(space, asked, selectors):
+        for event in self.events(space, function, selectors):
             if wanted([self.matches(selector, event) for selector in selectors]):
                 return Answer(True, event)
         return UNDECIDED
 
-    def _events(self, space: Space, function: Any, selectors: list[BoolExpr]) -> Iterator[Event]:
+    def events(self, space: Space, function: Any, selectors: list[BoolExpr]) -> Iterator[Event]:
         """Events likely to make a function true; the first does so if the space is sure."""
         choices = list(islice(space.choices(function), _CHOICES))
         paths = sorted(set().union(*(attributes(selector) for selector in selectors)))
         for cells in choices:
-            event = self._event(_known(space, cells), paths)
+            event = self.event_of(_chosen(_known(space, cells), paths))
             if event is not None:
                 yield event
         if space.sure:
@@ -181,14 +174,13 @@ class Reasoner:
             known = _known(space, random.choice(choices), random)
             for path in random.sample(paths, random.randint(0, len(paths))):
                 known[path] = random.choice(tried[path])
-            event = self._event(known, paths)
+            event = self.event_of(_chosen(known, paths))
             if event is not None:
                 yield event
 
-    def _event(self, known: dict[Path, Value], paths: list[Path]) -> Event | None:
+    def event_of(self, wanted: dict[Path, Value]) -> Event | None:
         """The event that has these values; None if there cannot be one."""
         event: Event = {}
-        wanted = {path: known.get(path) for path in paths}
         if self.schema is not None and self.domains.semantics == "total":
             for path, declared in self.schema.types.items():
                 wanted.setdefault(path, _FILLERS[declared])
@@ -205,6 +197,64 @@ class Reasoner:
             elif not _put(event, path, {} if value is OPAQUE else value):
                 return None
         return event
+
+
+def _chosen(known: dict[Path, Value], paths: list[Path]) -> dict[Path, Value]:
+    return {path: known.get(path) for path in paths}
+
+
+class Study:
+    """One selector, its diagram made once."""
+
+    def __init__(self, reasoner: Reasoner, selector: BoolExpr) -> None:
+        """Make the diagram.
+
+        Raises:
+            TooLarge: It is.
+        """
+        self._reasoner = reasoner
+        self._selector = selector
+        self._space, (self._function,) = reasoner.space([selector])
+
+    def matching(self) -> Answer:
+        """An event that matches."""
+        return self._asked(self._function, lambda m: m[0])
+
+    def missing(self) -> Answer:
+        """An event that does not match."""
+        return self._asked(~self._function, lambda m: not m[0])
+
+    def _asked(self, function: Any, wanted: Callable[[list[bool]], bool]) -> Answer:
+        return self._reasoner.answer(self._space, function, [self._selector], wanted)
+
+    def examples(self, count: int) -> list[Event]:
+        """Some events that match, as different as they come."""
+        function = self._function & self._space.possible
+        events = self._reasoner.events(self._space, function, [self._selector])
+        found: list[Event] = []
+        for event in islice(events, 2 * count):
+            if self._reasoner.matches(self._selector, event) and event not in found:
+                found.append(event)
+        return found[:count]
+
+    def is_same(self, other: BoolExpr) -> bool:
+        """Whether a selector of the same tests, or fewer, is proved to be equivalent.
+
+        Raises:
+            TooLarge: Its diagram is.
+        """
+        changed = self._space.function(self._reasoner.whole(other))
+        differing = (self._function & ~changed) | (changed & ~self._function)
+        return bool(differing & self._space.possible == self._reasoner.diagrams.false)
+
+    def is_dead(self, other: BoolExpr) -> bool:
+        """Whether a selector of the same tests, or fewer, is proved never to match.
+
+        Raises:
+            TooLarge: Its diagram is.
+        """
+        function = self._space.function(self._reasoner.whole(other))
+        return bool(function & self._space.possible == self._reasoner.diagrams.false)
 
 
 def _differ(matches: list[bool]) -> bool:

@@ -1,0 +1,200 @@
+"""Which subscriptions cover which: candidates by an index, then a proof for each.
+
+An event that matches A and not B shows that B does not cover A. So two events of each A are matched
+against all subscriptions at once, by the engine for many; what matches both may cover A, and of
+that a proof has to decide. All pairs are never looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamis.analysis.reasoner import Answer, Event, Reasoner
+from tamis.engines.block import BlockEngine
+from tamis.engines.subscription import Subscription
+from tamis.events import EventBatch
+from tamis.language.expr import (
+    STRUCTURE,
+    And,
+    Attribute,
+    BoolExpr,
+    Not,
+    Predicate,
+    predicates,
+)
+from tamis.predicates.regions import regions, term_of
+
+Progress = Callable[[str, int, float], None]
+Numbers = NDArray[np.int64]
+
+# Per event the tightest subscriptions that it matches, as many as this, are candidates; and of
+# those the proofs of so many are tried.
+_CANDIDATES = 128
+_PROOFS = 12
+_CHUNK = 4_096
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """A subscription that some events match, and two of them."""
+
+    subscription: Subscription
+    selector: BoolExpr
+    events: list[Event]
+
+
+@dataclass(slots=True)
+class Neighbours:
+    """What was found around one subscription, by position.
+
+    Attributes:
+        equal: Others that match the same events; there may be more of them.
+        cover: What covers it and is not known to be equal; one that few cover less.
+        event: One that matches only the cover; None if none was found.
+        unsure: What may cover it or not, if there is no cover.
+    """
+
+    equal: list[int] = field(default_factory=list)
+    cover: int | None = None
+    event: Event | None = None
+    unsure: int | None = None
+
+
+def neighbours(lives: list[Live], reasoner: Reasoner, progress: Progress) -> dict[int, Neighbours]:
+    """What covers each subscription most tightly, and what is equal to it."""
+    candidates = _candidates(lives, reasoner, progress)
+    popular = np.bincount(candidates[1], minlength=len(lives))
+    found: dict[int, Neighbours] = {}
+    for inner, outer in _grouped(candidates, len(lives)):
+        if inner % 1024 == 0:
+            progress("proving", inner, inner / len(lives))
+        if len(outer):
+            # What few others match is tight.
+            tight_first = outer[np.argsort(popular[outer], kind="stable")]
+            found[inner] = _around(inner, tight_first[:_PROOFS].tolist(), lives, reasoner)
+    return found
+
+
+def _around(inner: int, candidates: list[int], lives: list[Live], reasoner: Reasoner) -> Neighbours:
+    around = Neighbours()
+    for outer in candidates:
+        told = _telling(lives[inner].selector, lives[outer].selector, reasoner)
+        if told.found is False:
+            alone = _event_of_one(lives[outer], lives[inner], reasoner)
+            if alone.found is not False:
+                around.cover, around.event = outer, alone.event
+                break
+            around.equal.append(outer)
+        elif told.found is None and around.unsure is None:
+            around.unsure = outer
+    return around
+
+
+def _event_of_one(outer: Live, inner: Live, reasoner: Reasoner) -> Answer:
+    """An event that matches the outer alone; a proof that there is none; or neither."""
+    for event in outer.events:
+        if not reasoner.matches(inner.selector, event):
+            return Answer(True, event)
+    return reasoner.telling(outer.selector, inner.selector)
+
+
+# -- candidates -----------------------------------------------------------------------------------
+
+
+def _candidates(
+    lives: list[Live], reasoner: Reasoner, progress: Progress
+) -> tuple[Numbers, Numbers]:
+    """Pairs (covered, covering) that two events say nothing against."""
+    engine = BlockEngine()
+    for number, live in enumerate(lives):
+        old = live.subscription
+        tests = sum(1 for _ in predicates(live.selector))
+        # Of what an event matches the first are taken: those with many tests, which are tight.
+        engine.add(Subscription(number, old.text, tests, old.selector, old.required, old.functions))
+        if number % 4096 == 0:
+            progress("indexing", number, number / len(lives))
+    inner: list[Numbers] = []
+    outer: list[Numbers] = []
+    for begin in range(0, len(lives), _CHUNK):
+        progress("comparing", begin, begin / len(lives))
+        some = lives[begin : begin + _CHUNK]
+        both: Numbers | None = None
+        for side in (0, -1):
+            batch = EventBatch.of(
+                [live.events[side] for live in some],
+                reasoner.schema,
+                reasoner.domains.semantics,
+            )
+            matches = engine.match(batch, _CANDIDATES).limited(_CANDIDATES)
+            keys = (matches.event + begin) * len(lives) + matches.subscription
+            both = keys if both is None else np.intersect1d(both, keys, assume_unique=True)
+        assert both is not None
+        pairs = np.divmod(both, len(lives))
+        others = pairs[0] != pairs[1]
+        inner.append(pairs[0][others])
+        outer.append(pairs[1][others])
+    return np.concatenate(inner), np.concatenate(outer)
+
+
+def _grouped(pairs: tuple[Numbers, Numbers], count: int) -> Iterator[tuple[int, Numbers]]:
+    ends = np.searchsorted(pairs[0], np.arange(count + 1))
+    for covered, (low, high) in enumerate(pairwise(ends.tolist())):
+        yield covered, pairs[1][low:high]
+
+
+# -- proofs ---------------------------------------------------------------------------------------
+
+
+def _telling(inner: BoolExpr, outer: BoolExpr, reasoner: Reasoner) -> Answer:
+    """An event that matches the inner and not the outer, or a proof that there is none."""
+    if not reasoner.strict and _implies_each(inner, outer, reasoner):
+        return Answer(False)
+    return reasoner.telling(inner, outer)
+
+
+def _implies_each(inner: BoolExpr, outer: BoolExpr, reasoner: Reasoner) -> bool:
+    """Whether each test of one conjunction follows from one test of another: most covers do."""
+    wanted = outer.operands if isinstance(outer, And) else (outer,)
+    given = inner.operands if isinstance(inner, And) else (inner,)
+    rest = [test for test in wanted if test not in given]
+    if not rest:
+        return True
+    by_path = {attribute.path: test for test in given if (attribute := _attribute(test))}
+    for test in rest:
+        attribute = _attribute(test)
+        known = None if attribute is None else by_path.get(attribute.path)
+        if attribute is None or known is None:
+            return False
+        if not _implies(known, test, attribute, reasoner):
+            return False
+    return True
+
+
+def _implies(known: BoolExpr, test: BoolExpr, attribute: Attribute, reasoner: Reasoner) -> bool:
+    leaves = [_leaf(known), _leaf(test)]
+    types, nullable = reasoner.domains.of(attribute)
+    cut = regions([leaf for leaf, _ in leaves], types, nullable)
+    first, second = leaves[0][1], leaves[1][1]
+    return cut.complete and all(
+        cell.vector[0] is not first or cell.vector[1] is second for cell in cut.cells
+    )
+
+
+def _leaf(test: BoolExpr) -> tuple[Predicate, bool]:
+    if isinstance(test, Not):
+        return test.operand, False  # type: ignore[return-value]
+    return test, True  # type: ignore[return-value]
+
+
+def _attribute(test: BoolExpr) -> Attribute | None:
+    """The attribute of a test, or of NOT of one, that looks at nothing else."""
+    leaf = test.operand if isinstance(test, Not) else test
+    if isinstance(leaf, STRUCTURE):
+        return None
+    term = term_of(leaf)
+    return term if isinstance(term, Attribute) else None
