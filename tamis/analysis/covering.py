@@ -7,6 +7,7 @@ that a proof has to decide. All pairs are never looked at.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -18,16 +19,21 @@ from tamis.analysis.reasoner import Answer, Event, Reasoner
 from tamis.engines.block import BlockEngine
 from tamis.engines.subscription import Subscription
 from tamis.events import EventBatch
+from tamis.language.evaluate import look_up
 from tamis.language.expr import (
     STRUCTURE,
     And,
     Attribute,
     BoolExpr,
+    IsNull,
     Not,
     Predicate,
+    attributes,
     predicates,
 )
+from tamis.paths import Path
 from tamis.predicates.regions import regions, term_of
+from tamis.values import Value
 
 Progress = Callable[[str, int, float], None]
 Numbers = NDArray[np.int64]
@@ -37,6 +43,11 @@ Numbers = NDArray[np.int64]
 _CANDIDATES = 128
 _PROOFS = 12
 _CHUNK = 4_096
+_FILLED = 32
+
+# Which of its events to take, and whether to fill in what others ask to be absent.
+_WITHOUT = ((0, False), (-1, False))
+_WITH_ABSENT = ((0, True), (-1, True), (0, False))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,15 +93,20 @@ def neighbours(lives: list[Live], reasoner: Reasoner, progress: Progress) -> dic
 
 def _around(inner: int, candidates: list[int], lives: list[Live], reasoner: Reasoner) -> Neighbours:
     around = Neighbours()
+    against: list[Event] = []  # events of the inner that some candidate did not match
     for outer in candidates:
+        if not all(reasoner.matches(lives[outer].selector, event) for event in against):
+            continue
         told = _telling(lives[inner].selector, lives[outer].selector, reasoner)
-        if told.found is False:
+        if told.event is not None:
+            against.append(told.event)
+        elif told.found is False:
             alone = _event_of_one(lives[outer], lives[inner], reasoner)
             if alone.found is not False:
                 around.cover, around.event = outer, alone.event
                 break
             around.equal.append(outer)
-        elif told.found is None and around.unsure is None:
+        elif around.unsure is None:
             around.unsure = outer
     return around
 
@@ -118,18 +134,18 @@ def _candidates(
         engine.add(Subscription(number, old.text, tests, old.selector, old.required, old.functions))
         if number % 4096 == 0:
             progress("indexing", number, number / len(lives))
+    absent = _looked_for(lives)
     inner: list[Numbers] = []
     outer: list[Numbers] = []
     for begin in range(0, len(lives), _CHUNK):
         progress("comparing", begin, begin / len(lives))
         some = lives[begin : begin + _CHUNK]
         both: Numbers | None = None
-        for side in (0, -1):
-            batch = EventBatch.of(
-                [live.events[side] for live in some],
-                reasoner.schema,
-                reasoner.domains.semantics,
-            )
+        for side, full in _WITH_ABSENT if absent else _WITHOUT:
+            events = [live.events[side] for live in some]
+            if full:
+                events = [_filled(live, side, absent, reasoner) for live in some]
+            batch = EventBatch.of(events, reasoner.schema, reasoner.domains.semantics)
             matches = engine.match(batch, _CANDIDATES).limited(_CANDIDATES)
             keys = (matches.event + begin) * len(lives) + matches.subscription
             both = keys if both is None else np.intersect1d(both, keys, assume_unique=True)
@@ -139,6 +155,32 @@ def _candidates(
         inner.append(pairs[0][others])
         outer.append(pairs[1][others])
     return np.concatenate(inner), np.concatenate(outer)
+
+
+def _looked_for(lives: list[Live]) -> list[Path]:
+    """Attributes that some selectors ask whether they are NULL; the ones asked for most."""
+    asked = Counter(
+        test.operand.path
+        for live in lives
+        for test in predicates(live.selector)
+        if isinstance(test, IsNull) and isinstance(test.operand, Attribute)
+    )
+    return [path for path, _ in asked.most_common(_FILLED)]
+
+
+def _filled(live: Live, side: int, paths: list[Path], reasoner: Reasoner) -> Event:
+    """An event that the subscription matches, with attributes that it does not look at.
+
+    Without a type they are objects, of which every test is unknown but IS NULL, which is false.
+    """
+    named = attributes(live.selector)
+    known: dict[Path, Value] = {path: look_up(path, live.events[side]) for path in named}
+    for path in paths:
+        if not any(path[: len(other)] == other[: len(path)] for other in known):
+            known[path] = reasoner.filler(path)
+    event = reasoner.event_of(known)
+    fine = event is not None and reasoner.matches(live.selector, event)
+    return event if fine and event is not None else live.events[side]
 
 
 def _grouped(pairs: tuple[Numbers, Numbers], count: int) -> Iterator[tuple[int, Numbers]]:

@@ -154,15 +154,17 @@ def _around(value: Scalar, kind: Type | None) -> Iterator[Value]:
     elif isinstance(value, str):
         yield from ("", value[:-1], value, value + "\0", _HIGH)
     elif isinstance(value, Timestamp):
-        for step in (-(10**15), -1, 0, 1, 10**15):
-            if INT_MIN <= value.micros + step <= INT_MAX:
-                yield Timestamp(value.micros + step)
+        for apart in (-(10**15), -1, 0, 1, 10**15):
+            if INT_MIN <= value.micros + apart <= INT_MAX:
+                yield Timestamp(value.micros + apart)
     elif kind is Type.INT:
-        for number in (INT_MIN, math.ceil(value) - 1, value, math.floor(value) + 1, INT_MAX):
-            if number == math.floor(number) and INT_MIN <= number <= INT_MAX:
-                yield int(number)
+        down = math.floor(value)
+        for whole in (INT_MIN, math.ceil(value) - 1, down, down + 1, INT_MAX):
+            if INT_MIN <= whole <= INT_MAX:
+                yield whole
     else:
         # Close enough, and good to read; what lies closer is left to a proof.
         step = 1 if isinstance(value, int) else 0.5
-        for number in (_FAR_BELOW, value - step, value, value + step, _FAR_ABOVE):
+        tries = (_FAR_BELOW, value - step, value, value + step, _FAR_ABOVE)
+        for number in tries:
             yield float(number) if kind is Type.DBL or abs(number) > INT_MAX else number

@@ -178,6 +178,11 @@ class Reasoner:
             if event is not None:
                 yield event
 
+    def filler(self, path: Path) -> Value:
+        """Some value of an attribute: an object, or what its type allows."""
+        declared = None if self.schema is None else self.schema.types.get(path)
+        return OPAQUE if declared is None else _FILLERS[declared]
+
     def event_of(self, wanted: dict[Path, Value]) -> Event | None:
         """The event that has these values; None if there cannot be one."""
         event: Event = {}
