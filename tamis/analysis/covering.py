@@ -52,10 +52,16 @@ _WITH_ABSENT = ((0, True), (-1, True), (0, False))
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """A subscription that some events match, and two of them."""
+    """A selector that some events match.
 
-    subscription: Subscription
+    Attributes:
+        selector: As it was written.
+        condition: Its common form, with what `strict` adds.
+        events: One or two that match.
+    """
+
     selector: BoolExpr
+    condition: BoolExpr
     events: list[Event]
 
 
@@ -128,10 +134,9 @@ def _candidates(
     """Pairs (covered, covering) that two events say nothing against."""
     engine = BlockEngine()
     for number, live in enumerate(lives):
-        old = live.subscription
         tests = sum(1 for _ in predicates(live.selector))
         # Of what an event matches the first are taken: those with many tests, which are tight.
-        engine.add(Subscription(number, old.text, tests, old.selector, old.required, old.functions))
+        engine.add(Subscription(number, "", tests, live.condition))
         if number % 4096 == 0:
             progress("indexing", number, number / len(lives))
     absent = _looked_for(lives)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import gc
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from tamis.analysis.covering import Live, Neighbours, Progress, neighbours
@@ -22,8 +24,10 @@ _UNSATISFIABLE = "the selector is false in all cells of its attributes' values"
 _VALID = "the selector is true in all cells of its attributes' values"
 _NO_CELL_APART = "no cell of the attributes' values matches one and not the other"
 _NO_CELL_ALONE = "no cell of the attributes' values matches it and not the other"
+_SAME_TEXT = "both have the same text"
 _SAME_FORM = "both have the same common form"
 _NO_DIFFERENCE = "without it the selector is true in the same cells of its attributes' values"
+_NOT_WORTH_COMPARING = ("bad-selector", "never-matches", "always-matches")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +51,7 @@ def lint(
     >>> for found in lint([("a", "x < 5 AND x > 9"), ("b", "x > 1"), ("c", "x > 2 AND y = 1")]):
     ...     print(found.rule, found.id, found.others, found.event)
     never-matches a () None
-    covered c ('b',) {'x': 1.0000000000000002}
+    covered c ('b',) {'x': 2}
 
     Args:
         subscriptions: Rows, or (id, selector) or (id, selector, priority) tuples.
@@ -66,11 +70,12 @@ def lint(
     declared = checked_schema(schema, semantics)
     linter = _Linter(Reasoner(declared, semantics), Functions.of(functions), progress)
     rows = [_row(given) for given in subscriptions]
-    for number, row in enumerate(rows):
-        if number % 1024 == 0:
-            progress("reading", number, number / len(rows))
-        linter.take(number, row)
-    linter.compare()
+    with _collector_paused():
+        for number, row in enumerate(rows):
+            if number % 1024 == 0:
+                progress("reading", number, number / len(rows))
+            linter.take(number, row)
+        linter.compare()
     return [finding for number in range(len(rows)) for finding in linter.findings.get(number, ())]
 
 
@@ -82,6 +87,18 @@ def _row(given: object) -> Row:
     raise InputError("a subscription is a tuple (id, selector) or (id, selector, priority)")
 
 
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Trees are no garbage, and looking for some among millions of nodes takes a third of all."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
 class _Linter:
     """One run over a set."""
 
@@ -90,7 +107,9 @@ class _Linter:
         self._functions = functions
         self._progress = progress
         self._ids: set[Id] = set()
+        self._texts: dict[str, int] = {}
         self._first: dict[Selector, int] = {}  # by common form
+        self._events: dict[int, list[Event]] = {}  # that match
         self._rows: dict[int, Row] = {}
         self._lives: list[Live] = []
         self._places: list[int] = []  # of the live ones
@@ -110,6 +129,10 @@ class _Linter:
             self._say(number, Finding("duplicate-id", row.id, "this id is taken already"))
             return
         self._ids.add(row.id)
+        same = self._texts.setdefault(row.selector, number)
+        if same != number:
+            self._repeat(number, row.id, same)
+            return
         reasoner = self._reasoner
         semantics = reasoner.domains.semantics
         try:
@@ -128,12 +151,22 @@ class _Linter:
             return
         judgement = judge(selector, reasoner)
         if self._judged(number, row.id, selector, judgement):
-            first = self._first.setdefault(subscription.condition, number)
+            condition = subscription.condition
+            first = self._first.setdefault(condition, number)
             if first != number:
                 self._equivalent(number, first, judgement.events, _SAME_FORM)
             elif judgement.events and not calls_functions(selector):
-                self._lives.append(Live(subscription, selector, judgement.events))
+                assert not isinstance(condition, Sequence)
+                self._lives.append(Live(selector, condition, judgement.events))
                 self._places.append(number)
+
+    def _repeat(self, number: int, id: Id, first: int) -> None:
+        """A text that was there before has the same findings by itself, and one more."""
+        found = [f for f in self.findings.get(first, ()) if f.rule != "equivalent"]
+        for finding in found:
+            self._say(number, replace(finding, id=id))
+        if not any(f.rule in _NOT_WORTH_COMPARING for f in found):
+            self._equivalent(number, first, self._events.get(first, []), _SAME_TEXT)
 
     def _take_sequence(self, number: int, subscription: Subscription, selector: Sequence) -> None:
         alive = True
@@ -160,6 +193,7 @@ class _Linter:
             found = Finding("never-matches", id, message, spans=tuple(parts), proof=_UNSATISFIABLE)
             self._say(number, found)
             return False
+        self._events[number] = judgement.events
         event = judgement.events[0] if judgement.events else None
         if judgement.verdict is Verdict.ALWAYS:
             message = "matches every event"

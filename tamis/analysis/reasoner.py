@@ -75,6 +75,12 @@ class Reasoner:
         self.domains = Domains(schema, semantics)
         self.schema = schema
         self.strict = semantics == "strict"
+        # What an event has in any case: by `total` something, by `default` what is filled in.
+        self._always: dict[Path, Value] = {}
+        if schema is not None and semantics == "total":
+            self._always = {path: _FILLERS[kind] for path, kind in schema.types.items()}
+        elif schema is not None and semantics == "default":
+            self._always = schema.defaults
         self.diagrams = diagrams or shared()
 
     # -- questions --------------------------------------------------------------------------------
@@ -186,9 +192,8 @@ class Reasoner:
     def event_of(self, wanted: dict[Path, Value]) -> Event | None:
         """The event that has these values; None if there cannot be one."""
         event: Event = {}
-        if self.schema is not None and self.domains.semantics == "total":
-            for path, declared in self.schema.types.items():
-                wanted.setdefault(path, _FILLERS[declared])
+        for path, value in self._always.items():
+            wanted.setdefault(path, value)
         for path, value in wanted.items():
             kind = None if self.schema is None else self.schema.types.get(path)
             if kind is not None:
