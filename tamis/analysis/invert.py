@@ -153,10 +153,13 @@ def _invert_call(term: Call, target: Value, known: Known) -> None:
         for argument in term.arguments:
             invert(argument, target, known)
     elif term.function == "sum":
+        unknown = [each for each in term.arguments if guess(each, known) is None]
         rest = target
-        for argument in term.arguments[1:]:
-            rest = apply("-", rest, _assume(argument, 0, known))
-        invert(term.arguments[0], rest, known)
+        for argument in term.arguments:
+            if not unknown or argument is not unknown[0]:
+                rest = apply("-", rest, _assume(argument, 0, known))
+        if unknown:
+            invert(unknown[0], rest, known)
     else:  # abs, avg: all alike will do
         for argument in term.arguments:
             invert(argument, target, known)

@@ -210,7 +210,14 @@ class Reasoner:
 
 
 def _chosen(known: dict[Path, Value], paths: list[Path]) -> dict[Path, Value]:
-    return {path: known.get(path) for path in paths}
+    """The values of some attributes; what holds another is an object, as the space has it."""
+    chosen = {path: known.get(path) for path in paths}
+    for path in paths:
+        if len(path) > 1 and chosen[path] is not None:
+            for length in range(1, len(path)):
+                if path[:length] in chosen:
+                    chosen[path[:length]] = OPAQUE
+    return chosen
 
 
 class Study:

@@ -32,7 +32,7 @@ TESTS = {
 _DENSE = {
     "n": range(-2, 6),
     "x": [n / 4 for n in range(-2, 9)],
-    "s": ["".join(t) for n in range(5) for t in product("abc", repeat=n)],
+    "s": ["".join(t) for n in range(5) for t in product("Aabc", repeat=n)],
     "b": [True, False],
 }
 
