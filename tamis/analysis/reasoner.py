@@ -204,7 +204,7 @@ class Reasoner:
             if value is None:
                 if path in self.domains.present:
                     return None
-            elif not _put(event, path, {} if value is OPAQUE else value):
+            elif not put(event, path, {} if value is OPAQUE else value):
                 return None
         return event
 
@@ -314,7 +314,7 @@ def _values(space: Space, paths: list[Path]) -> dict[Path, list[Value]]:
     return {path: values + common for path, values in found.items()}
 
 
-def _put(event: Event, path: Path, value: object) -> bool:
+def put(event: Event, path: Path, value: object) -> bool:
     """Put a value at a path; False if something else stands in the way."""
     *outer, name = path
     inside = event
