@@ -34,7 +34,7 @@ from tamis.paths import Path
 from tamis.predicates.region_regex import samples
 from tamis.values import INT_MAX, INT_MIN, Scalar, Timestamp, Type, Value, type_of
 
-# For each attribute the first and the last of the values that were thought of.
+# For each attribute a value that just makes its test true, and one that is far from it.
 Edges = dict[Path, tuple[Value, Value]]
 _HIGH = "~"  # above most letters
 _FAR_BELOW, _FAR_ABOVE = -1e15, 1e15
@@ -77,8 +77,13 @@ def _collect(expr: BoolExpr, domains: Domains, edges: Edges) -> bool:
             has_other = True
     if not found or not has_other:
         return False
-    edges[path] = found[0], found[-1]
+    near = next((value for value in found if not _is_far(value)), found[0])
+    edges[path] = near, found[0] if near is found[-1] else found[-1]
     return True
+
+
+def _is_far(value: Value) -> bool:
+    return value in ("", _HIGH) or value in (_FAR_BELOW, _FAR_ABOVE, INT_MIN, INT_MAX)
 
 
 def _attribute(leaf: BoolExpr) -> Attribute | None:
