@@ -28,6 +28,7 @@ from tamis.language.expr import (
     Not,
     Or,
     Predicate,
+    Selector,
     attributes,
     predicates,
 )
@@ -125,6 +126,16 @@ def _event_of_one(outer: Live, inner: Live, reasoner: Reasoner) -> Answer:
     return reasoner.telling(outer.selector, inner.selector)
 
 
+class _Ready(Subscription):
+    """A subscription whose selector has its common form already."""
+
+    __slots__ = ()
+
+    @property
+    def condition(self) -> Selector:
+        return self.selector
+
+
 # -- candidates -----------------------------------------------------------------------------------
 
 
@@ -136,7 +147,7 @@ def _candidates(
     for number, live in enumerate(lives):
         tests = sum(1 for _ in predicates(live.selector))
         # Of what an event matches the first are taken: those with many tests, which are tight.
-        engine.add(Subscription(number, "", tests, live.condition))
+        engine.add(_Ready(number, "", tests, live.condition))
         if number % 4096 == 0:
             progress("indexing", number, number / len(lives))
     absent = _looked_for(lives)

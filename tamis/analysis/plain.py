@@ -65,7 +65,9 @@ def _collect(expr: BoolExpr, domains: Domains, edges: Edges) -> bool:
     found: list[Value] = []
     # NULL makes every test something else than true, but IS NULL, of which any value does.
     has_other = nullable
-    for value in _tries(leaf, kind):
+    # Where NULL will do for that, a few values are enough.
+    tries = _few(expr, kind) if nullable else None
+    for value in _tries(leaf, kind) if tries is None else tries:
         if value is None:
             if not nullable:
                 continue
@@ -116,6 +118,26 @@ def _nested(path: Path, value: Value) -> dict[str, object]:
     return event
 
 
+_NEAR_AND_FAR = {"=": (0, 0), "<": (-1, -2), "<=": (0, -2), ">": (1, 2), ">=": (0, 2)}
+
+
+def _few(leaf: BoolExpr, kind: Type | None) -> list[Value] | None:
+    """Two values that make the commonest tests true; None for others."""
+    if isinstance(leaf, Between):
+        return [leaf.low.value, leaf.high.value]  # type: ignore[union-attr]
+    if isinstance(leaf, In):
+        return [leaf.items[0].value, leaf.items[-1].value]
+    if not isinstance(leaf, Comparison) or not isinstance(leaf.right, Literal):
+        return None
+    wanted, value = _NEAR_AND_FAR.get(leaf.op), leaf.right.value
+    if wanted is None or value is None:
+        return None
+    if wanted[1] == 0:
+        return [value]
+    around = list(_around(value, kind))
+    return [around[2 + place] for place in wanted] if len(around) == 5 else None
+
+
 def _tries(leaf: BoolExpr, kind: Type | None) -> Iterator[Value]:
     """Values that may make a test, or its NOT, true; the closest calls first and last."""
     if isinstance(leaf, Comparison):
@@ -157,7 +179,7 @@ def _around(value: Scalar, kind: Type | None) -> Iterator[Value]:
     if isinstance(value, bool):
         yield from (False, True)
     elif isinstance(value, str):
-        yield from ("", value[:-1], value, value + "\0", _HIGH)
+        yield from ("", value[:-1], value, value + "a", _HIGH)
     elif isinstance(value, Timestamp):
         for apart in (-(10**15), -1, 0, 1, 10**15):
             if INT_MIN <= value.micros + apart <= INT_MAX:
