@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from tamis.cli import backtest, bench, compile, explain, match, parse, stream
+from tamis.cli import backtest, bench, compile, diff, explain, lint, match, parse, stream
 from tamis.cli.guard import EXIT_CODES, Guarded, Verb
 
 __all__ = ["app", "main"]
@@ -31,6 +31,8 @@ app.command("compile", cls=Verb, epilog=compile.EXAMPLES)(compile.compile)
 app.command("stream", cls=Verb, epilog=stream.EXAMPLES)(stream.stream)
 app.command("backtest", cls=Verb, epilog=backtest.EXAMPLES)(backtest.backtest)
 app.command("explain", cls=Verb, epilog=explain.EXAMPLES)(explain.explain)
+app.command("lint", cls=Verb, epilog=lint.EXAMPLES)(lint.lint)
+app.command("diff", cls=Verb, epilog=diff.EXAMPLES)(diff.diff)
 app.command("parse", cls=Verb, epilog=parse.EXAMPLES)(parse.parse)
 app.add_typer(bench.app, name="bench")
 

@@ -136,6 +136,28 @@ def bloom(
             console.note(f"drawn: {file}")
 
 
+LINT_EXAMPLES = """\
+[bold]Examples[/bold]
+  tamis bench lint
+  tamis bench lint flights
+  tamis bench lint --full --out results/lint.json
+
+Each in a process of its own. With --full 100,000 subscriptions, but 5,000 of the BDD paper's.
+"""
+
+
+@app.command("lint", cls=Verb, epilog=LINT_EXAMPLES)
+def lint(
+    experiments: ExperimentsArgument = None,
+    full: Annotated[bool, typer.Option("--full", help="100,000 subscriptions.")] = False,
+    out: OutOption = None,
+) -> None:
+    """How long `tamis lint` takes on the workloads, and how much memory."""
+    from tamis.bench.lint import EXPERIMENTS
+
+    _run("lint", EXPERIMENTS, experiments, full, out)
+
+
 SPARK_EXAMPLES = """\
 [bold]Examples[/bold]
   tamis bench spark

@@ -1,0 +1,111 @@
+"""The library of BDDs, and sets of cells as diagrams.
+
+CUDD by way of `dd`: 1.7 times slower than `oxidd` on eight clauses (72 µs against 43), but it is
+the one that the engine `bdd` needs anyway, and where there is no wheel of it `dd` has the same
+interface in plain Python (13 times slower).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from tamis.errors import InputError
+
+# CUDD's tables and cache, which grow; its own beginnings are made for one large problem.
+_MEMORY = 1 << 28
+_CACHE_SLOTS = 1 << 14
+
+
+class Diagrams:
+    """A manager whose variables are numbered, and made when they are first used."""
+
+    def __init__(self) -> None:
+        """Begin without variables.
+
+        Raises:
+            InputError: The library is not installed.
+        """
+        self._manager = _manager()
+        self.true: Any = self._manager.true
+        self.false: Any = self._manager.false
+        self._variables: list[Any] = []
+        self._sets: dict[tuple[int, int], Any] = {}
+
+    def variable(self, number: int) -> Any:
+        """The function that is true where a variable is."""
+        while len(self._variables) <= number:
+            name = f"v{len(self._variables)}"
+            self._manager.declare(name)
+            self._variables.append(self._manager.var(name))
+        return self._variables[number]
+
+    def cells(self, base: int, bits: int, chosen: list[bool]) -> Any:
+        """Where the number that some variables spell is one of the chosen.
+
+        A number beyond the last stands for the last, so every spelling means something.
+
+        Args:
+            base: The first variable, which is the highest bit.
+            bits: How many variables there are.
+            chosen: For each number whether it is chosen.
+        """
+        padded = chosen + [chosen[-1]] * ((1 << bits) - len(chosen))
+        code = 1
+        for each in padded:
+            code = code << 1 | each
+        key = (base, code)
+        found = self._sets.get(key)
+        if found is None:
+            found = self._sets[key] = self._spelt(base, padded)
+        return found
+
+    def _spelt(self, base: int, chosen: list[bool]) -> Any:
+        if all(chosen):
+            return self.true
+        if not any(chosen):
+            return self.false
+        half = len(chosen) // 2
+        low, high = self._spelt(base + 1, chosen[:half]), self._spelt(base + 1, chosen[half:])
+        return self._manager.ite(self.variable(base), high, low)
+
+    def assignments(self, function: Any) -> Iterator[dict[int, bool]]:
+        """Ways to make a function true: variables with their truths.
+
+        Those that do not matter are left out; false is tried before true.
+        """
+        pending: list[tuple[Any, dict[int, bool]]] = [(function, {})]
+        while pending:
+            at, chosen = pending.pop()
+            if at == self.true:
+                yield chosen
+            elif at != self.false:
+                low, high, number = at.low, at.high, int(at.var[1:])
+                if at.negated:
+                    low, high = ~low, ~high
+                pending.append((high, {**chosen, number: True}))
+                pending.append((low, {**chosen, number: False}))
+
+
+@cache
+def shared() -> Diagrams:
+    """One manager for all questions of a process: their diagrams are small and alike."""
+    return Diagrams()
+
+
+def _manager() -> Any:
+    try:
+        import dd.cudd
+
+        manager = dd.cudd.BDD(_MEMORY, _CACHE_SLOTS)
+    except ImportError:
+        try:
+            import dd.autoref
+        except ImportError as error:
+            raise InputError(
+                "to reason about selectors Tamis needs `dd`: pip install 'tamis[bdd]'"
+            ) from error
+        manager = dd.autoref.BDD()
+    manager.configure(reordering=False)
+    return manager

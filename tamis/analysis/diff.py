@@ -1,0 +1,243 @@
+"""How two versions of a set of subscriptions differ in what they match: `tamis diff`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from tamis.analysis.covering import Progress
+from tamis.analysis.findings import plain_event
+from tamis.analysis.reasoner import Answer, Event, Reasoner
+from tamis.analysis.streams import telling_stream
+from tamis.columns.conform import checked_schema
+from tamis.engines.subscription import Subscription
+from tamis.errors import DuplicateSubscription, InputError, SelectorError
+from tamis.language.expr import Sequence
+from tamis.language.functions import Callables, Functions
+from tamis.matches import Id
+from tamis.schema import SchemaLike
+
+KINDS: dict[str, str] = {
+    "bad": "A selector that is refused.",
+    "added": "Only the new set has it.",
+    "removed": "Only the old set has it.",
+    "changed": "Some events no longer match, and others now do.",
+    "widened": "All that matched still does, and more.",
+    "narrowed": "Some events no longer match, and no other does.",
+    "undecided": "Whether it matches the same events could not be settled.",
+    "reworded": "Another text that matches the same events.",
+    "reprioritized": "The same text with another priority.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What became of one subscription.
+
+    Attributes:
+        kind: One of `KINDS`.
+        id: The subscription.
+        old: The old selector; empty if it was added.
+        new: The new one; empty if it was removed.
+        lost: An event that only the old one matches.
+        gained: An event that only the new one matches.
+        stream: Events in their order, the last of which one of two sequences matches.
+        priorities: The old and the new priority, where they differ; else None.
+        message: What a person should read.
+    """
+
+    kind: str
+    id: Id
+    old: str = ""
+    new: str = ""
+    lost: Event | None = None
+    gained: Event | None = None
+    stream: tuple[Event, ...] = ()
+    priorities: tuple[int, int] | None = None
+    message: str = ""
+
+    def to_dict(self) -> dict[str, object]:
+        """As JSON has it; what is empty is left out."""
+        more: dict[str, object] = {
+            "old": self.old,
+            "new": self.new,
+            "lost": None if self.lost is None else plain_event(self.lost),
+            "gained": None if self.gained is None else plain_event(self.gained),
+            "stream": [plain_event(event) for event in self.stream],
+            "priorities": None if self.priorities is None else list(self.priorities),
+            "message": self.message,
+        }
+        told: dict[str, object] = {"change": self.kind, "id": self.id}
+        return told | {name: value for name, value in more.items() if value not in ("", [], None)}
+
+
+Given = tuple[Id, str] | tuple[Id, str, int]
+
+
+def diff(
+    old: Iterable[Given],
+    new: Iterable[Given],
+    schema: SchemaLike | None = None,
+    semantics: str = "sql",
+    functions: Callables | None = None,
+    progress: Progress = lambda stage, done, part: None,
+) -> list[Change]:
+    """What became of each subscription; those that are as they were are left out.
+
+    >>> for change in diff([("a", "x > 5"), ("b", "NOT x > 1")], [("a", "x > 7"), ("b", "x <= 1")]):
+    ...     print(change.id, change.kind, change.lost, change.gained)
+    a narrowed {'x': 7} None
+    b reworded None None
+
+    Args:
+        old: (id, selector) or (id, selector, priority) tuples.
+        new: The same.
+        schema: As `tamis.Matcher` takes it.
+        semantics: As `tamis.Matcher` takes it.
+        functions: What selectors may call; nothing of it is called.
+        progress: Told what is being done, how many are done, and which part of all that is.
+
+    Returns:
+        In the order of the new set, and then those that were removed.
+
+    Raises:
+        SchemaError: No schema where the semantics need one.
+        InputError: The library of diagrams is not installed; rows that are none.
+        DuplicateSubscription: An id twice in one set.
+    """
+    declared = checked_schema(schema, semantics)
+    comparer = _Comparer(Reasoner(declared, semantics), Functions.of(functions))
+    before, after = _by_id(old), _by_id(new)
+    changes: list[Change] = []
+    for done, (id, (text, priority)) in enumerate(after.items()):
+        if done % 256 == 0:
+            progress("comparing", done, done / len(after))
+        changes += comparer.compared(id, before.get(id), (text, priority))
+    for id, (text, _) in before.items():
+        if id not in after:
+            changes.append(Change("removed", id, old=text))
+    return changes
+
+
+def _by_id(rows: Iterable[Given]) -> dict[Id, tuple[str, int]]:
+    found: dict[Id, tuple[str, int]] = {}
+    for row in rows:
+        if not (isinstance(row, tuple) and len(row) in (2, 3) and isinstance(row[1], str)):
+            raise InputError("a subscription is a tuple (id, selector) or (id, selector, priority)")
+        if row[0] in found:
+            raise DuplicateSubscription(row[0])
+        found[row[0]] = row[1], row[2] if len(row) == 3 else 0
+    return found
+
+
+class _Comparer:
+    """Compares subscriptions of one id."""
+
+    def __init__(self, reasoner: Reasoner, functions: Functions) -> None:
+        self._reasoner = reasoner
+        self._functions = functions
+
+    def compared(
+        self, id: Id, before: tuple[str, int] | None, after: tuple[str, int]
+    ) -> list[Change]:
+        """What became of a subscription: nothing, or one change."""
+        if before is None:
+            return [self._added(id, after[0])]
+        old, new = before[0], after[0]
+        moved = None if before[1] == after[1] else (before[1], after[1])
+        if old == new:
+            told = moved and f"priority {moved[0]} became {moved[1]}"
+            return (
+                [Change("reprioritized", id, old, new, None, None, (), moved, told)] if told else []
+            )
+        try:
+            first = self._read(id, old, "old")
+            second = self._read(id, new, "new")
+        except _Refused as refused:
+            return [Change("bad", id, old, new, priorities=moved, message=str(refused))]
+        change = self._meant(Change("reworded", id, old, new, priorities=moved), first, second)
+        return [_with_priorities(change)]
+
+    def _added(self, id: Id, text: str) -> Change:
+        try:
+            self._read(id, text, "new")
+        except _Refused as refused:
+            return Change("bad", id, new=text, message=str(refused))
+        return Change("added", id, new=text)
+
+    def _read(self, id: Id, text: str, which: str) -> Subscription:
+        reasoner = self._reasoner
+        try:
+            return Subscription.of(
+                id, text, 0, reasoner.schema, reasoner.domains.semantics, self._functions
+            )
+        except SelectorError as error:
+            raise _Refused(f"the {which} selector is refused: {error}") from None
+
+    def _meant(self, change: Change, old: Subscription, new: Subscription) -> Change:
+        """The change, with what it means for events."""
+        before, after = old.selector, new.selector
+        if old.required == new.required and old.condition == new.condition:
+            return replace(change, message="both have the same common form")
+        if isinstance(before, Sequence) or isinstance(after, Sequence):
+            return self._in_time(change, old, new)
+        lost = self._reasoner.telling(before, after)
+        gained = self._reasoner.telling(after, before)
+        kind = _KIND.get((lost.found, gained.found), "undecided")
+        return replace(
+            change, kind=kind, lost=lost.event, gained=gained.event, message=_said(lost, gained)
+        )
+
+    def _in_time(self, change: Change, old: Subscription, new: Subscription) -> Change:
+        before, after = old.selector, new.selector
+        if (
+            isinstance(before, Sequence)
+            and isinstance(after, Sequence)
+            and len(before.steps) == len(after.steps)
+            and (before.within, before.per) == (after.within, after.per)
+            and all(
+                self._reasoner.differing(first, second).found is False
+                for first, second in zip(before.steps, after.steps, strict=True)
+            )
+        ):
+            return replace(change, message="each step matches the same events")
+        stream = telling_stream(before, after, self._reasoner)
+        if stream is None:
+            return replace(
+                change, kind="undecided", message="no events were found that tell them apart"
+            )
+        events, gap = stream
+        told = f"the last of these events, {gap} µs apart, matches only one of them"
+        return replace(change, kind="changed", stream=tuple(events), message=told)
+
+
+def _with_priorities(change: Change) -> Change:
+    """The change, with a word about priorities if they differ."""
+    if change.priorities is None:
+        return change
+    old, new = change.priorities
+    said = [change.message] if change.message else []
+    return replace(change, message="; ".join([*said, f"priority {old} became {new}"]))
+
+
+class _Refused(Exception):
+    """A selector that is none, and which."""
+
+
+_KIND: dict[tuple[bool | None, bool | None], str] = {
+    (False, False): "reworded",
+    (False, True): "widened",
+    (True, False): "narrowed",
+    (True, True): "changed",
+}
+
+
+def _said(lost: Answer, gained: Answer) -> str:
+    if lost.found is False and gained.found is False:
+        return "proved: no event matches one and not the other"
+    open_questions = [
+        what for what, answer in (("loses", lost), ("gains", gained)) if answer.found is None
+    ]
+    if open_questions:
+        return f"undecided whether it {' or '.join(open_questions)} events"
+    return ""

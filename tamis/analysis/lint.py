@@ -1,0 +1,309 @@
+"""What is wrong with a set of subscriptions: `tamis lint`."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from tamis.analysis.covering import Live, Neighbours, Progress, neighbours
+from tamis.analysis.findings import Finding
+from tamis.analysis.judging import Judgement, Verdict, judge
+from tamis.analysis.reasoner import Event, Reasoner
+from tamis.analysis.slots import calls_functions
+from tamis.columns.conform import checked_schema
+from tamis.engines.subscription import Subscription
+from tamis.errors import InputError, SelectorError
+from tamis.language.expr import BoolExpr, Selector, Sequence
+from tamis.language.functions import Callables, Functions
+from tamis.matches import Id
+from tamis.schema import SchemaLike
+
+_UNSATISFIABLE = "the selector is false in all cells of its attributes' values"
+_VALID = "the selector is true in all cells of its attributes' values"
+_NO_CELL_APART = "no cell of the attributes' values matches one and not the other"
+_NO_CELL_ALONE = "no cell of the attributes' values matches it and not the other"
+_SAME_TEXT = "both have the same text"
+_SAME_FORM = "both have the same common form"
+_NO_DIFFERENCE = "without it the selector is true in the same cells of its attributes' values"
+_NOT_WORTH_COMPARING = ("bad-selector", "never-matches", "always-matches")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A subscription to look at, and the line of a file that it stands on."""
+
+    id: Id
+    selector: str
+    line: int = 0
+
+
+def lint(
+    subscriptions: Iterable[Row | tuple[Id, str] | tuple[Id, str, int]],
+    schema: SchemaLike | None = None,
+    semantics: str = "sql",
+    functions: Callables | None = None,
+    progress: Progress = lambda stage, done, part: None,
+) -> list[Finding]:
+    """Find subscriptions that are refused, dead, always true, doubled, covered or too long.
+
+    >>> for found in lint([("a", "x < 5 AND x > 9"), ("b", "x > 1"), ("c", "x > 2 AND y = 1")]):
+    ...     print(found.rule, found.id, found.others, found.event)
+    never-matches a () None
+    covered c ('b',) {'x': 2}
+
+    Args:
+        subscriptions: Rows, or (id, selector) or (id, selector, priority) tuples.
+        schema: As `tamis.Matcher` takes it.
+        semantics: As `tamis.Matcher` takes it.
+        functions: What selectors may call; nothing of it is called.
+        progress: Told what is being done, how many are done, and which part of all that is.
+
+    Returns:
+        In the order of the subscriptions; of one, the gravest first.
+
+    Raises:
+        SchemaError: No schema where the semantics need one.
+        InputError: The library of diagrams is not installed; rows that are none.
+    """
+    declared = checked_schema(schema, semantics)
+    linter = _Linter(Reasoner(declared, semantics), Functions.of(functions), progress)
+    rows = [_row(given) for given in subscriptions]
+    with _collector_paused():
+        for number, row in enumerate(rows):
+            if number % 1024 == 0:
+                progress("reading", number, number / len(rows))
+            linter.take(number, row)
+        linter.compare()
+    return [finding for number in range(len(rows)) for finding in linter.findings.get(number, ())]
+
+
+def _row(given: object) -> Row:
+    if isinstance(given, Row):
+        return given
+    if isinstance(given, tuple) and len(given) in (2, 3) and isinstance(given[1], str):
+        return Row(given[0], given[1])
+    raise InputError("a subscription is a tuple (id, selector) or (id, selector, priority)")
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Trees are no garbage, and looking for some among millions of nodes takes a third of all."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+class _Linter:
+    """One run over a set."""
+
+    def __init__(self, reasoner: Reasoner, functions: Functions, progress: Progress) -> None:
+        self._reasoner = reasoner
+        self._functions = functions
+        self._progress = progress
+        self._ids: set[Id] = set()
+        self._texts: dict[str, int] = {}
+        self._first: dict[Selector, int] = {}  # by common form
+        self._events: dict[int, list[Event]] = {}  # that match
+        self._rows: dict[int, Row] = {}
+        self._lives: list[Live] = []
+        self._places: list[int] = []  # of the live ones
+        self.findings: dict[int, list[Finding]] = {}
+
+    def _say(self, number: int, finding: Finding) -> None:
+        row = self._rows[number]
+        told = replace(finding, text=row.selector, line=row.line)
+        self.findings.setdefault(number, []).append(told)
+
+    # -- one by one -------------------------------------------------------------------------------
+
+    def take(self, number: int, row: Row) -> None:
+        """Look at one subscription by itself."""
+        self._rows[number] = row
+        if row.id in self._ids:
+            self._say(number, Finding("duplicate-id", row.id, "this id is taken already"))
+            return
+        self._ids.add(row.id)
+        same = self._texts.setdefault(row.selector, number)
+        if same != number:
+            self._repeat(number, row.id, same)
+            return
+        reasoner = self._reasoner
+        semantics = reasoner.domains.semantics
+        try:
+            subscription = Subscription.of(
+                row.id, row.selector, 0, reasoner.schema, semantics, self._functions
+            )
+        except SelectorError as error:
+            hint = f"; {error.hint}" if error.hint else ""
+            message = f"{error.reason} (line {error.line}, column {error.column}){hint}"
+            span = (error.start, max(error.end, error.start + 1))
+            self._say(number, Finding("bad-selector", row.id, message, spans=(span,)))
+            return
+        selector = subscription.selector
+        if isinstance(selector, Sequence):
+            self._take_sequence(number, subscription, selector)
+            return
+        judgement = judge(selector, reasoner)
+        if self._judged(number, row.id, selector, judgement):
+            condition = subscription.condition
+            first = self._first.setdefault(condition, number)
+            if first != number:
+                self._equivalent(number, first, judgement.events, _SAME_FORM)
+            elif judgement.events and not calls_functions(selector):
+                assert not isinstance(condition, Sequence)
+                self._lives.append(Live(selector, condition, judgement.events))
+                self._places.append(number)
+
+    def _repeat(self, number: int, id: Id, first: int) -> None:
+        """A text that was there before has the same findings by itself, and one more."""
+        found = [f for f in self.findings.get(first, ()) if f.rule != "equivalent"]
+        for finding in found:
+            self._say(number, replace(finding, id=id))
+        if not any(f.rule in _NOT_WORTH_COMPARING for f in found):
+            self._equivalent(number, first, self._events.get(first, []), _SAME_TEXT)
+
+    def _take_sequence(self, number: int, subscription: Subscription, selector: Sequence) -> None:
+        alive = True
+        for step in selector.steps:
+            judgement = judge(step, self._reasoner)
+            if judgement.verdict is Verdict.ALWAYS:
+                continue  # a step that any event is may well be meant
+            alive &= self._judged(number, subscription.id, step, judgement)
+        if alive:
+            first = self._first.setdefault(subscription.condition, number)
+            if first != number:
+                self._equivalent(number, first, [], _SAME_FORM)
+
+    def _judged(self, number: int, id: Id, selector: BoolExpr, judgement: Judgement) -> bool:
+        """Say what a judgement says; whether the selector is worth comparing with others."""
+        text = self._rows[number].selector
+        whole = ((selector.start, selector.end),)
+        if judgement.verdict is Verdict.NEVER:
+            parts = [(part.start, part.end) for part in judgement.conflict]
+            named = " and ".join(f"`{text[start:end]}`" for start, end in parts[:3])
+            message = f"never matches: {named} " + (
+                "cannot be true together" if len(parts) > 1 else "cannot be true"
+            )
+            found = Finding("never-matches", id, message, spans=tuple(parts), proof=_UNSATISFIABLE)
+            self._say(number, found)
+            return False
+        self._events[number] = judgement.events
+        event = judgement.events[0] if judgement.events else None
+        if judgement.verdict is Verdict.ALWAYS:
+            message = "matches every event"
+            self._say(
+                number,
+                Finding("always-matches", id, message, spans=whole, event=event, proof=_VALID),
+            )
+            return False
+        if judgement.verdict is Verdict.UNDECIDED:
+            asked = "does not match" if judgement.events else "matches"
+            message = f"no event was found that {asked}, nor a proof that there is none"
+            self._say(number, Finding("undecided", id, message, spans=whole, event=event))
+        if judgement.shortened is not None:
+            shorter, dropped = judgement.shortened
+            spans = tuple((part.start, part.end) for part in dropped)
+            named = ", ".join(f"`{text[start:end]}`" for start, end in spans[:3])
+            self._say(
+                number,
+                Finding(
+                    "redundant",
+                    id,
+                    f"{named} can be dropped: the rest means the same",
+                    spans=spans,
+                    event=event,
+                    proof=_NO_DIFFERENCE,
+                    suggestion=str(shorter),
+                ),
+            )
+        return True
+
+    # -- among each other -------------------------------------------------------------------------
+
+    def compare(self) -> None:
+        """Look at those that are good by themselves."""
+        if len(self._lives) < 2:
+            return
+        found = neighbours(self._lives, self._reasoner, self._progress)
+        firsts = _firsts(found)
+        for inner, around in found.items():
+            number = self._places[inner]
+            id = self._rows[number].id
+            first = firsts.get(inner, inner)
+            if first != inner:
+                events = self._lives[inner].events
+                self._equivalent(number, self._places[first], events, _NO_CELL_APART)
+            elif around.cover is not None:
+                self._covered(number, inner, found, firsts)
+            elif around.unsure is not None:
+                other = self._id(around.unsure)
+                message = f"whether {other!r} covers it could not be decided"
+                self._say(number, Finding("undecided", id, message, others=(other,)))
+
+    def _id(self, live: int) -> Id:
+        return self._rows[self._places[live]].id
+
+    def _covered(
+        self,
+        number: int,
+        inner: int,
+        found: dict[int, Neighbours],
+        firsts: dict[int, int],
+    ) -> None:
+        chain: list[int] = []
+        at: int | None = inner
+        while at is not None and at in found and found[at].cover is not None:
+            cover = found[at].cover
+            at = firsts.get(cover, cover)  # type: ignore[arg-type]
+            if at in chain or at == inner:
+                break  # two that were not known to be equal
+            assert at is not None
+            chain.append(at)
+        ids = tuple(map(self._id, chain))
+        row = self._rows[number]
+        message = f"is covered by {ids[0]!r}: every event that matches it matches that too"
+        if len(ids) > 1:
+            message += f" ({' ⊂ '.join(str(id) for id in (row.id, *ids[:6]))})"
+        self._say(
+            number,
+            Finding(
+                "covered",
+                row.id,
+                message,
+                spans=((0, len(row.selector)),),
+                others=ids,
+                event=found[inner].event,
+                proof=_NO_CELL_ALONE,
+            ),
+        )
+
+    def _equivalent(self, number: int, first: int, events: list[Event], proof: str) -> None:
+        row, other = self._rows[number], self._rows[first].id
+        event = events[0] if events else None
+        message = f"means the same as {other!r}"
+        span = ((0, len(row.selector)),)
+        found = Finding("equivalent", row.id, message, "", span, (other,), event, proof)
+        self._say(number, found)
+
+
+def _firsts(found: dict[int, Neighbours]) -> dict[int, int]:
+    """For those that are equal to others, the first of them all."""
+    firsts: dict[int, int] = {}
+
+    def first(of: int) -> int:
+        while of in firsts:
+            of = firsts[of]
+        return of
+
+    for inner, around in found.items():
+        for other in around.equal:
+            low, high = sorted((first(inner), first(other)))
+            if low != high:
+                firsts[high] = low
+    return {each: first(each) for each in firsts}

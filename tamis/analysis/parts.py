@@ -1,0 +1,96 @@
+"""Parts of a selector that can be dropped without changing it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from tamis.analysis.reasoner import Study
+from tamis.analysis.space import TooLarge
+from tamis.language.expr import (
+    JUNCTION,
+    STRUCTURE,
+    And,
+    AtLeast,
+    BoolExpr,
+    Not,
+    Or,
+    children,
+    map_structure,
+    predicates,
+    with_operands,
+)
+
+# Selectors with more tests are left alone: the time grows with the square.
+_TESTS = 64
+
+
+class Shortened(NamedTuple):
+    """A selector without what it does not need.
+
+    Attributes:
+        selector: What is left; it means the same.
+        dropped: The parts that went, as they stood in the text, in its order.
+    """
+
+    selector: BoolExpr
+    dropped: list[BoolExpr]
+
+
+def shortened(selector: BoolExpr, study: Study) -> Shortened | None:
+    """Drop what can be dropped, the last parts first; None if that is nothing.
+
+    Each part that goes was proved to make no difference, after those that went before it. So of
+    `a = 1 AND a = 1` one goes, not both.
+    """
+    if sum(1 for _ in predicates(selector)) > _TESTS:
+        return None
+    try:
+        left, dropped = selector, []
+        for part in _parts(selector):
+            without = _without(left, part)
+            if without is not None and study.is_same(without):
+                left = without
+                dropped.append(part)
+    except TooLarge:
+        return None
+    return Shortened(left, dropped[::-1]) if dropped else None
+
+
+def conflict(selector: BoolExpr, study: Study) -> list[BoolExpr]:
+    """Of a selector that never matches, parts that are enough for that; itself if it has none."""
+    if not isinstance(selector, And):
+        return [selector]
+    left = list(selector.operands)
+    try:
+        for part in selector.operands:
+            rest = [other for other in left if other is not part]
+            if rest and study.is_dead(rest[0] if len(rest) == 1 else And(tuple(rest))):
+                left = rest
+    except TooLarge:
+        pass
+    return left
+
+
+def _parts(expr: BoolExpr) -> Iterator[BoolExpr]:
+    """The operands of AND, OR and AT LEAST, the last first, each before what is inside it."""
+    pending = [expr]
+    while pending:
+        current = pending.pop()
+        if isinstance(current, (And, Or, AtLeast)):
+            yield from reversed(current.operands)
+        if isinstance(current, STRUCTURE):
+            pending.extend(children(current))  # type: ignore[arg-type]
+
+
+def _without(expr: BoolExpr, part: BoolExpr) -> BoolExpr | None:
+    """The same without a part, which is told by identity; None if it is not there, or needed."""
+    if isinstance(expr, JUNCTION) and any(operand is part for operand in expr.operands):
+        rest = tuple(operand for operand in expr.operands if operand is not part)
+        if isinstance(expr, AtLeast):
+            return None if len(rest) < expr.k else with_operands(expr, rest)
+        return rest[0] if len(rest) == 1 else with_operands(expr, rest)
+    if isinstance(expr, (*JUNCTION, Not)):
+        changed = map_structure(expr, lambda operand: _without(operand, part) or operand)
+        return None if changed is expr else changed
+    return None

@@ -1,0 +1,329 @@
+"""Questions about selectors, answered by a proof or by an event; or not at all.
+
+A question is whether some event does something, such as match one selector and not another. The
+answer is *no* if the diagram of it is false, which is a proof, because diagrams allow for more than
+events can do. It is *yes* only with an event that was tried on the meaning itself (`evaluate`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+from random import Random
+from typing import Any, NamedTuple
+
+from tamis.analysis.diagrams import Diagrams, shared
+from tamis.analysis.domains import Domains
+from tamis.analysis.invert import invert, invert_alike, invert_order
+from tamis.analysis.slots import Kind, Slot, calls_functions
+from tamis.analysis.space import Space, TooLarge
+from tamis.language.evaluate import evaluate, look_up
+from tamis.language.expr import And, Attribute, BoolExpr, IsNull, Not, attributes
+from tamis.paths import Path
+from tamis.predicates.regions import Cell
+from tamis.schema import Schema, coerce
+from tamis.values import OPAQUE, Timestamp, Type, Value
+
+Event = dict[str, object]
+
+# How many ways to make a diagram true are turned into events, and how many events are made up
+# beyond that, before a question is left undecided.
+_CHOICES = 24
+_GUESSES = 150
+
+_FILLERS: dict[Type, Value] = {
+    Type.BOOL: False,
+    Type.INT: 0,
+    Type.DBL: 0.0,
+    Type.STR: "",
+    Type.TIMESTAMP: Timestamp.parse_date("2024-01-01"),
+    Type.INT_LIST: [],
+    Type.STR_LIST: [],
+}
+
+
+class Answer(NamedTuple):
+    """Whether there is such an event.
+
+    Attributes:
+        found: True with an event, False with a proof that there is none, None if undecided.
+        event: The event.
+    """
+
+    found: bool | None
+    event: Event | None = None
+
+
+NEVER = Answer(False)
+UNDECIDED = Answer(None)
+
+
+class Reasoner:
+    """Answers questions about selectors under one schema and semantics."""
+
+    def __init__(
+        self,
+        schema: Schema | None = None,
+        semantics: str = "sql",
+        diagrams: Diagrams | None = None,
+    ) -> None:
+        """Take what a matcher would be told.
+
+        Raises:
+            InputError: The library of diagrams is not installed.
+        """
+        self.domains = Domains(schema, semantics)
+        self.schema = schema
+        self.strict = semantics == "strict"
+        # What an event has in any case: by `total` something, by `default` what is filled in.
+        self._always: dict[Path, Value] = {}
+        if schema is not None and semantics == "total":
+            self._always = {path: _FILLERS[kind] for path, kind in schema.types.items()}
+        elif schema is not None and semantics == "default":
+            self._always = schema.defaults
+        self.diagrams = diagrams or shared()
+
+    # -- questions --------------------------------------------------------------------------------
+
+    def matches(self, selector: BoolExpr, event: Event) -> bool:
+        """Whether an event matches, by the meaning alone."""
+        if self.strict and any(look_up(path, event) is None for path in attributes(selector)):
+            return False
+        return evaluate(selector, event) is True
+
+    def study(self, selector: BoolExpr) -> Study:
+        """One selector, to be asked several things.
+
+        Raises:
+            TooLarge: Its diagram is.
+        """
+        return Study(self, selector)
+
+    def matching(self, selector: BoolExpr) -> Answer:
+        """An event that matches."""
+        return self._asked([selector], lambda f: f, lambda m: m[0])
+
+    def missing(self, selector: BoolExpr) -> Answer:
+        """An event that does not match."""
+        return self._asked([selector], lambda f: ~f, lambda m: not m[0])
+
+    def telling(self, first: BoolExpr, second: BoolExpr) -> Answer:
+        """An event that matches the first and not the second; if there is none, it is covered."""
+        return self._asked([first, second], lambda f, g: f & ~g, lambda m: m[0] and not m[1])
+
+    def differing(self, first: BoolExpr, second: BoolExpr) -> Answer:
+        """An event that matches one of two; if there is none, they are equivalent."""
+        return self._asked([first, second], lambda f, g: (f & ~g) | (g & ~f), _differ)
+
+    def whole(self, selector: BoolExpr) -> BoolExpr:
+        """The selector with what `strict` adds to it."""
+        if not self.strict:
+            return selector
+        paths = sorted(attributes(selector))
+        return And((selector, *(Not(IsNull(Attribute(path))) for path in paths)))
+
+    # -- answers ----------------------------------------------------------------------------------
+
+    def space(self, selectors: list[BoolExpr]) -> tuple[Space, list[Any]]:
+        """What selectors look at, and the function of each.
+
+        Raises:
+            TooLarge: One of them is.
+        """
+        wholes = [self.whole(selector) for selector in selectors]
+        space = Space(wholes, self.domains, self.diagrams)
+        return space, [space.function(whole) for whole in wholes]
+
+    def _asked(
+        self,
+        selectors: list[BoolExpr],
+        question: Callable[..., Any],
+        wanted: Callable[[list[bool]], bool],
+    ) -> Answer:
+        try:
+            space, functions = self.space(selectors)
+        except TooLarge:
+            return UNDECIDED
+        return self.answer(space, question(*functions), selectors, wanted)
+
+    def answer(
+        self,
+        space: Space,
+        function: Any,
+        selectors: list[BoolExpr],
+        wanted: Callable[[list[bool]], bool],
+    ) -> Answer:
+        """Whether some event makes a function true, and the selectors match as is wanted."""
+        function = function & space.possible
+        if function == self.diagrams.false:
+            return NEVER
+        if any(calls_functions(selector) for selector in selectors):
+            return UNDECIDED
+        for event in self.events(space, function, selectors):
+            if wanted([self.matches(selector, event) for selector in selectors]):
+                return Answer(True, event)
+        return UNDECIDED
+
+    def events(self, space: Space, function: Any, selectors: list[BoolExpr]) -> Iterator[Event]:
+        """Events likely to make a function true; the first does so if the space is sure."""
+        choices = list(islice(space.choices(function), _CHOICES))
+        paths = sorted(set().union(*(attributes(selector) for selector in selectors)))
+        for cells in choices:
+            event = self.event_of(_chosen(_known(space, cells), paths))
+            if event is not None:
+                yield event
+        if space.sure:
+            return
+        random = Random(0)
+        tried = _values(space, paths)
+        for _ in range(_GUESSES):
+            known = _known(space, random.choice(choices), random)
+            for path in random.sample(paths, random.randint(0, len(paths))):
+                known[path] = random.choice(tried[path])
+            event = self.event_of(_chosen(known, paths))
+            if event is not None:
+                yield event
+
+    def filler(self, path: Path) -> Value:
+        """Some value of an attribute: an object, or what its type allows."""
+        declared = None if self.schema is None else self.schema.types.get(path)
+        return OPAQUE if declared is None else _FILLERS[declared]
+
+    def event_of(self, wanted: dict[Path, Value]) -> Event | None:
+        """The event that has these values; None if there cannot be one."""
+        event: Event = {}
+        for path, value in self._always.items():
+            wanted.setdefault(path, value)
+        for path, value in wanted.items():
+            kind = None if self.schema is None else self.schema.types.get(path)
+            if kind is not None:
+                try:
+                    value = coerce(value, kind)
+                except ValueError:
+                    return None
+            if value is None:
+                if path in self.domains.present:
+                    return None
+            elif not put(event, path, {} if value is OPAQUE else value):
+                return None
+        return event
+
+
+def _chosen(known: dict[Path, Value], paths: list[Path]) -> dict[Path, Value]:
+    """The values of some attributes; what holds another is an object, as the space has it."""
+    chosen = {path: known.get(path) for path in paths}
+    for path in paths:
+        if len(path) > 1 and chosen[path] is not None:
+            for length in range(1, len(path)):
+                if path[:length] in chosen:
+                    chosen[path[:length]] = OPAQUE
+    return chosen
+
+
+class Study:
+    """One selector, its diagram made once."""
+
+    def __init__(self, reasoner: Reasoner, selector: BoolExpr) -> None:
+        """Make the diagram.
+
+        Raises:
+            TooLarge: It is.
+        """
+        self._reasoner = reasoner
+        self._selector = selector
+        self._space, (self._function,) = reasoner.space([selector])
+
+    def matching(self) -> Answer:
+        """An event that matches."""
+        return self._asked(self._function, lambda m: m[0])
+
+    def missing(self) -> Answer:
+        """An event that does not match."""
+        return self._asked(~self._function, lambda m: not m[0])
+
+    def _asked(self, function: Any, wanted: Callable[[list[bool]], bool]) -> Answer:
+        return self._reasoner.answer(self._space, function, [self._selector], wanted)
+
+    def examples(self, count: int) -> list[Event]:
+        """Some events that match, as different as they come."""
+        function = self._function & self._space.possible
+        events = self._reasoner.events(self._space, function, [self._selector])
+        found: list[Event] = []
+        for event in islice(events, 2 * count):
+            if self._reasoner.matches(self._selector, event) and event not in found:
+                found.append(event)
+        return found[:count]
+
+    def is_same(self, other: BoolExpr) -> bool:
+        """Whether a selector of the same tests, or fewer, is proved to be equivalent.
+
+        Raises:
+            TooLarge: Its diagram is.
+        """
+        changed = self._space.function(self._reasoner.whole(other))
+        differing = (self._function & ~changed) | (changed & ~self._function)
+        return bool(differing & self._space.possible == self._reasoner.diagrams.false)
+
+    def is_dead(self, other: BoolExpr) -> bool:
+        """Whether a selector of the same tests, or fewer, is proved never to match.
+
+        Raises:
+            TooLarge: Its diagram is.
+        """
+        function = self._space.function(self._reasoner.whole(other))
+        return bool(function & self._space.possible == self._reasoner.diagrams.false)
+
+
+def _differ(matches: list[bool]) -> bool:
+    return matches[0] is not matches[1]
+
+
+def _known(space: Space, cells: list[Cell], random: Random | None = None) -> dict[Path, Value]:
+    """Values of attributes for a choice of cells: as they are, and as derived values ask."""
+    known: dict[Path, Value] = {}
+    derived: list[tuple[Slot, Cell]] = []
+    for slot, cell in zip(space.slots, cells, strict=True):
+        if slot.kind is Kind.ATTRIBUTE and isinstance(slot.terms[0], Attribute):
+            known[slot.terms[0].path] = cell.witness
+        elif any(truth is not None for truth in cell.vector):
+            derived.append((slot, cell))
+    if random is not None:
+        random.shuffle(derived)
+    for slot, cell in derived:
+        if slot.kind is Kind.DERIVED:
+            invert(slot.terms[0], cell.witness, known)
+        elif slot.kind is Kind.COMPARED:
+            assert isinstance(cell.witness, int)
+            left, right = slot.terms
+            invert_order(left, right, cell.witness, known)
+        elif cell.vector[0]:
+            invert_alike(slot.tests[0], known)
+    return known
+
+
+def _values(space: Space, paths: list[Path]) -> dict[Path, list[Value]]:
+    """What to try for each attribute: what its own tests tell apart, and what others do."""
+    common: list[Value] = [None, 0, 1, -1, 2, 10, 0.5, "", "a", True, False, []]
+    found: dict[Path, list[Value]] = {path: [] for path in paths}
+    for slot in space.slots:
+        witnesses = [cell.witness for cell in slot.cells]
+        if slot.kind is Kind.ATTRIBUTE and isinstance(slot.terms[0], Attribute):
+            found[slot.terms[0].path] += witnesses
+        else:
+            common += witnesses
+    return {path: values + common for path, values in found.items()}
+
+
+def put(event: Event, path: Path, value: object) -> bool:
+    """Put a value at a path; False if something else stands in the way."""
+    *outer, name = path
+    inside = event
+    for step in outer:
+        inner = inside.setdefault(step, {})
+        if not isinstance(inner, dict):
+            return False
+        inside = inner
+    if name in inside:
+        return value == {} and isinstance(inside[name], dict)
+    inside[name] = value
+    return True

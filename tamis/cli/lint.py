@@ -1,0 +1,212 @@
+"""`tamis lint`: what is wrong with a set of subscriptions."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tamis.cli import console, guard
+from tamis.cli.loading import counted
+from tamis.cli.options import (
+    QuietOption,
+    SchemaOption,
+    Semantics,
+    SemanticsOption,
+    SubscriptionsHelp,
+    read_schema,
+)
+from tamis.cli.progress import Progress
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from tamis.analysis import Finding
+    from tamis.analysis.lint import Row
+
+EXAMPLES = """\
+[bold]Examples[/bold]
+  tamis lint rules.jsonl
+  tamis lint rules.txt --schema schema.json --semantics strict
+  tamis lint rules.jsonl --format jsonl | jq 'select(.rule == "covered")'
+  tamis lint rules.txt --format sarif > rules.sarif
+  tamis lint rules.csv --fail-on error
+
+[bold]Exit codes[/bold]
+  0  nothing found, or nothing as grave as --fail-on
+  1  there are findings
+  2  the file or the schema cannot be read, or bad usage
+
+Each finding is proved, or shown by an event; what could not be settled is [cyan]undecided[/cyan].
+docs/lint.md says what each kind of finding means.
+"""
+
+
+class Format(StrEnum):
+    """How to print findings."""
+
+    table = "table"
+    jsonl = "jsonl"
+    sarif = "sarif"
+
+
+class FailOn(StrEnum):
+    """The least level that makes the exit code 1."""
+
+    note = "note"
+    warning = "warning"
+    error = "error"
+    never = "never"
+
+
+_LEVELS = ("note", "warning", "error")
+_STYLES = {"error": "bold red", "warning": "yellow", "note": "cyan"}
+
+
+def lint(
+    file: Annotated[str, typer.Argument(metavar="FILE", help=SubscriptionsHelp)],
+    semantics: SemanticsOption = Semantics.sql,
+    schema: SchemaOption = None,
+    format: Annotated[
+        Format | None,
+        typer.Option(
+            metavar="FORMAT",
+            help="[cyan]table[/cyan] (to read), [cyan]jsonl[/cyan] (a line per finding) or "
+            "[cyan]sarif[/cyan] (SARIF 2.1.0). By default a table on a terminal, else jsonl.",
+            show_default=False,
+        ),
+    ] = None,
+    fail_on: Annotated[
+        FailOn,
+        typer.Option(
+            "--fail-on",
+            metavar="LEVEL",
+            help="The least level of a finding for exit code 1: [cyan]note[/cyan], "
+            "[cyan]warning[/cyan], [cyan]error[/cyan] or [cyan]never[/cyan].",
+        ),
+    ] = FailOn.note,
+    quiet: QuietOption = False,
+) -> None:
+    """Find subscriptions that are refused, can never match, always do, are equivalent, or covered.
+
+    Also parts of selectors that can be dropped. Selectors are compared by what they
+    mean, for all events there can be: nothing is sampled.
+    """
+    from tamis.analysis import lint as linted
+    from tamis.files import read_subscriptions
+
+    began = time.perf_counter()
+    chosen = format or (Format.table if console.on_terminal() else Format.jsonl)
+    unreadable: list[Finding] = []
+
+    def on_bad(line: object) -> None:
+        unreadable.append(_bad_line(line))
+
+    attributes = read_schema(schema)
+    with Progress(quiet, answers_on_terminal=False) as bar:
+        bar.start("subscriptions")
+        rows = [_row(row) for row in read_subscriptions(file, "skip", on_bad)]
+        stage = ""
+
+        def progress(what: str, done: int, part: float) -> None:
+            nonlocal stage
+            if what != stage:
+                stage = what
+                bar.start(what)
+            bar.reached(done, part)
+
+        findings = linted(rows, attributes, semantics.value, progress=progress)
+    findings = sorted(unreadable + findings, key=lambda found: found.line)
+    _show(findings, chosen, file)
+    if not quiet:
+        by_level = Counter(found.level for found in findings)
+        told = ", ".join(counted(by_level[level], level) for level in reversed(_LEVELS))
+        seconds = time.perf_counter() - began
+        console.note(f"{counted(len(rows), 'subscription')}, {told}, {seconds:.2f} s")
+    if fail_on is not FailOn.never:
+        grave = _LEVELS[_LEVELS.index(fail_on.value) :]
+        if any(found.level in grave for found in findings):
+            raise typer.Exit(guard.NO)
+
+
+def _row(row: object) -> Row:
+    from tamis.analysis.lint import Row
+    from tamis.files.subscriptions import SubscriptionRow
+
+    assert isinstance(row, SubscriptionRow)
+    return Row(row.id, row.selector, row.line)
+
+
+def _bad_line(line: object) -> Finding:
+    from tamis.analysis import Finding
+    from tamis.files import BadLine
+
+    assert isinstance(line, BadLine)
+    return Finding("bad-line", None, line.reason, line=line.line)
+
+
+def _show(findings: list[Finding], format: Format, file: str) -> None:
+    if format is Format.table:
+        if findings:
+            out = console.stdout()
+            out.print(_table(findings, out.width))
+        return
+    import msgspec
+
+    if format is Format.jsonl:
+        for found in findings:
+            typer.echo(msgspec.json.encode(found.to_dict()))
+        return
+    from tamis import __version__
+    from tamis.cli.sarif import sarif
+    from tamis.files.records import Source
+
+    by_line = Source(file).format == ""
+    told = sarif(findings, file, __version__, by_line)
+    typer.echo(msgspec.json.format(msgspec.json.encode(told), indent=2))
+
+
+def _table(findings: list[Finding], width: int) -> Table:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, show_lines=False, padding=(0, 1, 1, 0))
+    table.add_column("line", justify="right", style="dim")
+    table.add_column("subscription", overflow="fold", max_width=max(12, width // 5))
+    table.add_column("finding", overflow="fold")
+    for found in findings:
+        style = _STYLES[found.level]
+        said = Text.assemble((found.rule, style), " ", found.message)
+        _add_text(said, found, style, max(30, width - 12 - max(12, width // 5)))
+        name = "" if found.id is None else str(found.id)
+        table.add_row(str(found.line), Text(name), said)
+    return table
+
+
+def _add_text(said: object, found: Finding, style: str, width: int) -> None:
+    """The selector with carets, and what shows the finding."""
+    import msgspec
+    from rich.text import Text
+
+    from tamis.cli.carets import underlined
+
+    assert isinstance(said, Text)
+    if found.text:
+        shown, marks = underlined(found.text, found.spans, width - 4)
+        said.append(f"\n  {shown}")
+        whole = found.spans == ((0, len(found.text)),)
+        if marks and not whole:
+            said.append(f"\n  {marks}", style)
+    told = found.to_dict()
+    if "suggestion" in told:
+        said.append("\n  instead: ", "dim").append(found.suggestion)
+    if "event" in told:
+        event = msgspec.json.encode(told["event"]).decode()
+        said.append(f"\n  {_EVENTS.get(found.rule, 'event')}: ", "dim").append(event)
+
+
+_EVENTS = {"covered": "only the other matches", "equivalent": "both match"}

@@ -1,0 +1,126 @@
+"""Values of each type that tests can tell apart: enough of them that no cell is left out.
+
+The values that are good to read come first, because the first of a cell is its witness.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import chain, combinations, pairwise
+
+from tamis.values import INT_MAX, INT_MIN, Opaque, Scalar, Timestamp, Value
+
+# So many different items are looked for in every combination.
+_ITEMS = 8
+
+_DAY = 86_400_000_000
+_SECOND = 1_000_000
+_NEW_YEAR = Timestamp.parse_date("2024-01-01").micros
+
+
+def numbers(constants: list[int | float], ints: bool, floats: bool) -> Iterator[int | float]:
+    """Each constant, and a number between each two neighbours, if there is one.
+
+    Complete: the tests are comparisons, so a cell is a constant or what lies between two; NaN lies
+    above all, as a test of NaN itself has it too.
+    """
+    ordered: list[int | float] = sorted({c for c in constants if not math.isnan(c)})
+    for constant in ordered:
+        if ints and _is_whole(constant):
+            yield int(constant)
+        elif floats and float(constant) == constant:
+            yield float(constant)
+    for low, high in pairwise((None, *ordered, None)):
+        found: int | float | None = _whole_between(low, high) if ints else None
+        if found is None and floats:
+            found = _float_between(low, high)
+        if found is not None:
+            yield found
+    if floats:
+        yield math.nan
+
+
+def _whole_between(low: int | float | None, high: int | float | None) -> int | None:
+    """An INT between two numbers; None is no bound."""
+    if low is None and high is None:
+        return 0
+    # The least one above `low` will do; if there is none, the bounds are infinite or next to it.
+    tries: list[int] = []
+    if high is not None and math.isfinite(high):
+        tries.append(math.ceil(high) - 1)
+    if low is not None and math.isfinite(low):
+        tries.insert(0, math.floor(low) + 1)
+    for number in (*tries, 0):
+        if INT_MIN <= number <= INT_MAX and _is_between(low, number, high):
+            return number
+    return None
+
+
+def _float_between(low: int | float | None, high: int | float | None) -> float | None:
+    """A DBL between two numbers, preferably a short one; None is no bound."""
+    tries = [0.0]
+    for bound, side in ((high, -math.inf), (low, math.inf)):
+        if bound is not None:
+            near = float(bound)
+            # An INT is rounded to one of the two DBL around it, so one of these is the next one.
+            tries = [near + math.copysign(1.0, side), near, math.nextafter(near, side), *tries]
+    if low is not None and high is not None:
+        tries.insert(1, float(low) / 2 + float(high) / 2)
+    tries += [math.inf, -math.inf]
+    return next((number for number in tries if _is_between(low, number, high)), None)
+
+
+def _is_between(low: int | float | None, number: int | float, high: int | float | None) -> bool:
+    return (low is None or low < number) and (high is None or number < high)
+
+
+def instants(constants: list[Timestamp]) -> Iterator[Timestamp]:
+    """Each constant, and an instant between each two neighbours; complete as numbers are."""
+    micros = sorted({c.micros for c in constants})
+    yield from map(Timestamp, micros)
+    for low, high in pairwise((None, *micros, None)):
+        tries = [_NEW_YEAR]
+        if high is not None:
+            tries = [high - _DAY, high - _SECOND, high - 1]
+        if low is not None:
+            tries = [low + _DAY, low + _SECOND, low + 1]
+        for number in tries:
+            if INT_MIN <= number <= INT_MAX and _is_between(low, number, high):
+                yield Timestamp(number)
+                break
+
+
+def lists(items: list[Scalar | Opaque], ints: bool, texts: bool) -> tuple[list[Value], bool]:
+    """Lists with every combination of the items, and whether really every one is there.
+
+    Complete: what matters of a list is which items are in it, whether NULL is, and whether it holds
+    anything of another type, or anything at all.
+    """
+    found: list[Value] = [[], [None]]  # type: ignore[list-item]
+    whole = True
+    if ints:
+        wanted = sorted({int(i) for i in items if _is_whole(i)})  # type: ignore[arg-type]
+        other = next(n for n in range(len(wanted) + 1) if n not in wanted)
+        whole &= len(wanted) <= _ITEMS
+        found += _combined(wanted, other)
+    if texts:
+        spelt = sorted({i for i in items if isinstance(i, str)})
+        unlike = next(t for t in ("a" * n for n in range(1, len(spelt) + 2)) if t not in spelt)
+        whole &= len(spelt) <= _ITEMS
+        found += _combined(spelt, unlike)
+    return found, whole
+
+
+def _is_whole(item: Scalar | Opaque) -> bool:
+    if isinstance(item, bool) or not isinstance(item, int | float):
+        return False
+    return math.isfinite(item) and item == math.floor(item) and INT_MIN <= item <= INT_MAX
+
+
+def _combined(items: list, other: object) -> Iterator[list]:  # type: ignore[type-arg]
+    sizes = range(1, len(items) + 1) if len(items) <= _ITEMS else (1, len(items))
+    chosen = chain(([other],), *(map(list, combinations(items, size)) for size in sizes))
+    for some in chosen:
+        yield some
+        yield [*some, None]
