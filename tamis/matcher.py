@@ -37,7 +37,7 @@ from tamis.keeping.subscriptions import subscriptions_of
 from tamis.language import parse
 from tamis.language.functions import Callables, Functions
 from tamis.matches import Id, Matches
-from tamis.schema import SchemaLike
+from tamis.schema import Schema, SchemaLike
 from tamis.sequences.engine import Completion, Sequences
 from tamis.sequences.subscriptions import WithSequences
 from tamis.sequences.timing import TimeLike, Timing
@@ -129,8 +129,9 @@ class Matcher:
         self.semantics = semantics
         self.functions = Functions.of(functions)
         self._options = options
-        self._engine: Engine = _engine(engine, options)
-        self._sequences = Sequences(partial(_engine, engine, options), Timing(time, self.schema))
+        new_engine = partial(_engine, engine, options, self.schema, semantics)
+        self._engine: Engine = new_engine()
+        self._sequences = Sequences(new_engine, Timing(time, self.schema))
         simple = subscriptions_of(self._engine, self._read)
         self._subscriptions = WithSequences(simple, self._sequences)
         self._journal: Journal | None = None
@@ -661,16 +662,21 @@ class Matcher:
             raise UnknownSubscription(id) from None
 
 
-def _engine(name: str, options: Mapping[str, object]) -> Engine:
+def _engine(
+    name: str, options: Mapping[str, object], schema: Schema | None, semantics: str
+) -> Engine:
     if not isinstance(name, str) or name not in ENGINES:
         raise InputError(f"unknown engine {name!r}; one of {', '.join(sorted(ENGINES))}")
     made = ENGINES[name]
-    known = signature(made).parameters
+    # Some engines use what is certain about events. It is the matcher's to say, and no option.
+    told = {"schema": schema, "semantics": semantics}
+    known = {option: 1 for option in signature(made).parameters}
+    told = {option: value for option, value in told.items() if known.pop(option, 0)}
     for option in options:
         if option not in known:
             takes = f"takes {', '.join(known)}" if known else "takes none"
             raise InputError(f"the engine {name} has no option {option!r}; it {takes}")
-    return made(**options)
+    return made(**options, **told)
 
 
 def _with(matches: Matches, done: list[Completion]) -> Matches:

@@ -16,6 +16,7 @@ class _Engines(Mapping[str, Callable[..., Engine]]):
     _MODULES: Mapping[str, tuple[str, str]] = {
         "block": ("tamis.engines.block", "BlockEngine"),
         "atree": ("tamis.engines.atree", "AtreeEngine"),
+        "bdd": ("tamis.engines.bdd", "BddEngine"),
         "brute": ("tamis.engines.brute", "BruteEngine"),
     }
 
