@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from tamis.language.expr import Attribute, ValueExpr
+from tamis.language.expr import Attribute, Predicate, ValueExpr
 from tamis.paths import Path
-from tamis.predicates.regions import ALL_TYPES
+from tamis.predicates.regions import ALL_TYPES, regions, term_of
 from tamis.schema import Schema
 from tamis.values import Type
 
@@ -39,3 +39,12 @@ class Certainty:
         declared = self._types.get(term.path)
         types = ALL_TYPES if declared is None else (declared,)
         return types, not (term.path in required or term.path in self._present)
+
+    def decides(self, predicate: Predicate, required: Collection[Path]) -> bool:
+        """Whether a predicate is true or false of every event that matters, and never unknown."""
+        term = term_of(predicate)
+        if not isinstance(term, Attribute) or term.path not in self._types:
+            return False
+        types, nullable = self.values(term, required)
+        found = regions([predicate], types, nullable)
+        return found.complete and not any(None in cell.vector for cell in found.cells)

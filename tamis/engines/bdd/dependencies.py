@@ -47,6 +47,7 @@ class Dependencies:
         self._certainty = certainty
         self._known: dict[tuple[object, ...], Any] = {}
         self._mentioned: set[int] = set()
+        self._terms: dict[int, ValueExpr | None] = {}
 
     def restricted(
         self, function: Any, leaves: Sequence[tuple[int, Leaf, Any]], required: Collection[Path]
@@ -60,7 +61,10 @@ class Dependencies:
         """
         by_term: dict[ValueExpr, list[tuple[int, Leaf, Any]]] = {}
         for each in leaves:
-            term = term_of(_predicate(each[1]))
+            number = each[0]
+            if number not in self._terms:
+                self._terms[number] = term_of(_predicate(each[1]))
+            term = self._terms[number]
             if term is not None:
                 by_term.setdefault(term, []).append(each)
         for term, same in by_term.items():
@@ -72,6 +76,7 @@ class Dependencies:
 
     def forget(self, predicate: int) -> None:
         """Let go what is known about a predicate: its number will stand for another."""
+        self._terms.pop(predicate, None)
         if predicate in self._mentioned:
             self._known.clear()
             self._mentioned.clear()

@@ -28,8 +28,10 @@ from tamis.engines.subscription import Subscription
 from tamis.errors import InputError, UnsupportedExpression
 from tamis.events import EventBatch
 from tamis.kernels.bdd_eval import Needs
-from tamis.language.expr import BoolExpr, Sequence, attributes
+from tamis.language.expr import BoolExpr, Not, Sequence, attributes
 from tamis.language.rewrite import rewrite
+from tamis.language.rewrite.duplicates import drop_duplicates
+from tamis.language.rewrite.flatten import flatten
 from tamis.language.rewrite.membership import merge_equalities
 from tamis.language.rewrite.order import sort_operands
 from tamis.language.rewrite.ranges import merge_ranges
@@ -37,8 +39,9 @@ from tamis.matches import Id, Matches
 from tamis.predicates import PredicateIndex
 from tamis.schema import Schema, SchemaLike
 
-# Tests stay as they are written, to be variables that other subscriptions have too.
-_LEFT_OUT = (merge_equalities, merge_ranges, sort_operands)
+# Tests stay as they are written, to be variables that other subscriptions have too; and a diagram is
+# the same however often a part is repeated, and in whatever order.
+_LEFT_OUT = (flatten, drop_duplicates, merge_equalities, merge_ranges, sort_operands)
 # So few events go one by one: a block costs as much as so many, however full it is.
 _FEW = 12
 _FIRST_LOOK = 256  # subscriptions: an order by frequency of fewer says nothing
@@ -88,6 +91,7 @@ class BddEngine:
 
     def _begin(self) -> None:
         """Make what is not pickled: a diagram without nodes, and what goes with it."""
+        self._certainty = Certainty(self._schema, self._semantics)
         self._diagram: Diagram | None = None  # CUDD's manager is made when there is use for it
         self._layout = Layout()
         self._stale = True
@@ -100,8 +104,7 @@ class BddEngine:
             self._diagram = Diagram(self._unused)
             library = self._diagram.library
             self._variables = Variables(self.order, library)
-            certainty = Certainty(self._schema, self._semantics)
-            self._dependencies = Dependencies(library, cudd(), certainty)
+            self._dependencies = Dependencies(library, cudd(), self._certainty)
         return self._diagram
 
     # -- subscriptions ----------------------------------------------------------------------------
@@ -137,8 +140,11 @@ class BddEngine:
     ) -> Any:
         """CUDD's function of a selector; `held` gets its leaves, and whether each is new."""
         diagram, variables = self._made(), self._variables
+        required = subscription.required
 
         def variable(leaf: Leaf) -> Any:
+            if isinstance(leaf, Not) and self._certainty.decides(leaf.operand, required):  # type: ignore[arg-type]
+                return ~variable(leaf.operand)  # type: ignore[arg-type]
             number = self.index.find(leaf)
             if number is None or number not in held:
                 number = self.index.intern(leaf)
@@ -149,7 +155,7 @@ class BddEngine:
         if not self.restrict:
             return function
         leaves = [(n, leaf, variables.function(n, leaf)) for n, (leaf, _) in held.items()]
-        return self._dependencies.restricted(function, leaves, subscription.required)
+        return self._dependencies.restricted(function, leaves, required)
 
     def _settle(self, held: dict[int, tuple[Leaf, bool]]) -> None:
         """Keep a predicate once for its variable, as long as some node has it."""
@@ -213,7 +219,7 @@ class BddEngine:
     def __getstate__(self) -> dict[str, object]:
         """Pickle the diagram as plain data."""
         state = dict(self.__dict__)
-        for name in ("_diagram", "_variables", "_dependencies", "_layout", "_boards", "_lock"):
+        for name in ("_diagram", "_variables", "_certainty", "_dependencies", "_layout", "_boards", "_lock"):
             state.pop(name, None)
         top_down = [] if self._diagram is None else self._variables.top_down()
         return {**state, "parts": self._taken_apart(), "top_down": top_down}
