@@ -138,9 +138,7 @@ def matched_block(
                     code[pairs] = outputs.code[i]
                     pairs += 1
                     word &= word - np.uint64(1)
-    return Found(
-        event[:pairs], code[:pairs], tile_code[:tiles], tile_masks[: LINE * tiles]
-    )
+    return Found(event[:pairs], code[:pairs], tile_code[:tiles], tile_masks[: LINE * tiles])
 
 
 @kernel

@@ -1,8 +1,8 @@
 """From events to matches: which kernels run on what.
 
 Under `strict` an event that lacks an attribute cannot match whatever looks at it, so all nodes of
-that attribute are passed over: MVEvalBDD (Figure 5). In blocks that takes events that lack the same,
-so they are sorted by what they have first.
+that attribute are passed over: MVEvalBDD (Figure 5). In blocks that takes events that lack the
+same, so they are sorted by what they have first.
 """
 
 from __future__ import annotations

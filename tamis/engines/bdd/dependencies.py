@@ -2,13 +2,13 @@
 
 `n = 10` and `n > 8` are two variables, but no event makes the first true and the second false. The
 *dependency function* of some predicates is true for those truths that some event can give them.
-A diagram only has to be right where it is, so it is restricted to it, after Coudert and Madre. As in
-the paper that is done for each query by itself, one attribute after the other.
+A diagram only has to be right where it is true, so it is restricted to it, after Coudert and Madre.
+As in the paper that is done for each query by itself, one attribute after the other.
 
-The paper takes the dependency function together from implications between pairs of predicates. Here
-it is exact: all cells into which the predicates cut the values of an attribute (`regions`), and NULL,
-the wrong type and NaN are values among the others. Where the cells are not known exactly they are
-too many, never too few.
+The paper's dependency function is made of implications between pairs of predicates. Here it is
+exact: all cells into which the predicates cut the values of an attribute (`regions`), and NULL, the
+wrong type and NaN are values among the others. Where the cells are not known exactly they are too
+many, never too few.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Cell = tuple[bool | None, ...]
 
 # Predicates of one attribute that are taken together. The time grows with the square; what lies
 # further apart is then not related, which is right all the same.
-_TOGETHER = 24
+_TOGETHER = 128
 _CACHED = 20_000
 
 

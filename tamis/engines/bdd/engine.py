@@ -39,8 +39,8 @@ from tamis.matches import Id, Matches
 from tamis.predicates import PredicateIndex
 from tamis.schema import Schema, SchemaLike
 
-# Tests stay as they are written, to be variables that other subscriptions have too; and a diagram is
-# the same however often a part is repeated, and in whatever order.
+# Tests stay as they are written, to be variables that other subscriptions have too; and a diagram
+# is the same however often a part is repeated, and in whatever order.
 _LEFT_OUT = (flatten, drop_duplicates, merge_equalities, merge_ranges, sort_operands)
 # So few events go one by one: a block costs as much as so many, however full it is.
 _FEW = 12
@@ -151,11 +151,13 @@ class BddEngine:
                 held[number] = leaf, not variables.has(number)
             return variables.function(number, leaf)
 
-        function = Formula(diagram.library, variable).function(condition)
-        if not self.restrict:
-            return function
-        leaves = [(n, leaf, variables.function(n, leaf)) for n, (leaf, _) in held.items()]
-        return self._dependencies.restricted(function, leaves, required)
+        def simplified(function: Any) -> Any:
+            if not self.restrict:
+                return function
+            leaves = [(n, leaf, variables.function(n, leaf)) for n, (leaf, _) in held.items()]
+            return self._dependencies.restricted(function, leaves, required)
+
+        return simplified(Formula(diagram.library, variable, simplified).function(condition))
 
     def _settle(self, held: dict[int, tuple[Leaf, bool]]) -> None:
         """Keep a predicate once for its variable, as long as some node has it."""
@@ -219,7 +221,15 @@ class BddEngine:
     def __getstate__(self) -> dict[str, object]:
         """Pickle the diagram as plain data."""
         state = dict(self.__dict__)
-        for name in ("_diagram", "_variables", "_certainty", "_dependencies", "_layout", "_boards", "_lock"):
+        for name in (
+            "_diagram",
+            "_variables",
+            "_certainty",
+            "_dependencies",
+            "_layout",
+            "_boards",
+            "_lock",
+        ):
             state.pop(name, None)
         top_down = [] if self._diagram is None else self._variables.top_down()
         return {**state, "parts": self._taken_apart(), "top_down": top_down}

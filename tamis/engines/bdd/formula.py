@@ -18,6 +18,10 @@ from tamis.language.rewrite.negation import push_not_down
 # sooner or later stand still. The largest of the paper's queries has some hundred nodes.
 MAX_NODES = 100_000
 _SMALL = 12  # leaves: so few cannot make a diagram that is too large
+# Parts of so many nodes are simplified before they are joined with others. Say that there are 80
+# cases, and an attribute tells which applies: a diagram that does not know that they exclude each
+# other has 2 ** 80 nodes.
+_LARGE = 1000
 
 Rails = tuple[Any, Any]
 
@@ -25,15 +29,22 @@ Rails = tuple[Any, Any]
 class Formula:
     """Makes the function of one selector, whose NOTs have been pushed down."""
 
-    def __init__(self, library: Any, variable: Callable[[Predicate | Not], Any]) -> None:
+    def __init__(
+        self,
+        library: Any,
+        variable: Callable[[Predicate | Not], Any],
+        simplify: Callable[[Any], Any],
+    ) -> None:
         """Begin.
 
         Args:
             library: CUDD's manager.
             variable: The function of a leaf's variable.
+            simplify: A function that agrees with a given one for all events, perhaps smaller.
         """
         self._library = library
         self._variable = variable
+        self._simplify = simplify
         self._rails: dict[tuple[BoolExpr, bool], Any] = {}
         self._leaves = 0
 
@@ -95,7 +106,13 @@ class Formula:
         return counts[k]
 
     def _checked(self, function: Any) -> Any:
-        if self._leaves > _SMALL and function.dag_size > MAX_NODES:
+        if self._leaves <= _SMALL:
+            return function
+        nodes = function.dag_size
+        if nodes > _LARGE:
+            function = self._simplify(function)
+            nodes = function.dag_size
+        if nodes > MAX_NODES:
             raise UnsupportedExpression(
                 f"a selector whose diagram has more than {MAX_NODES:,} nodes", "bdd"
             )

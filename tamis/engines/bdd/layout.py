@@ -1,9 +1,9 @@
 """The diagram and its outputs, laid out for the kernels (paper §5, "BDD data structure").
 
 Nodes of one variable stand together, from the bottom of the order to its top. What is added after
-that follows as it comes, with children first, in short runs; what goes leaves a hole. When a quarter
-is such, all is laid out anew: so to add and to match in turns takes time in proportion to what
-is added, on average.
+that follows as it comes, with children first, in short runs; what goes leaves a hole. When a
+quarter is such, all is laid out anew: so to add and to match in turns takes time in proportion to
+what is added, on average.
 """
 
 from __future__ import annotations
@@ -91,10 +91,13 @@ class Layout:
         last = np.flatnonzero(np.diff(label, append=-1))
         predicate = np.array(variables.predicate, np.int32)
         self._labels.extend(predicate[label[last]] if len(last) else [])
-        self._begins.extend(last + 2)
+        self._begins.extend((last + 2).astype(np.int32))
 
     def _append(self, diagram: Diagram, variables: Variables) -> None:
-        place, low, high, labels = self._place, [], [], []
+        place = self._place
+        low: list[int] = []
+        high: list[int] = []
+        labels = []
         begin = len(self._low)
         for number, slot in enumerate(diagram.fresh):
             place.put(slot, begin + number, 0)
@@ -130,4 +133,3 @@ class Layout:
             end += len(list(run))
             self._keys.extend([key])
             self._output_begins.extend([end])
-

@@ -66,9 +66,7 @@ class Roots:
         self.fresh.clear()
         self.withdrawn.clear()
 
-    def add(
-        self, id: Id, priority: int, edge: int, required: frozenset[Path], loose: bool
-    ) -> None:
+    def add(self, id: Id, priority: int, edge: int, required: frozenset[Path], loose: bool) -> None:
         """Take a subscription.
 
         Args:
@@ -111,7 +109,7 @@ class Roots:
         """All codes, those that need the same together."""
         return sorted(self._codes.values(), key=lambda code: (self.keys[code], code))
 
-    def named(self, codes: NDArray[np.int32]) -> tuple[pa.Array, NDArray[np.int64]]:
+    def named(self, codes: NDArray[np.integer]) -> tuple[pa.Array, NDArray[np.int64]]:
         """The ids of some codes, and their priorities."""
         listed = codes.tolist()
         ids = ids_array([self._ids[code] for code in listed])

@@ -173,7 +173,7 @@ class Variables:
             level = self._library.level_of_var
             same = [v for v, other in enumerate(self._attribute) if other == attribute]
             if same:
-                return max(level(variable_name(v)) for v in same) + 1
+                return 1 + max(int(level(variable_name(v))) for v in same)
         return bottom
 
     def _made(self, attribute: object, level: int) -> int:
@@ -184,4 +184,3 @@ class Variables:
         self._attribute.append(attribute)
         self.predicate.append(-1)
         return variable
-

@@ -1,14 +1,14 @@
-"""Queries from a grammar whose rules have probabilities (§8, "Query Generation").
+r"""Queries from a grammar whose rules have probabilities (§8, "Query Generation").
 
-The paper's generator reads a grammar in an extended BNF; the file itself is not in the paper. A rule
-here is a name and its alternatives, each with its probability in brackets; what is quoted stands for
-itself:
+The paper's generator reads a grammar in an extended BNF; the file itself is not in the paper. A
+rule here is a name and its alternatives, each with its probability in brackets; what is quoted
+stands for itself:
 
->>> coin = Grammar.of('toss = [0.5] "heads" | [0.5] "tails"\\ntwo = [1] toss ", " toss')
+>>> coin = Grammar.of('toss = [0.5] "heads" | [0.5] "tails"\ntwo = [1] toss ", " toss')
 >>> coin.derived("two", iter([0.1, 0.3, 0.9]).__next__)
 'heads, tails'
 
-`GRAMMAR` is ours. A query is a chain: an atom, joined to the rest of the query, which stands in
+`grammar()` is ours. A query is a chain: an atom, joined to the rest of the query, which stands in
 parentheses. It has 1 + Poisson(6.6) atoms; each atom and each chain is negated so often that there
 are 1.1 NOTs: so there are 7.6 atoms and 7.7 operators, as in the paper. Seven of ten joins are AND.
 Of the forms that we tried this is the one whose diagrams have about as many nodes as the

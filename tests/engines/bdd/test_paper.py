@@ -177,7 +177,9 @@ def values(engine: BddEngine, kernel, **alpha: int) -> list[int]:
     value = np.full(len(nodes.low), 77, np.uint8)
     kernel(nodes, truths, value)
     found = [int(value[edge >> 1]) for edge in outputs.edge]
-    return [v if v == UNDEFINED else v ^ (edge & 1) for v, edge in zip(found, outputs.edge)]
+    return [
+        v if v == UNDEFINED else v ^ (edge & 1) for v, edge in zip(found, outputs.edge, strict=True)
+    ]
 
 
 def test_figure_3_eval_bdd() -> None:
