@@ -88,7 +88,7 @@ def mv_eval_bdd(nodes: Nodes, alpha: Bytes, value: Bytes) -> None:
 @kernel
 def undefine(needs: Needs, alpha: Bytes) -> None:
     """Mark the variables of attributes that are not there as undefined."""
-    # What says that an attribute is there needs nothing, so it keeps its truth.
+    # What says that an attribute is there is undefined where it is not: no less than false.
     for key in range(len(needs.offsets) - 1):
         for i in range(needs.offsets[key], needs.offsets[key + 1]):
             if alpha[needs.ids[i]] != 1:

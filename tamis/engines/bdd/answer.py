@@ -26,8 +26,8 @@ from tamis.kernels.bdd_block import (
     moved_bits,
     want,
 )
-from tamis.kernels.bdd_eval import Needs, eval_bdd, mv_eval_bdd, undefine
-from tamis.kernels.bdd_outputs import matched_codes
+from tamis.kernels.bdd_eval import Needs
+from tamis.kernels.bdd_outputs import matched_events
 from tamis.matches import Matches, Tiles
 from tamis.predicates import PredicateIndex
 
@@ -38,6 +38,7 @@ _ROOM = 1 << 22
 _MOST_EVENTS = 16 * EVENTS
 # A mask takes 80 bytes, a pair 16: so many pairs take less.
 _FEW = 4
+_NOTHING = Needs(np.zeros(1, np.int64), np.zeros(0, np.int32))
 
 
 def match_one_by_one(
@@ -50,21 +51,13 @@ def match_one_by_one(
 ) -> Matches:
     """EvalBDD, or, if it is said what variables need, MVEvalBDD, for each event."""
     value = board.bytes(len(layout.nodes.low))
-    offsets, ids = index.satisfied(batch)
-    room = np.empty(len(layout.outputs.code), np.int32)
-    codes, events = [], []
-    for event in range(len(batch)):
-        alpha = np.zeros(index.capacity, np.uint8)
-        alpha[ids[offsets[event] : offsets[event + 1]]] = 1
-        if needs is None:
-            eval_bdd(layout.nodes, alpha, value)
-        else:
-            undefine(needs, alpha)
-            mv_eval_bdd(layout.nodes, alpha, value)
-        count = matched_codes(layout.outputs, alpha, value, room)
-        codes.append(room[:count].copy())
-        events.append(np.full(count, event, np.int64))
-    return _matches(roots, len(batch), events, codes, [])
+    alpha = np.empty(index.capacity, np.uint8)
+    satisfied = index.satisfied(batch)
+    codes, ends = matched_events(
+        layout.nodes, layout.outputs, needs or _NOTHING, *satisfied, alpha, value
+    )
+    event = np.repeat(np.arange(len(batch)), np.diff(ends, prepend=0))
+    return _matches(roots, len(batch), [event], [codes], [])
 
 
 def match_block_by_block(

@@ -252,17 +252,19 @@ class BddEngine:
             batch.schema != self._schema or batch.semantics != self._semantics
         ):
             raise InputError("the events are not of the engine's schema: give them to a Matcher")
-        with self._lock:
-            self._bring_up_to_date()
-        with self._board() as board:
-            way = match_one_by_one if len(batch) <= _FEW else match_block_by_block
-            return way(board, self._layout, self._roots, self.index, batch, self._needs())
+        return self.matched(batch, one_by_one=len(batch) <= _FEW)
 
-    def _bring_up_to_date(self) -> None:
-        if self._stale:
-            diagram = self._made()
-            self._layout.update(diagram, self._variables, self._roots)
-            self._stale = False
+    def matched(self, batch: EventBatch, one_by_one: bool) -> Matches:
+        """The same, with the paper's algorithms for one event, or with blocks of events."""
+        with self._lock:
+            if self._stale:
+                diagram = self._made()
+                self._layout.update(diagram, self._variables, self._roots)
+                self._stale = False
+            needs = self._needs()
+        with self._board() as board:
+            way = match_one_by_one if one_by_one else match_block_by_block
+            return way(board, self._layout, self._roots, self.index, batch, needs)
 
     def _needs(self) -> Needs | None:
         """By predicate, the predicates that its attributes are there.
