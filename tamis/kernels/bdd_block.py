@@ -20,6 +20,7 @@ from tamis.kernels.growing import grown
 Words = NDArray[np.uint64]
 LINE = 8  # words
 EVENTS = 64 * LINE
+_FLIP = np.array([0, 0xFFFFFFFFFFFFFFFF], np.uint64)  # what to XOR with, by negation
 
 
 class Found(NamedTuple):
@@ -52,7 +53,7 @@ def eval_block(nodes: Nodes, masks: Words, wanted: Bytes, values: Words) -> None
         for v in range(nodes.run_begin[run], nodes.run_begin[run + 1]):
             edge = nodes.low[v]
             low, high = edge >> 1, nodes.high[v] >> 1
-            flip = np.uint64(0) - np.uint64(edge & 1)
+            flip = _FLIP[edge & 1]
             r0 = _chosen(m0, values[high, 0], values[low, 0] ^ flip)
             r1 = _chosen(m1, values[high, 1], values[low, 1] ^ flip)
             r2 = _chosen(m2, values[high, 2], values[low, 2] ^ flip)
@@ -114,7 +115,7 @@ def matched_block(
             edge = outputs.edge[i]
             if edge < 0:
                 continue
-            root, flip = edge >> 1, np.uint64(0) - np.uint64(edge & 1)
+            root, flip = edge >> 1, _FLIP[edge & 1]
             bits = 0
             for w in range(LINE):
                 word = (values[root, w] ^ flip) & adequate[w]

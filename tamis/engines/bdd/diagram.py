@@ -129,9 +129,17 @@ class Diagram:
             pending.append((low_key & ~1, low))
             pending.append((high_key, high))
         # Children first: they are further down in the order.
-        for _, key, low_key, high_key, variable in sorted(found.values()):
-            low_edge = 2 * slots[low_key & ~1] | low_key & 1
-            self._make(key, Node(low_edge, 2 * slots[high_key], variable))
+        try:
+            for _, key, low_key, high_key, variable in sorted(found.values()):
+                low_edge = 2 * slots[low_key & ~1] | low_key & 1
+                self._make(key, Node(low_edge, 2 * slots[high_key], variable))
+        except BaseException:  # Ctrl-C: what no root holds CUDD may put elsewhere at any time
+            for key in found:  # from the top down, each with what only it uses
+                slot = slots.get(key)
+                if slot is not None and not self._references[slot]:
+                    self._references[slot] = 1
+                    self._release(slot)
+            raise
 
     def _make(self, key: int, node: Node) -> None:
         if self._free:

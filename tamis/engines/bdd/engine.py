@@ -162,10 +162,14 @@ class BddEngine:
     def _settle(self, held: dict[int, tuple[Leaf, bool]]) -> None:
         """Keep a predicate once for its variable, as long as some node has it."""
         assert self._diagram is not None
-        for number, (_, new) in held.items():
+        for number, (leaf, new) in held.items():
             if not new:
                 self.index.release(number)
-            elif variable_is_idle(self._diagram, self._variables, number):
+            elif not self._variables.has(number):
+                # Ctrl-C, before it got one or when its nodes had gone again; then so had itself.
+                if self.index.find(leaf) == number:
+                    self.index.release(number)
+            elif not self._diagram.uses[self._variables.of_predicate(number)]:
                 self._unused(self._variables.of_predicate(number))
 
     def _unused(self, variable: int) -> None:
@@ -322,8 +326,3 @@ class BddEngine:
             if number >= 0
         }
         return to_dot(nodes, labels)
-
-
-def variable_is_idle(diagram: Diagram, variables: Variables, predicate: int) -> bool:
-    """Whether no node has the variable of a predicate."""
-    return variables.has(predicate) and not diagram.uses[variables.of_predicate(predicate)]

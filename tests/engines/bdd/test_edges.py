@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import tamis
 from tamis.engines.bdd import BddEngine
+from tamis.engines.bdd.diagram import Diagram
 from tamis.engines.subscription import Subscription
 from tamis.errors import InputError, UnsupportedExpression
 from tamis.events import EventBatch
@@ -88,6 +89,28 @@ def test_records_after_any_changes(exprs, gone, semantics, options) -> None:
         engine.remove(number)
     check_records(engine)
     assert len(engine.index) == len(engine._variables) == engine.stats()["nodes"] == 0
+
+
+@pytest.mark.parametrize("after", range(9))
+def test_interrupted_while_adding(after: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C comes at any time; a node that no root holds may be another function's tomorrow."""
+    engine = engine_of({"before": "a = 1 AND b = 1 OR c = 1"})
+    make, made = Diagram._make, iter(range(100))
+
+    def interrupted(*arguments: object) -> None:
+        if next(made) == after:
+            raise KeyboardInterrupt
+        make(*arguments)  # type: ignore[arg-type]
+
+    text = "AT LEAST 2 OF (a = 1, d = 1, e = 1, f = 1) XOR c = 1"
+    with monkeypatch.context() as patched:
+        patched.setattr(Diagram, "_make", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            engine.add(Subscription.of("s", text))
+    check_records(engine)
+    engine.add(Subscription.of("s", text))
+    check_records(engine)
+    assert answer(engine, {"a": 1, "d": 1, "c": 2}, {"c": 1}) == [["s"], ["before"]]
 
 
 def test_variables_are_given_again() -> None:
