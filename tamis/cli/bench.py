@@ -77,33 +77,6 @@ def atree(
     _run("atree", EXPERIMENTS, experiments, full, out, warm_up)
 
 
-BLOCK_EXAMPLES = """\
-[bold]Examples[/bold]
-  tamis bench block
-  tamis bench block selective broad
-  tamis bench block --full --out results/block.json
-  tamis bench block latency --engine atree
-
-All engines have the same subscriptions, and run in turns; a slow one gets fewer events, which its
-row says. With --full up to 1,000,000 subscriptions.
-"""
-
-
-@app.command("block", cls=Verb, epilog=BLOCK_EXAMPLES)
-def block(
-    experiments: ExperimentsArgument = None,
-    full: Annotated[bool, typer.Option("--full", help="Up to a million subscriptions.")] = False,
-    out: OutOption = None,
-    engine: Annotated[
-        str, typer.Option(metavar="NAME", help="Measure another engine in its place.")
-    ] = "block",
-) -> None:
-    """The engine block and all others: throughput, latency, changes, memory, start."""
-    from tamis.bench import block
-
-    _run("block", block.experiments(engine), experiments, full, out)
-
-
 BDD_EXAMPLES = """\
 [bold]Examples[/bold]
   tamis bench bdd
@@ -137,6 +110,33 @@ def bdd(
         console.stdout().print(line, highlight=False, soft_wrap=True)
     if plots:
         console.note(f"drawn: {bdd.draw(found, plots)}")
+
+
+BLOCK_EXAMPLES = """\
+[bold]Examples[/bold]
+  tamis bench block
+  tamis bench block selective broad
+  tamis bench block --full --out results/block.json
+  tamis bench block latency --engine atree
+
+All engines have the same subscriptions, and run in turns; a slow one gets fewer events, which its
+row says. With --full up to 1,000,000 subscriptions.
+"""
+
+
+@app.command("block", cls=Verb, epilog=BLOCK_EXAMPLES)
+def block(
+    experiments: ExperimentsArgument = None,
+    full: Annotated[bool, typer.Option("--full", help="Up to a million subscriptions.")] = False,
+    out: OutOption = None,
+    engine: Annotated[
+        str, typer.Option(metavar="NAME", help="Measure another engine in its place.")
+    ] = "block",
+) -> None:
+    """The engine block and all others: throughput, latency, changes, memory, start."""
+    from tamis.bench import block
+
+    _run("block", block.experiments(engine), experiments, full, out)
 
 
 SPARK_EXAMPLES = """\
