@@ -95,7 +95,7 @@ class BddEngine:
         self._diagram: Diagram | None = None  # CUDD's manager is made when there is use for it
         self._layout = Layout()
         self._stale = True
-        self._definedness: tuple[int, Needs] | None = None
+        self._definedness: tuple[tuple[int, int], Needs] | None = None
         self._boards: list[Board] = []
         self._lock = Lock()
 
@@ -232,6 +232,7 @@ class BddEngine:
             "_dependencies",
             "_layout",
             "_boards",
+            "_definedness",
             "_lock",
         ):
             state.pop(name, None)
@@ -278,14 +279,15 @@ class BddEngine:
         if self._roots.loose:
             return None
         variables = self._variables
-        if self._definedness is None or self._definedness[0] != variables.version:
+        version = variables.version, self._roots.version
+        if self._definedness is None or self._definedness[0] != version:
             needs: list[list[int]] = [[] for _ in range(self.index.capacity)]
             for number in variables.predicates():
                 found = map(
                     self.index.find, map(presence, attributes(self.index.predicate(number)))
                 )
                 needs[number] = [one for one in found if one is not None]
-            self._definedness = variables.version, needs_of(needs)
+            self._definedness = version, needs_of(needs)
         return self._definedness[1]
 
     @contextmanager

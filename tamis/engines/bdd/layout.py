@@ -35,7 +35,7 @@ class Layout:
     def __init__(self) -> None:
         """Begin with nothing, which `update` finds to be out of date."""
         self.times = 0
-        self._size = 0  # when all was laid out
+        self._size = 0  # nodes and outputs, when all was laid out
         self._clear()
 
     def _clear(self) -> None:
@@ -48,13 +48,13 @@ class Layout:
 
     def update(self, diagram: Diagram, variables: Variables, roots: Roots) -> None:
         """Bring all in step with the diagram and the subscriptions."""
-        loose = len(self._low) - 1 - self._size + len(diagram.fresh) + diagram.gone
-        loose += len(roots.fresh) + roots.gone
+        late = len(self._low) + len(self._edges) - self._size
+        loose = late + len(diagram.fresh) + diagram.gone + len(roots.fresh) + roots.gone
         if not self.times or loose > max(_AT_LEAST, (len(diagram) + len(roots)) // 4):
             self._clear()
             self._lay_out(diagram, variables)
             self._put_out(roots, roots.by_needs())
-            self._size = len(self._low) - 1
+            self._size = len(self._low) + len(self._edges)
             self.times += 1
             diagram.gone = roots.gone = 0
         else:

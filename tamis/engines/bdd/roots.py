@@ -30,6 +30,7 @@ class Roots:
         fresh: Codes that were added since `settled`.
         withdrawn: Codes that were there at `settled`, and have been removed since.
         gone: How many have been removed since all was laid out.
+        version: Changes when other predicates say that attributes are there.
     """
 
     def __init__(self, index: PredicateIndex) -> None:
@@ -53,6 +54,7 @@ class Roots:
         self._key_counts: list[int] = [1]  # the key of those that need nothing stays
         self._free_keys: list[int] = []
         self._needs: Needs | None = None
+        self.version = 0
         self.fresh: dict[int, None] = {}
         self.withdrawn: list[int] = []
         self.gone = 0
@@ -158,6 +160,7 @@ class Roots:
                 self._key_counts.append(0)
             self._key_of[required] = key
             self._needs = None
+            self.version += 1
         self._key_counts[key] += 1
         return key
 
@@ -170,6 +173,7 @@ class Roots:
             self._predicates[key] = []
             self._free_keys.append(key)
             self._needs = None
+            self.version += 1
 
 
 def presence(path: Path) -> Not:

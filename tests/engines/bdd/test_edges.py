@@ -183,6 +183,19 @@ def test_strict_beside_what_is_not(repeated: int) -> None:
     assert answer(engine, *events) == [[], ["strict"], [], []] * repeated
 
 
+def test_another_predicate_may_say_that_an_attribute_is_there() -> None:
+    """Numbers of predicates are given again, while the variable stays for others to use."""
+    engine = BddEngine()
+    engine.add(Subscription.of("strict", "a = 1 OR b = 1", semantics="strict"))
+    assert answer(engine, {"a": 1, "b": 0}) == [["strict"]]
+    engine.add(Subscription.of("loose", "a = 1 OR b = 1"))
+    engine.remove("strict")
+    engine.add(Subscription.of("c", "c = c OR TRUE", semantics="strict"))
+    engine.add(Subscription.of("again", "a = 1 OR b = 1", semantics="strict"))
+    engine.remove("loose")
+    assert answer(engine, {"a": 1, "b": 0}, {"c": 0}, {"a": 1}) == [["again"], ["c"], []]
+
+
 # -- the order of variables ------------------------------------------------------------------------
 
 
