@@ -49,6 +49,7 @@ bench: $(STAMP)  ## Measure
 	$(BIN)/tamis bench atree --full --out results/atree.json
 	$(BIN)/tamis bench block --full --out results/block.json
 	$(BIN)/tamis bench bloom --full --out results/bloom.json --plots results/bloom
+	$(BIN)/tamis bench bdd --full --out results/bdd.json
 
 clean:  ## Remove what the other targets made
 	rm -rf $(VENV) demo-report .mypy_cache .ruff_cache .pytest_cache .hypothesis

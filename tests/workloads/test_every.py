@@ -21,6 +21,7 @@ WORKLOADS = {
     "texts": Requests(subscriptions=MANY),
     "bdd2001": bdd2001.Workload(subscriptions=MANY),
     "bdd2001-partial": bdd2001.Workload(subscriptions=MANY, density=0.3),
+    "bdd2001-grammar": bdd2001.Workload(subscriptions=MANY, form="grammar"),
     "bloom2008": bloom2008.Workload(subscriptions=MANY, names=50),
     "bloom2008-pareto": bloom2008.Workload(subscriptions=MANY, choice="pareto"),
 }

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from random import Random
 
 import numpy as np
 import pyarrow as pa
 
 from tamis.events import EventBatch
 from tamis.workloads.bdd2001.atoms import DOUBLES, INTEGERS, NAMES, STRINGS
+from tamis.workloads.bdd2001.grammar import grammar
 from tamis.workloads.bdd2001.queries import drawn_queries
 from tamis.workloads.drawing import (
     Arrays,
@@ -20,6 +22,7 @@ from tamis.workloads.drawing import (
 )
 
 HIGHEST = 80
+FORMS = ("trees", "grammar")
 # "A set of twenty alternatives of varying length", which the paper does not list.
 ALTERNATIVES = (
     "a b c aa ab ba bb cc zz aaa aab aba abb baa bab bba bbb xyz abab bbcaac".split()
@@ -35,12 +38,14 @@ class Workload:
         density: The fraction of messages that define an attribute, each by itself; 1.0 is the
             paper's total messages.
         conjunctive: The fraction of joins that are AND; the others are OR.
+        form: Of queries: "trees" of any shape, or "grammar", chains as `grammar.py` has them.
         seed: The same seed gives the same workload.
     """
 
     subscriptions: int
     density: float = 1.0
     conjunctive: float = 0.6
+    form: str = "trees"
     seed: int = 2001
 
     def __post_init__(self) -> None:
@@ -52,14 +57,18 @@ class Workload:
         check_counts(self.subscriptions, self.seed)
         check(0 <= self.density <= 1, "density", "0 to 1")
         check(0 <= self.conjunctive <= 1, "conjunctive", "0 to 1")
+        check(self.form in FORMS, "form", " or ".join(FORMS))
 
     def selectors(self) -> Iterator[str]:
         """The queries as texts."""
-        return texts_in_blocks(
-            self.seed,
-            self.subscriptions,
-            lambda rng, count: drawn_queries(rng, count, self.conjunctive),
-        )
+        return texts_in_blocks(self.seed, self.subscriptions, self._drawn_queries)
+
+    def _drawn_queries(self, rng: np.random.Generator, count: int) -> Iterator[str]:
+        if self.form == "trees":
+            return drawn_queries(rng, count, self.conjunctive)
+        random = Random(int(rng.integers(1 << 62))).random
+        rules = grammar(self.conjunctive)
+        return (rules.derived("query", random) for _ in range(count))
 
     def events(self, count: int, start: int = 0) -> EventBatch:
         """So many messages of random values, from the one at `start`.

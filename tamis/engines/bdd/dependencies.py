@@ -1,0 +1,130 @@
+"""What the variables of one query say about each other, and the diagram cut down by it (§6, §7).
+
+`n = 10` and `n > 8` are two variables, but no event makes the first true and the second false. The
+*dependency function* of some predicates is true for those truths that some event can give them.
+A diagram only has to be right where it is true, so it is restricted to it, after Coudert and Madre.
+As in the paper that is done for each query by itself, one attribute after the other.
+
+The paper's dependency function is made of implications between pairs of predicates. Here it is
+exact: all cells into which the predicates cut the values of an attribute (`regions`), and NULL, the
+wrong type and NaN are values among the others. Where the cells are not known exactly they are too
+many, never too few.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from types import ModuleType
+from typing import Any
+
+from tamis.engines.bdd.certainty import Certainty
+from tamis.engines.bdd.variables import Leaf
+from tamis.language.expr import IsNull, Not, Predicate, ValueExpr
+from tamis.paths import Path
+from tamis.predicates.regions import regions, term_of
+
+Cell = tuple[bool | None, ...]
+
+# Predicates of one attribute that are taken together. The time grows with the square; what lies
+# further apart is then not related, which is right all the same.
+_TOGETHER = 128
+_CACHED = 20_000
+
+
+class Dependencies:
+    """Restricts functions by what their predicates say about each other."""
+
+    def __init__(self, library: Any, cudd: ModuleType, certainty: Certainty) -> None:
+        """Begin.
+
+        Args:
+            library: CUDD's manager.
+            cudd: CUDD, for its `restrict`.
+            certainty: What is certain about values.
+        """
+        self._library = library
+        self._restrict = cudd.restrict
+        self._certainty = certainty
+        self._known: dict[tuple[object, ...], Any] = {}
+        self._mentioned: set[int] = set()
+        self._terms: dict[int, ValueExpr | None] = {}
+
+    def restricted(
+        self, function: Any, leaves: Sequence[tuple[int, Leaf, Any]], required: Collection[Path]
+    ) -> Any:
+        """A function that agrees with the given one for all events, and is smaller if all is well.
+
+        Args:
+            function: Of a query.
+            leaves: Its leaves: the number of each, itself, and the function of its variable.
+            required: Attributes that every event that matters has.
+        """
+        by_term: dict[ValueExpr, list[tuple[int, Leaf, Any]]] = {}
+        for each in leaves:
+            number = each[0]
+            if number not in self._terms:
+                self._terms[number] = term_of(_predicate(each[1]))
+            term = self._terms[number]
+            if term is not None:
+                by_term.setdefault(term, []).append(each)
+        for term, same in by_term.items():
+            if len(same) == 1 and not isinstance(_predicate(same[0][1]), IsNull):
+                continue  # a test by itself may come out either way, as good as always
+            for i in range(0, len(same), _TOGETHER):
+                care = self._dependency(term, same[i : i + _TOGETHER], required)
+                if care != self._library.true:
+                    function = self._restrict(function, care)
+        return function
+
+    def forget(self, predicate: int) -> None:
+        """Let go what is known about a predicate: its number will stand for another."""
+        self._terms.pop(predicate, None)
+        if predicate in self._mentioned:
+            self._known.clear()
+            self._mentioned.clear()
+
+    def _dependency(
+        self, term: ValueExpr, leaves: Sequence[tuple[int, Leaf, Any]], required: Collection[Path]
+    ) -> Any:
+        types, nullable = self._certainty.values(term, required)
+        key = (*sorted(number for number, _, _ in leaves), nullable)
+        found = self._known.get(key)
+        if found is None:
+            if len(self._known) >= _CACHED:
+                self._known.clear()
+                self._mentioned.clear()
+            predicates = [_predicate(leaf) for _, leaf, _ in leaves]
+            wanted = [not isinstance(leaf, Not) for _, leaf, _ in leaves]
+            cells = {
+                tuple(
+                    None if i in cell.free else truth is wanted[i]
+                    for i, truth in enumerate(cell.vector)
+                )
+                for cell in regions(predicates, types, nullable).cells
+            }
+            found = self._known[key] = self._either(cells, [function for _, _, function in leaves])
+            self._mentioned.update(number for number, _, _ in leaves)
+        return found
+
+    def _either(self, cells: Collection[Cell], variables: Sequence[Any]) -> Any:
+        """True for the truths of one of the cells; None in a cell is either truth."""
+        order = sorted(range(len(variables)), key=lambda i: variables[i].level)
+
+        made: dict[tuple[int, frozenset[Cell]], Any] = {}
+
+        def split(cells: frozenset[Cell], depth: int) -> Any:
+            if not cells or depth == len(order):
+                return self._library.true if cells else self._library.false
+            key = depth, cells
+            if key not in made:
+                at = order[depth]
+                true = split(frozenset(c for c in cells if c[at] is not False), depth + 1)
+                false = split(frozenset(c for c in cells if c[at] is not True), depth + 1)
+                made[key] = self._library.ite(variables[at], true, false)
+            return made[key]
+
+        return split(frozenset(cells), 0)
+
+
+def _predicate(leaf: Leaf) -> Predicate:
+    return leaf.operand if isinstance(leaf, Not) else leaf  # type: ignore[return-value]

@@ -1,0 +1,43 @@
+"""A diagram as a picture, after Figures 1, 2 and 4: low edges dashed, output nodes thick."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tamis.engines.bdd.plain import PlainNode
+from tamis.engines.dot import quoted
+
+_SHOWN = 5  # ids at one node
+
+
+def to_dot(nodes: Sequence[PlainNode], labels: Mapping[int, str]) -> str:
+    """The diagram as a Graphviz digraph.
+
+    Args:
+        nodes: By number.
+        labels: By variable, its predicate.
+    """
+    lines = ["digraph bdd {", '  node [shape=ellipse, fontname="sans-serif"];']
+    ranks: dict[int | None, list[str]] = {}
+    for node in nodes:
+        ranks.setdefault(node.variable, []).append(f"n{node.number}")
+        lines.append(f"  n{node.number} [{_look(node, labels)}];")
+        if node.variable is not None:
+            lines.append(f'  n{node.number} -> n{node.low} [style=dashed, label="0"];')
+            lines.append(f'  n{node.number} -> n{node.high} [label="1"];')
+        if node.ids:
+            names = sorted(map(str, node.ids))
+            more = [f"and {len(names) - _SHOWN} more"] if len(names) > _SHOWN else []
+            label = ", ".join([*names[:_SHOWN], *more])
+            lines.append(f"  s{node.number} [shape=plaintext, label={quoted(label)}];")
+            lines.append(f"  s{node.number} -> n{node.number} [style=dotted, arrowhead=none];")
+    for names in ranks.values():
+        lines.append(f"  {{ rank=same; {'; '.join(names)}; }}")
+    return "\n".join([*lines, "}"])
+
+
+def _look(node: PlainNode, labels: Mapping[int, str]) -> str:
+    thick = ", penwidth=3" if node.ids else ""
+    if node.variable is None:
+        return f'shape=box, label="{node.low}"{thick}'
+    return f"label={quoted(labels[node.variable])}, xlabel={quoted(str(node.number))}{thick}"

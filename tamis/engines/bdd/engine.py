@@ -1,0 +1,330 @@
+"""The BDD engine (ICSE 2001): each predicate a variable, all subscriptions one shared diagram.
+
+Phase 1 finds the predicates that an event satisfies. Phase 2 gives every node of the diagram its
+value, from the terminals upwards, each once however many subscriptions it is part of.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from threading import Lock
+from typing import Any, ClassVar
+
+from tamis.engines.bdd.answer import match_block_by_block, match_one_by_one
+from tamis.engines.bdd.board import Board
+from tamis.engines.bdd.certainty import Certainty
+from tamis.engines.bdd.dependencies import Dependencies
+from tamis.engines.bdd.diagram import Diagram
+from tamis.engines.bdd.draw import to_dot
+from tamis.engines.bdd.formula import Formula
+from tamis.engines.bdd.layout import Layout
+from tamis.engines.bdd.library import cudd
+from tamis.engines.bdd.plain import plain_nodes
+from tamis.engines.bdd.roots import Roots, needs_of, presence
+from tamis.engines.bdd.variables import Leaf, Variables, checked_order
+from tamis.engines.subscription import Subscription
+from tamis.errors import InputError, UnsupportedExpression
+from tamis.events import EventBatch
+from tamis.kernels.bdd_eval import Needs
+from tamis.language.expr import BoolExpr, Not, Sequence, attributes
+from tamis.language.rewrite import rewrite
+from tamis.language.rewrite.duplicates import drop_duplicates
+from tamis.language.rewrite.flatten import flatten
+from tamis.language.rewrite.membership import merge_equalities
+from tamis.language.rewrite.order import sort_operands
+from tamis.language.rewrite.ranges import merge_ranges
+from tamis.matches import Id, Matches
+from tamis.predicates import PredicateIndex
+from tamis.schema import Schema, SchemaLike
+
+# Tests stay as they are written, to be variables that other subscriptions have too; and a diagram
+# is the same however often a part is repeated, and in whatever order.
+_LEFT_OUT = (flatten, drop_duplicates, merge_equalities, merge_ranges, sort_operands)
+# So few events go one by one: a block costs as much as so many, however full it is.
+_FEW = 12
+_FIRST_LOOK = 256  # subscriptions: an order by frequency of fewer says nothing
+
+
+class BddEngine:
+    """One shared binary decision diagram over predicates.
+
+    Attributes:
+        order: Where variables stand; see `variables.py`.
+        restrict: Whether diagrams are cut down by what predicates say about each other.
+        index: The predicates.
+    """
+
+    name: ClassVar[str] = "bdd"
+
+    def __init__(
+        self,
+        order: object = "attribute",
+        restrict: bool = True,
+        schema: SchemaLike | None = None,
+        semantics: str = "sql",
+    ) -> None:
+        """Begin with no subscriptions.
+
+        Args:
+            order: Of the variables: "attribute", "frequency", "random", or a list of predicates.
+            restrict: Cut diagrams down by what predicates say about each other.
+            schema: What events are brought to before they come here; a matcher says it.
+            semantics: The same; what is known of events lets diagrams be smaller.
+
+        Raises:
+            InputError: There is no such order, or CUDD is not installed.
+        """
+        if not isinstance(restrict, bool):
+            raise InputError(f"restrict is True or False, not {restrict!r}")
+        self.order = checked_order(order)
+        self.restrict = restrict
+        self._schema = None if schema is None else Schema.of(schema)
+        self._semantics = semantics
+        self.index = PredicateIndex()
+        self._roots = Roots(self.index)
+        self._frequency: Counter[int] = Counter()
+        self._looked = _FIRST_LOOK
+        cudd()
+        self._begin()
+
+    def _begin(self) -> None:
+        """Make what is not pickled: a diagram without nodes, and what goes with it."""
+        self._certainty = Certainty(self._schema, self._semantics)
+        self._diagram: Diagram | None = None  # CUDD's manager is made when there is use for it
+        self._layout = Layout()
+        self._stale = True
+        self._definedness: tuple[tuple[int, int], Needs] | None = None
+        self._boards: list[Board] = []
+        self._lock = Lock()
+
+    def _made(self) -> Diagram:
+        if self._diagram is None:
+            self._diagram = Diagram(self._unused)
+            library = self._diagram.library
+            self._variables = Variables(self.order, library)
+            self._dependencies = Dependencies(library, cudd(), self._certainty)
+        return self._diagram
+
+    # -- subscriptions ----------------------------------------------------------------------------
+
+    def add(self, subscription: Subscription) -> None:
+        """Take a subscription.
+
+        Raises:
+            UnsupportedExpression: It is a sequence, or its diagram is very large; nothing has
+                changed.
+        """
+        selector = subscription.selector
+        if isinstance(selector, Sequence):
+            raise UnsupportedExpression("a sequence (FIRST … THEN …)", self.name)
+        diagram = self._made()
+        held: dict[int, tuple[Leaf, bool]] = {}
+        try:
+            condition = rewrite(selector, without=_LEFT_OUT)
+            edge = diagram.enter(self._function(condition, subscription, held))  # type: ignore[arg-type]
+        finally:
+            self._settle(held)
+        required = subscription.required
+        loose = not attributes(selector) <= required
+        self._roots.add(subscription.id, subscription.priority, edge, required, loose)
+        self._frequency.update(number for number in held if self._variables.has(number))
+        self._stale = True
+        if self.order == "frequency" and len(self._roots) >= 2 * self._looked:
+            self._looked = len(self._roots)
+            self._order_by_frequency()
+
+    def _function(
+        self, condition: BoolExpr, subscription: Subscription, held: dict[int, tuple[Leaf, bool]]
+    ) -> Any:
+        """CUDD's function of a selector; `held` gets its leaves, and whether each is new."""
+        diagram, variables = self._made(), self._variables
+        required = subscription.required
+
+        def variable(leaf: Leaf) -> Any:
+            if isinstance(leaf, Not) and self._certainty.decides(leaf.operand, required):  # type: ignore[arg-type]
+                return ~variable(leaf.operand)  # type: ignore[arg-type]
+            number = self.index.find(leaf)
+            if number is None or number not in held:
+                number = self.index.intern(leaf)
+                held[number] = leaf, not variables.has(number)
+            return variables.function(number, leaf)
+
+        def simplified(function: Any) -> Any:
+            if not self.restrict:
+                return function
+            leaves = [(n, leaf, variables.function(n, leaf)) for n, (leaf, _) in held.items()]
+            return self._dependencies.restricted(function, leaves, required)
+
+        return simplified(Formula(diagram.library, variable, simplified).function(condition))
+
+    def _settle(self, held: dict[int, tuple[Leaf, bool]]) -> None:
+        """Keep a predicate once for its variable, as long as some node has it."""
+        assert self._diagram is not None
+        for number, (leaf, new) in held.items():
+            if not new:
+                self.index.release(number)
+            elif not self._variables.has(number):
+                # Ctrl-C, before it got one or when its nodes had gone again; then so had itself.
+                if self.index.find(leaf) == number:
+                    self.index.release(number)
+            elif not self._diagram.uses[self._variables.of_predicate(number)]:
+                self._unused(self._variables.of_predicate(number))
+
+    def _unused(self, variable: int) -> None:
+        """No node has a variable any more: let its predicate go."""
+        predicate = self._variables.release(variable)
+        self._dependencies.forget(predicate)
+        self._frequency.pop(predicate, None)
+        self.index.release(predicate)
+
+    def remove(self, id: Id) -> None:
+        """Forget a subscription."""
+        self._made().leave(self._roots.remove(id))
+        self._stale = True
+
+    # -- the order of variables -------------------------------------------------------------------
+
+    def _order_by_frequency(self) -> None:
+        """Make the order anew, if some variable stands above one twice as frequent."""
+        least = None
+        for predicate in self._variables.top_down():
+            frequency = self._frequency[predicate]
+            if least is not None and frequency > 2 * least:
+                break
+            least = frequency if least is None else min(least, frequency)
+        else:
+            return
+        frequent = sorted(self._frequency, key=lambda number: (-self._frequency[number], number))
+        self._renew(self._taken_apart(), frequent)
+
+    def _taken_apart(self) -> tuple[Any, ...]:
+        """The diagram as plain data: slots, nodes, and predicates by variable."""
+        if self._diagram is None:
+            return ()
+        return (*self._diagram.nodes(), list(self._variables.predicate))
+
+    def _renew(self, parts: tuple[Any, ...], top_down: list[int]) -> None:
+        """Make the diagram again, in some order of variables."""
+        self._begin()
+        if not parts:
+            return
+        slots, nodes, predicates = parts
+        diagram, variables = self._made(), self._variables
+        for number in top_down:
+            variables.function(number, self.index.predicate(number), at_the_bottom=True)
+
+        def function(variable: int) -> Any:
+            number = predicates[variable]
+            return variables.function(number, self.index.predicate(number))
+
+        edges = self._roots.alive_edges()
+        self._roots.moved(diagram.rebuilt(slots, nodes, edges, function))
+
+    def __getstate__(self) -> dict[str, object]:
+        """Pickle the diagram as plain data."""
+        state = dict(self.__dict__)
+        for name in (
+            "_diagram",
+            "_variables",
+            "_certainty",
+            "_dependencies",
+            "_layout",
+            "_boards",
+            "_definedness",
+            "_lock",
+        ):
+            state.pop(name, None)
+        top_down = [] if self._diagram is None else self._variables.top_down()
+        return {**state, "parts": self._taken_apart(), "top_down": top_down}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Make the diagram again."""
+        parts, top_down = state.pop("parts"), state.pop("top_down")
+        self.__dict__.update(state)
+        self._renew(parts, top_down)
+
+    # -- matching ---------------------------------------------------------------------------------
+
+    def match(self, batch: EventBatch, limit: int | None = None) -> Matches:
+        """All subscriptions that each event of the batch satisfies.
+
+        Raises:
+            InputError: The events were not brought to the schema that the engine was told of.
+        """
+        if self._schema is not None and (
+            batch.schema != self._schema or batch.semantics != self._semantics
+        ):
+            raise InputError("the events are not of the engine's schema: give them to a Matcher")
+        return self.matched(batch, one_by_one=len(batch) <= _FEW)
+
+    def matched(self, batch: EventBatch, one_by_one: bool) -> Matches:
+        """The same, with the paper's algorithms for one event, or with blocks of events."""
+        with self._lock:
+            if self._stale:
+                diagram = self._made()
+                self._layout.update(diagram, self._variables, self._roots)
+                self._stale = False
+            needs = self._needs()
+        with self._board() as board:
+            way = match_one_by_one if one_by_one else match_block_by_block
+            return way(board, self._layout, self._roots, self.index, batch, needs)
+
+    def _needs(self) -> Needs | None:
+        """By predicate, the predicates that its attributes are there.
+
+        None if some subscription may match without them: then every node matters.
+        """
+        if self._roots.loose:
+            return None
+        variables = self._variables
+        version = variables.version, self._roots.version
+        if self._definedness is None or self._definedness[0] != version:
+            needs: list[list[int]] = [[] for _ in range(self.index.capacity)]
+            for number in variables.predicates():
+                found = map(
+                    self.index.find, map(presence, attributes(self.index.predicate(number)))
+                )
+                needs[number] = [one for one in found if one is not None]
+            self._definedness = version, needs_of(needs)
+        return self._definedness[1]
+
+    @contextmanager
+    def _board(self) -> Iterator[Board]:
+        """What is written on while matching: several threads may match at once."""
+        with self._lock:
+            board = self._boards.pop() if self._boards else Board()
+        yield board
+        with self._lock:
+            self._boards.append(board)
+
+    # -- looking around ---------------------------------------------------------------------------
+
+    def stats(self) -> Mapping[str, object]:
+        """Sizes, by name.
+
+        `nodes` are counted as CUDD has them: one for a function and its negation, no terminals.
+        """
+        diagram = self._made()
+        return {
+            "subscriptions": len(self._roots),
+            "order": self.order if isinstance(self.order, str) else "list",
+            "restrict": self.restrict,
+            "nodes": len(diagram),
+            "roots": diagram.roots,
+            "variables": len(self._variables),
+            "layouts": self._layout.times,
+            **{f"index_{name}": size for name, size in self.index.stats().items()},
+        }
+
+    def to_dot(self) -> str:
+        """The diagram as in the paper's figures, as a Graphviz digraph."""
+        diagram = self._made()
+        nodes = plain_nodes(diagram, self._variables.levels(), self._roots.of_root())
+        labels = {
+            variable: str(self.index.predicate(number))
+            for variable, number in enumerate(self._variables.predicate)
+            if number >= 0
+        }
+        return to_dot(nodes, labels)

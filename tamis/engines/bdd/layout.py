@@ -1,0 +1,135 @@
+"""The diagram and its outputs, laid out for the kernels (paper §5, "BDD data structure").
+
+Nodes of one variable stand together, from the bottom of the order to its top. What is added after
+that follows as it comes, with children first, in short runs; what goes leaves a hole. When a
+quarter is such, all is laid out anew: so to add and to match in turns takes time in proportion to
+what is added, on average.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+import numpy as np
+
+from tamis.engines.bdd.diagram import Diagram
+from tamis.engines.bdd.roots import Roots
+from tamis.engines.bdd.stretching import Stretching
+from tamis.engines.bdd.variables import Variables
+from tamis.kernels.bdd_eval import Nodes
+from tamis.kernels.bdd_outputs import Outputs
+
+_AT_LEAST = 1024  # so much may be out of order in any case
+
+
+class Layout:
+    """The arrays that kernels take.
+
+    Attributes:
+        nodes: The diagram.
+        outputs: The roots of the subscriptions.
+        times: How often all was laid out anew.
+    """
+
+    def __init__(self) -> None:
+        """Begin with nothing, which `update` finds to be out of date."""
+        self.times = 0
+        self._size = 0  # nodes and outputs, when all was laid out
+        self._clear()
+
+    def _clear(self) -> None:
+        self._place = Stretching([0])  # by slot
+        self._low, self._high = Stretching([0]), Stretching([0])
+        self._labels, self._begins = Stretching(), Stretching([1])
+        self._edges, self._codes = Stretching(), Stretching()
+        self._keys, self._output_begins = Stretching(), Stretching([0])
+        self._where: dict[int, int] = {}  # by subscription, its output
+
+    def update(self, diagram: Diagram, variables: Variables, roots: Roots) -> None:
+        """Bring all in step with the diagram and the subscriptions."""
+        late = len(self._low) + len(self._edges) - self._size
+        loose = late + len(diagram.fresh) + diagram.gone + len(roots.fresh) + roots.gone
+        if not self.times or loose > max(_AT_LEAST, (len(diagram) + len(roots)) // 4):
+            self._clear()
+            self._lay_out(diagram, variables)
+            self._put_out(roots, roots.by_needs())
+            self._size = len(self._low) + len(self._edges)
+            self.times += 1
+            diagram.gone = roots.gone = 0
+        else:
+            self._append(diagram, variables)
+            self._withdraw(roots)
+            self._put_out(roots, list(roots.fresh))
+        diagram.fresh.clear()
+        roots.settled()
+        self.nodes = Nodes(
+            self._low.array, self._high.array, self._labels.array, self._begins.array
+        )
+        self.outputs = Outputs(
+            self._edges.array,
+            self._codes.array,
+            self._keys.array,
+            self._output_begins.array,
+            roots.needs(),
+        )
+
+    # -- nodes ------------------------------------------------------------------------------------
+
+    def _lay_out(self, diagram: Diagram, variables: Variables) -> None:
+        slots = np.fromiter(diagram.alive(), np.int64, len(diagram))
+        label = np.array(diagram.label, np.int32)
+        levels = np.array(variables.levels(), np.int32)
+        slots = slots[np.argsort(-levels[label[slots]], kind="stable")] if len(slots) else slots
+        place = np.zeros(diagram.slots, np.int32)
+        place[slots] = np.arange(1, len(slots) + 1)
+        self._place = Stretching(place)
+        for edges, sorted_edges in ((diagram.low, self._low), (diagram.high, self._high)):
+            edge = np.array(edges, np.int32)[slots]
+            sorted_edges.extend(2 * place[edge >> 1] + (edge & 1))
+        label = label[slots]
+        last = np.flatnonzero(np.diff(label, append=-1))
+        predicate = np.array(variables.predicate, np.int32)
+        self._labels.extend(predicate[label[last]] if len(last) else [])
+        self._begins.extend((last + 2).astype(np.int32))
+
+    def _append(self, diagram: Diagram, variables: Variables) -> None:
+        place = self._place
+        low: list[int] = []
+        high: list[int] = []
+        labels = []
+        begin = len(self._low)
+        for number, slot in enumerate(diagram.fresh):
+            place.put(slot, begin + number, 0)
+            known = place.array
+            for edges, here in ((diagram.low, low), (diagram.high, high)):
+                edge = edges[slot]
+                here.append(2 * int(known[edge >> 1]) + (edge & 1))
+            labels.append(variables.predicate[diagram.label[slot]])
+        self._low.extend(low)
+        self._high.extend(high)
+        for label, run in groupby(labels):
+            begin += len(list(run))
+            self._labels.extend([label])
+            self._begins.extend([begin])
+
+    # -- outputs ----------------------------------------------------------------------------------
+
+    def _withdraw(self, roots: Roots) -> None:
+        for code in roots.withdrawn:
+            output = self._where.pop(code, None)
+            if output is not None:
+                self._edges.put(output, -1, -1)
+
+    def _put_out(self, roots: Roots, codes: Sequence[int]) -> None:
+        """Add outputs, in runs of those that need the same attributes."""
+        first = len(self._edges)
+        slot_edges = np.array([roots.edges[code] for code in codes], np.int32)
+        self._edges.extend(2 * self._place.array[slot_edges >> 1] + (slot_edges & 1))
+        self._codes.extend(codes)
+        self._where.update(zip(codes, range(first, first + len(codes)), strict=True))
+        end = first
+        for key, run in groupby(codes, key=roots.keys.__getitem__):
+            end += len(list(run))
+            self._keys.extend([key])
+            self._output_begins.extend([end])

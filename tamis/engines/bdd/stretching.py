@@ -1,0 +1,50 @@
+"""Arrays of 32-bit numbers that grow at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int32]
+
+
+class Stretching:
+    """Numbers, with room for more behind them; what was handed out stays in step.
+
+    >>> numbers = Stretching([1, 2])
+    >>> numbers.extend([3])
+    >>> numbers.array.tolist()
+    [1, 2, 3]
+    """
+
+    def __init__(self, numbers: Sequence[int] | Ints = ()) -> None:
+        """Begin with some."""
+        self._room = np.array(numbers, np.int32)
+        self._length = len(self._room)
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return self._length
+
+    @property
+    def array(self) -> Ints:
+        """All of them; to write into it is to change them."""
+        return self._room[: self._length]
+
+    def extend(self, numbers: Sequence[int] | Ints) -> None:
+        """Put more at the end."""
+        length = self._length + len(numbers)
+        if length > len(self._room):
+            room = np.empty(max(length, 2 * len(self._room), 16), np.int32)
+            room[: self._length] = self.array
+            self._room = room
+        self._room[self._length : length] = numbers
+        self._length = length
+
+    def put(self, place: int, number: int, rest: int) -> None:
+        """Set one, which may be behind the end; `rest` fills up what is between."""
+        if place >= self._length:
+            self.extend([rest] * (place + 1 - self._length))
+        self._room[place] = number

@@ -1,0 +1,186 @@
+"""Each predicate a variable, and where in the order a new one goes (paper §6, §7).
+
+Predicates are *leaves*: a predicate, or NOT of one that is no comparison, each true where it
+is *certainly* true. So a predicate that is unknown is neither true nor is its negation, and a
+diagram over leaves has all of SQL's logic.
+
+The order is a matter of size alone:
+
+| order     | a new variable goes                                                             |
+|-----------|---------------------------------------------------------------------------------|
+| attribute | below the last one of the same attribute; a new attribute at the bottom         |
+| frequency | to the bottom; when there are twice as many subscriptions as when the order was |
+|           | last looked at, it is made anew if it has become wrong                          |
+| random    | anywhere                                                                        |
+| a list    | texts of predicates, the first at the top; others at the bottom                 |
+
+A variable of CUDD's never goes. One that no node has any more is given to the next predicate, one
+of the same attribute if there is any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from random import Random
+from typing import Any
+
+from tamis.engines.bdd.diagram import variable_name
+from tamis.errors import InputError
+from tamis.language import parse
+from tamis.language.expr import STRUCTURE, Not, Predicate, attributes
+from tamis.language.rewrite import rewrite
+
+ORDERS = ("attribute", "frequency", "random")
+# To put a variable into the middle CUDD moves all those below: too long among many.
+_MOVABLE = 4096
+
+Leaf = Predicate | Not
+Order = str | Sequence[str]
+
+
+def checked_order(order: object) -> Order:
+    """An order as it can be given.
+
+    Raises:
+        InputError: It is none.
+        SelectorError: A text of a list is no selector.
+    """
+    if isinstance(order, str):
+        if order not in ORDERS:
+            known = ", ".join(ORDERS)
+            raise InputError(f"unknown order {order!r}; one of {known}, or a list of predicates")
+        return order
+    if not isinstance(order, Sequence) or not all(isinstance(text, str) for text in order):
+        raise InputError(f"an order is one of {', '.join(ORDERS)}, or a list of predicates")
+    for text in order:
+        _leaf(text)
+    return tuple(order)
+
+
+def _leaf(text: str) -> Leaf:
+    leaf = rewrite(parse(text))
+    inside = leaf.operand if isinstance(leaf, Not) else leaf
+    if isinstance(inside, STRUCTURE):
+        raise InputError(f"an order lists predicates, and {text!r} is made of several")
+    return leaf  # type: ignore[return-value]
+
+
+class Variables:
+    """Variables of CUDD's by predicate, and predicates by variable.
+
+    Attributes:
+        predicate: By variable, the number of its predicate; -1 if it is free.
+        version: Changes when a variable gets or loses its predicate.
+    """
+
+    def __init__(self, order: Order, library: Any) -> None:
+        """Begin with none, or with those of a list."""
+        self._order = order if isinstance(order, str) else "list"
+        self._library = library
+        self._random = Random(2001)
+        self.predicate: list[int] = []
+        self._variable: dict[int, int] = {}
+        self._functions: list[Any] = []
+        self._attribute: list[object] = []
+        self._free: dict[object, list[int]] = {}
+        self._listed: dict[Leaf, int] = {}
+        self._reserved = 0  # the first so many variables are those of a list
+        self.version = 0
+        if not isinstance(order, str):
+            for text in order:
+                leaf = _leaf(text)
+                if leaf not in self._listed:
+                    self._listed[leaf] = self._made(None, len(self._functions))
+            self._reserved = len(self._listed)
+
+    def __len__(self) -> int:
+        """How many predicates have a variable."""
+        return len(self._variable)
+
+    def has(self, predicate: int) -> bool:
+        """Whether a predicate has a variable."""
+        return predicate in self._variable
+
+    def predicates(self) -> Iterable[int]:
+        """All predicates that have one."""
+        return self._variable.keys()
+
+    def function(self, predicate: int, leaf: Leaf, at_the_bottom: bool = False) -> Any:
+        """The function of a predicate's variable, which it gets if it has none.
+
+        Args:
+            predicate: Its number.
+            leaf: Itself.
+            at_the_bottom: Where a new variable goes, whatever the order is, unless a list has it.
+        """
+        variable = self._variable.get(predicate)
+        if variable is None:
+            if at_the_bottom and leaf not in self._listed:
+                variable = self._made(attributes(leaf), len(self._functions))
+            else:
+                variable = self._given(leaf)
+            self._variable[predicate] = variable
+            self.predicate[variable] = predicate
+            self.version += 1
+        return self._functions[variable]
+
+    def of_predicate(self, predicate: int) -> int:
+        """The variable of a predicate."""
+        return self._variable[predicate]
+
+    def release(self, variable: int) -> int:
+        """Take its predicate, which is given back, from a variable."""
+        predicate = self.predicate[variable]
+        del self._variable[predicate]
+        self.predicate[variable] = -1
+        self.version += 1
+        if variable >= self._reserved:
+            self._free.setdefault(self._attribute[variable], []).append(variable)
+        return predicate
+
+    def levels(self) -> list[int]:
+        """By variable, how far down in the order it is."""
+        level = self._library.level_of_var
+        return [level(variable_name(v)) for v in range(len(self._functions))]
+
+    def top_down(self) -> list[int]:
+        """The predicates that have a variable, from the top of the order."""
+        levels = self.levels()
+        return sorted(self._variable, key=lambda predicate: levels[self._variable[predicate]])
+
+    def _given(self, leaf: Leaf) -> int:
+        listed = self._listed.get(leaf)
+        if listed is not None:
+            return listed
+        attribute = attributes(leaf)
+        for owner in (attribute, *self._free):
+            free = self._free.get(owner)
+            if free:
+                variable = free.pop()
+                if not free:
+                    del self._free[owner]
+                self._attribute[variable] = attribute
+                return variable
+        return self._made(attribute, self._level(attribute))
+
+    def _level(self, attribute: object) -> int:
+        bottom = len(self._functions)
+        if bottom >= _MOVABLE:
+            return bottom
+        if self._order == "random":
+            return self._random.randint(0, bottom)
+        if self._order == "attribute":
+            level = self._library.level_of_var
+            same = [v for v, other in enumerate(self._attribute) if other == attribute]
+            if same:
+                return 1 + max(int(level(variable_name(v))) for v in same)
+        return bottom
+
+    def _made(self, attribute: object, level: int) -> int:
+        name = variable_name(len(self._functions))
+        variable = int(self._library.insert_var(name, level))
+        assert variable == len(self._functions)
+        self._functions.append(self._library.var(name))
+        self._attribute.append(attribute)
+        self.predicate.append(-1)
+        return variable
