@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from tamis.bench.adding import seconds_to_add
-from tamis.bench.growing import fitted
+from tamis.bench.growing import exponent
 from tamis.bench.measure import Experiments, Report, Row
 from tamis.engines.bdd import BddEngine
 from tamis.engines.bdd.variables import ORDERS
@@ -204,8 +204,8 @@ def shapes(found: dict[str, list[Row]]) -> list[str]:
     rows = found.get("nodes", [])
     if len(rows) > 1:
         for name in ("nodes_before", "nodes_after"):
-            fit = fitted(_column(rows, "queries"), _column(rows, name))
-            lines.append(f"{name} grow as queries^{fit.exponent:.2f} (paper: almost linearly)")
+            power = exponent(_column(rows, "queries"), _column(rows, name))
+            lines.append(f"{name} grow as queries^{power:.2f} (paper: almost linearly)")
         factors = _column(rows, "factor")
         lines.append(
             f"restriction divides them by {min(factors):.2f} to {max(factors):.2f} "

@@ -46,6 +46,16 @@ def fitted(sizes: Sequence[float], figures: Sequence[float]) -> Line:
     return Line(*(float(figure.round(12)) for figure in (np.asarray(fixed), each, worst)))
 
 
+def exponent(sizes: Sequence[float], figures: Sequence[float]) -> float:
+    """The power of the size that figures grow with, by least squares on logarithms.
+
+    >>> round(exponent([1, 10, 100], [3, 30, 300]), 6)
+    1.0
+    """
+    x, y = np.log(np.asarray(sizes, float)), np.log(np.asarray(figures, float))
+    return float(np.polyfit(x, y, 1)[0])
+
+
 # By figure: what it is called.
 _SHOWN = {
     "compile_s": "seconds to compile",
