@@ -30,7 +30,7 @@ MANY = 1_024  # events, where each has many matches and all are asked for
 SAMPLE = 100  # events that answers are compared on
 SLOWEST_LOAD = 300.0  # seconds
 # Subscriptions, where each is looked at by itself, for every event or for every other one added.
-MOST = {"brute": 10_000, "siena": 10_000, "forest": 10_000}
+MOST = {"brute": 10_000, "siena": 5_000, "forest": 5_000}
 
 # What is asked of the matches. All engines leave something for later, so something must be asked.
 Answer = Callable[[Engine, EventBatch], object]
