@@ -31,7 +31,7 @@ SAMPLE = 100  # events that answers are compared on
 SLOWEST_LOAD = 300.0  # seconds
 # Subscriptions, where each, or every node of its diagram, is looked at by itself: for every event,
 # or for every other one added.
-MOST = {"bdd": 100_000, "brute": 10_000, "siena": 10_000, "forest": 10_000}
+MOST = {"bdd": 100_000, "brute": 10_000, "siena": 5_000, "forest": 5_000}
 
 # What is asked of the matches. All engines leave something for later, so something must be asked.
 Answer = Callable[[Engine, EventBatch], object]

@@ -55,6 +55,7 @@ ATREE_EXAMPLES = """\
 [bold]Examples[/bold]
   tamis bench atree
   tamis bench atree maintenance events
+  tamis bench atree baselines            counting, Gryphon and all other engines
   tamis bench atree --full --out results/atree.json
 
 Without --full a tenth or less of the subscriptions of the thesis, in some minutes; with it up to
@@ -118,9 +119,10 @@ BLOCK_EXAMPLES = """\
   tamis bench block selective broad
   tamis bench block --full --out results/block.json
   tamis bench block latency --engine atree
+  tamis bench block selective --engine counting
 
 All engines have the same subscriptions, and run in turns; a slow one gets fewer events, which its
-row says. With --full up to 1,000,000 subscriptions.
+row says; one that cannot express them takes no part. With --full up to 1,000,000 subscriptions.
 """
 
 
