@@ -33,7 +33,7 @@ from tamis.language.expr import (
     predicates,
 )
 from tamis.paths import Path
-from tamis.predicates.regions import regions, term_of
+from tamis.predicates.regions import regions_of, term_of
 from tamis.values import OPAQUE
 
 Progress = Callable[[str, int, float], None]
@@ -248,7 +248,7 @@ def _all_of(expr: BoolExpr) -> tuple[BoolExpr, ...]:
 def _implies(known: BoolExpr, test: BoolExpr, attribute: Attribute, reasoner: Reasoner) -> bool:
     leaves = [_leaf(known), _leaf(test)]
     types, nullable = reasoner.domains.of(attribute)
-    cut = regions([leaf for leaf, _ in leaves], types, nullable)
+    cut = regions_of(attribute, [leaf for leaf, _ in leaves], types, nullable)
     first, second = leaves[0][1], leaves[1][1]
     return cut.complete and all(
         cell.vector[0] is not first or cell.vector[1] is second for cell in cut.cells
