@@ -33,7 +33,7 @@ from tamis.language.expr import (
     predicates,
 )
 from tamis.paths import Path
-from tamis.predicates.regions import regions, term_of
+from tamis.predicates.regions import regions_of, term_of
 from tamis.values import OPAQUE
 
 Progress = Callable[[str, int, float], None]
@@ -41,7 +41,7 @@ Numbers = NDArray[np.int64]
 
 # Per event the tightest subscriptions that it matches, as many as this, are candidates; and of
 # those the proofs of so many are tried.
-_CANDIDATES = 128
+_CANDIDATES = 256
 _PROOFS = 12
 _CHUNK = 4_096
 _FILLED = 32
@@ -94,16 +94,20 @@ def neighbours(lives: list[Live], reasoner: Reasoner, progress: Progress) -> dic
         if len(outer):
             # What few others match is tight.
             tight_first = outer[np.argsort(popular[outer], kind="stable")]
-            found[inner] = _around(inner, tight_first[:_PROOFS].tolist(), lives, reasoner)
+            found[inner] = _around(inner, tight_first.tolist(), lives, reasoner)
     return found
 
 
 def _around(inner: int, candidates: list[int], lives: list[Live], reasoner: Reasoner) -> Neighbours:
     around = Neighbours()
     against: list[Event] = []  # events of the inner that some candidate did not match
+    proofs = 0
     for outer in candidates:
         if not all(reasoner.matches(lives[outer].selector, event) for event in against):
             continue
+        proofs += 1
+        if proofs > _PROOFS:
+            break
         told = _telling(lives[inner].selector, lives[outer].selector, reasoner)
         if told.event is not None:
             against.append(told.event)
@@ -244,7 +248,7 @@ def _all_of(expr: BoolExpr) -> tuple[BoolExpr, ...]:
 def _implies(known: BoolExpr, test: BoolExpr, attribute: Attribute, reasoner: Reasoner) -> bool:
     leaves = [_leaf(known), _leaf(test)]
     types, nullable = reasoner.domains.of(attribute)
-    cut = regions([leaf for leaf, _ in leaves], types, nullable)
+    cut = regions_of(attribute, [leaf for leaf, _ in leaves], types, nullable)
     first, second = leaves[0][1], leaves[1][1]
     return cut.complete and all(
         cell.vector[0] is not first or cell.vector[1] is second for cell in cut.cells

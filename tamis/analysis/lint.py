@@ -155,7 +155,7 @@ class _Linter:
             first = self._first.setdefault(condition, number)
             if first != number:
                 self._equivalent(number, first, judgement.events, _SAME_FORM)
-            elif judgement.events and not calls_functions(selector):
+            elif judgement.events and not (self._functions and calls_functions(selector)):
                 assert not isinstance(condition, Sequence)
                 self._lives.append(Live(selector, condition, judgement.events))
                 self._places.append(number)

@@ -157,7 +157,8 @@ class Reasoner:
         function = function & space.possible
         if function == self.diagrams.false:
             return NEVER
-        if any(calls_functions(selector) for selector in selectors):
+        # What is sure looks at attributes alone.
+        if not space.sure and any(calls_functions(selector) for selector in selectors):
             return UNDECIDED
         for event in self.events(space, function, selectors):
             if wanted([self.matches(selector, event) for selector in selectors]):

@@ -25,7 +25,7 @@ from tamis.language.expr import (
     is_constant,
     walk,
 )
-from tamis.predicates.regions import Cell, regions, term_of
+from tamis.predicates.regions import Cell, regions_of, term_of
 from tamis.values import OPAQUE
 
 
@@ -85,7 +85,7 @@ def _slot(terms: tuple[ValueExpr, ...], tests: tuple[Predicate, ...], domains: D
         return Slot(Kind.COMPARED, terms, tests, _compared(terms, tests))
     types, nullable = domains.of(terms[0])
     kind = Kind.ATTRIBUTE if isinstance(terms[0], Attribute) else Kind.DERIVED
-    return Slot(kind, terms, tests, regions(tests, types, nullable).cells)
+    return Slot(kind, terms, tests, regions_of(terms[0], tests, types, nullable).cells)
 
 
 def _compared(terms: tuple[ValueExpr, ...], tests: tuple[Predicate, ...]) -> tuple[Cell, ...]:

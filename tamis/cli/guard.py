@@ -21,7 +21,8 @@ PIPE_CLOSED = 141  # 128 + SIGPIPE
 EXIT_CODES = f"""\
 [bold]Exit codes[/bold]
   0    done
-  {NO}    the answer is no ([cyan]explain[/cyan]: the event does not match)
+  {NO}    the answer is no ([cyan]explain[/cyan]: the event does not match; [cyan]lint[/cyan]: there
+       are findings; [cyan]diff[/cyan]: there are changes)
   {BAD_INPUT}    bad usage, or bad input
   {SOME_SKIPPED}    done, but bad lines were skipped ([cyan]--bad skip[/cyan])
   {INTERRUPTED}  interrupted by Ctrl-C
@@ -31,6 +32,7 @@ EXIT_CODES = f"""\
   tamis match --subscriptions rules.jsonl --events events.jsonl
   tamis compile --subscriptions rules.jsonl --out rules.index
   tamis explain "price <= 1000" --event '{{"price": 1200}}'
+  tamis lint rules.jsonl
   tamis parse --format tree "a = 1 AND NOT b > 2"
 
 More of them: [cyan]tamis match --help[/cyan], and so on.

@@ -96,8 +96,14 @@ def term_of(predicate: Predicate) -> ValueExpr | None:
     Returns:
         None if there is no such part (a constant), or several (`a < b`).
     """
-    if isinstance(predicate, (Attribute, Custom)):
-        return predicate
+    kind = type(predicate)
+    if kind is Attribute or kind is Custom:
+        return predicate  # type: ignore[return-value]
+    if kind is Comparison:  # most are `attribute op literal`, and seen at a glance
+        if type(predicate.left) is Attribute and type(predicate.right) is Literal:  # type: ignore[union-attr]
+            return predicate.left  # type: ignore[union-attr]
+    elif kind is In and type(predicate.operand) is Attribute:  # type: ignore[union-attr]
+        return predicate.operand  # type: ignore[union-attr]
     decided = {part for part in children(predicate) if not is_constant(part)}
     return decided.pop() if len(decided) == 1 else None  # type: ignore[return-value]
 
@@ -123,7 +129,14 @@ def regions(
     if len(terms) != 1 or None in terms:
         raise ValueError("the tests must all be of one and the same term")
     (term,) = terms
-    bare = tuple([_off_its_term(predicate, term) for predicate in predicates])  # type: ignore[arg-type]
+    return regions_of(term, predicates, types, nullable)  # type: ignore[arg-type]
+
+
+def regions_of(
+    term: ValueExpr, predicates: Sequence[Predicate], types: Collection[Type], nullable: bool
+) -> Regions:
+    """The same where it is known that all are tests of the term."""
+    bare = tuple([_off_its_term(predicate, term) for predicate in predicates])
     return _regions(bare, frozenset(types), nullable)
 
 

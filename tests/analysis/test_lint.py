@@ -7,6 +7,8 @@ import pytest
 from tamis.analysis import RULES, Finding, lint
 from tamis.errors import InputError, SchemaError
 from tamis.language import evaluate, parse
+from tamis.schema import Schema
+from tests.engines.oracle import matching
 
 
 def by_id(*selectors: str, **options: object) -> dict[int, list[Finding]]:
@@ -166,3 +168,12 @@ def test_as_json() -> None:
     told = found.to_dict()
     assert told["ids"] == ["a"] and told["rule"] == "redundant" and found.rule in RULES
     assert told["event"] == {"t": "2024-01-02 00:00:00Z"}
+
+
+def test_an_event_has_the_defaults_that_would_be_filled_in() -> None:
+    """Left out, the default of s would make it match the covered one as well."""
+    schema = {"b": "BOOL", "s": ("STR", "ab")}
+    rows = [("outer", "b"), ("inner", "b AND s LIKE '%b'")]
+    (found,) = lint(rows, schema=schema, semantics="default")
+    assert (found.rule, found.id) == ("covered", "inner")
+    assert matching(dict(rows), found.event, "default", Schema(schema)) == {"outer"}

@@ -1,11 +1,14 @@
 """Proofs are never contradicted, events always hold, and what is known is decided."""
 
+import sys
+
 import pytest
 from hypothesis import given, settings
 
 from tamis.analysis import Reasoner
 from tamis.analysis.diagrams import Diagrams
 from tamis.analysis.judging import Verdict, judge
+from tamis.errors import InputError
 from tamis.language import evaluate, parse
 from tamis.schema import Schema
 from tests import strategies
@@ -154,3 +157,17 @@ def test_cells_are_spelt_as_they_are_read() -> None:
     found = list(diagrams.assignments(odd))
     assert found == [{0: False, 1: True}]
     assert diagrams.cells(0, 2, [True, True, True]) == diagrams.true
+
+
+def test_without_cudd_plain_python_will_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "dd.cudd", None)
+    reasoner = Reasoner(diagrams=Diagrams())
+    assert reasoner.matching(parse("x < 5 AND x > 9")).found is False
+    assert reasoner.telling(parse("x > 8 OR y"), parse("x = 10 OR y")).event == {"x": 9}
+
+
+def test_without_the_library_it_is_said_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("dd", "dd.cudd", "dd.autoref"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(InputError, match=r"pip install 'tamis\[bdd\]'"):
+        Diagrams()

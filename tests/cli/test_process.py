@@ -28,8 +28,12 @@ def test_help_is_quick_and_imports_nothing_heavy() -> None:
 
 @pytest.mark.parametrize("width", [80, 120])
 @pytest.mark.parametrize(
-    "verb", [[], ["match"], ["compile"], ["backtest"], ["stream"], ["explain"], ["parse"]]
-)
+    "verb",
+    [
+        [], ["match"], ["compile"], ["backtest"], ["stream"], ["explain"], ["parse"], ["lint"],
+        ["diff"],
+    ],
+)  # fmt: skip
 def test_help_fits(monkeypatch: pytest.MonkeyPatch, verb: list[str], width: int) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
     done = run(*verb, "--help")
