@@ -22,7 +22,6 @@ from tamis.language.evaluate import evaluate
 from tamis.language.expr import (
     And,
     AtLeast,
-    Attribute,
     BoolExpr,
     Literal,
     Not,
@@ -240,9 +239,3 @@ _RAILS: dict[type, Callable[..., Rails]] = {
 
 def _bits(slot: Slot) -> int:
     return (len(slot.cells) - 1).bit_length()
-
-
-def plain_path(slot: Slot) -> tuple[str, ...]:
-    """The path of a slot that is an attribute; else empty."""
-    term = slot.terms[0] if slot.kind is Kind.ATTRIBUTE else None
-    return term.path if isinstance(term, Attribute) else ()

@@ -37,6 +37,7 @@ from tamis.language.expr import (
 )
 from tamis.predicates.region_texts import texts
 from tamis.predicates.region_values import instants, lists, numbers
+from tamis.predicates.shapes import Family, family_of
 from tamis.values import OPAQUE, Opaque, Scalar, Timestamp, Type, Value
 
 ALL_TYPES = frozenset(Type)
@@ -54,6 +55,8 @@ _SOME: dict[Type, Value] = {
     Type.STR_LIST: [],
 }
 _UNSEEN_FIRST = (Type.BOOL, Type.INT, Type.DBL, Type.STR, Type.TIMESTAMP, *_LISTS, Type.OPAQUE)
+
+_SHORT = 8
 
 # The value that is tested, in tests that were taken off their term.
 _VALUE = Attribute(("value",))
@@ -144,10 +147,11 @@ def regions_of(
 def _regions(tests: tuple[Predicate, ...], types: frozenset[Type], nullable: bool) -> Regions:
     cells: dict[tuple[Truth, ...], Cell] = {}
 
+    truths = [_truth_of(test) for test in tests]
+
     def tried(values: Iterable[Value], free: tuple[int, ...] = ()) -> None:
         for value in values:
-            event = {"value": value}
-            vector = tuple([evaluate(test, event) for test in tests])
+            vector = tuple([truth(value) for truth in truths])
             if vector not in cells:
                 cells[vector] = Cell(vector, value, free)
             elif free and not cells[vector].free:
@@ -178,6 +182,25 @@ def _regions(tests: tuple[Predicate, ...], types: frozenset[Type], nullable: boo
     # All values that no test looks at are alike: they are there, and that is all.
     tried([_SOME[kind] for kind in _UNSEEN_FIRST if kind in types and kind not in seen][:1])
     return Regions(tuple(cells.values()))
+
+
+def _truth_of(test: Predicate) -> Callable[[Value], Truth]:
+    """The truth of a test by the value: `evaluate`, but that long lists of IN are not walked."""
+    if not isinstance(test, In) or len(test.items) <= _SHORT:
+        return lambda value: evaluate(test, {"value": value})
+    items: dict[Family | None, set[object]] = {}
+    for item in test.items:
+        items.setdefault(family_of(item.value), set()).add(item.value)
+
+    def truth(value: Value) -> Truth:
+        family = family_of(value)
+        if family is None:
+            return None
+        if value in items.get(family, ()):
+            return True
+        return False if items.keys() == {family} else None
+
+    return truth
 
 
 def _of(constants: list[Value], kind: type | tuple[type, ...]) -> list:  # type: ignore[type-arg]

@@ -51,6 +51,9 @@ DENSE = [
 ]  # fmt: skip
 
 
+_LENGTHS = st.sampled_from([3, 3, 12])
+
+
 @st.composite
 def a_test_of_a(draw: st.DrawFn) -> object:
     scalar = st.sampled_from([*NUMBERS, *TEXTS, *INSTANTS, True, False, None]).map(Literal.of)
@@ -64,7 +67,7 @@ def a_test_of_a(draw: st.DrawFn) -> object:
     if kind == "between":
         return Between(A, draw(scalar), draw(scalar))
     if kind == "in":
-        return In(A, tuple(draw(st.lists(scalar, min_size=1, max_size=3))))
+        return In(A, tuple(draw(st.lists(scalar, min_size=1, max_size=draw(_LENGTHS)))))
     if kind == "like":
         pattern = "".join(draw(st.lists(st.sampled_from("aabA%%_iıKk"), max_size=4)))
         return Like(A, pattern, "\\", draw(st.sampled_from([False, False, True])))
@@ -188,3 +191,18 @@ def test_one_letter_alone_is_two_in_lower_case() -> None:
 )
 def test_samples_match(pattern: str) -> None:
     assert any(evaluate(RLike(A, pattern), {"a": text}) for text in samples(pattern))
+
+
+def test_long_lists_are_not_slow() -> None:
+    items = ", ".join(str(n) for n in range(0, 4_000, 2))
+    found = regions([parse(f"x IN ({items})"), parse("x > 1000")], {Type.INT})
+    assert {cell.vector for cell in found.cells} == {
+        (None, None), (True, False), (True, True), (False, False), (False, True),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("more", [[], [None], ["a", "ab"], [True], INSTANTS])
+def test_long_lists_mean_what_short_ones_do(more: list[object]) -> None:
+    items = [0, 1, 2.0, 1.5, -1, BIG, BIG + 1, 7, 8, 9, *more]
+    long = In(A, tuple(map(Literal.of, items)))
+    check([long, parse("a > 1"), parse("a >= 'a'")], DENSE, ALL_TYPES, True)
