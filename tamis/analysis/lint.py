@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from tamis.analysis.covering import Live, Neighbours, Progress, neighbours
@@ -15,6 +13,7 @@ from tamis.analysis.slots import calls_functions
 from tamis.columns.conform import checked_schema
 from tamis.engines.subscription import Subscription
 from tamis.errors import InputError, SelectorError
+from tamis.keeping.rows import collector_paused
 from tamis.language.expr import BoolExpr, Selector, Sequence
 from tamis.language.functions import Callables, Functions
 from tamis.matches import Id
@@ -70,7 +69,7 @@ def lint(
     declared = checked_schema(schema, semantics)
     linter = _Linter(Reasoner(declared, semantics), Functions.of(functions), progress)
     rows = [_row(given) for given in subscriptions]
-    with _collector_paused():
+    with collector_paused():
         for number, row in enumerate(rows):
             if number % 1024 == 0:
                 progress("reading", number, number / len(rows))
@@ -85,18 +84,6 @@ def _row(given: object) -> Row:
     if isinstance(given, tuple) and len(given) in (2, 3) and isinstance(given[1], str):
         return Row(given[0], given[1])
     raise InputError("a subscription is a tuple (id, selector) or (id, selector, priority)")
-
-
-@contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Trees are no garbage, and looking for some among millions of nodes takes a third of all."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 class _Linter:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from tamis.analysis.domains import Domains
 from tamis.language.evaluate import evaluate
 from tamis.language.expr import (
     And,
@@ -31,6 +30,7 @@ from tamis.language.expr import (
 )
 from tamis.language.patterns import like_runs
 from tamis.paths import Path
+from tamis.predicates.domains import Domains
 from tamis.predicates.region_regex import samples
 from tamis.values import INT_MAX, INT_MIN, Scalar, Timestamp, Type, Value, type_of
 

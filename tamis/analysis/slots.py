@@ -12,7 +12,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
-from tamis.analysis.domains import Domains
 from tamis.language.evaluate import evaluate, test
 from tamis.language.expr import (
     Attribute,
@@ -25,6 +24,7 @@ from tamis.language.expr import (
     is_constant,
     walk,
 )
+from tamis.predicates.domains import Domains
 from tamis.predicates.regions import Cell, regions_of, term_of
 from tamis.values import OPAQUE
 

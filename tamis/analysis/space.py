@@ -16,7 +16,6 @@ from operator import and_, or_
 from typing import Any
 
 from tamis.analysis.diagrams import Diagrams
-from tamis.analysis.domains import Domains
 from tamis.analysis.slots import Kind, Slot, null_cell, object_cell, slots_of
 from tamis.language.evaluate import evaluate
 from tamis.language.expr import (
@@ -30,6 +29,7 @@ from tamis.language.expr import (
     Xor,
     predicates,
 )
+from tamis.predicates.domains import Domains
 from tamis.predicates.regions import Cell
 
 Rails = tuple[Any, Any]

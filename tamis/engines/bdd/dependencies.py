@@ -17,10 +17,10 @@ from collections.abc import Collection, Sequence
 from types import ModuleType
 from typing import Any
 
-from tamis.engines.bdd.certainty import Certainty
 from tamis.engines.bdd.variables import Leaf
 from tamis.language.expr import IsNull, Not, Predicate, ValueExpr
 from tamis.paths import Path
+from tamis.predicates.domains import Domains
 from tamis.predicates.regions import regions, term_of
 
 Cell = tuple[bool | None, ...]
@@ -34,17 +34,17 @@ _CACHED = 20_000
 class Dependencies:
     """Restricts functions by what their predicates say about each other."""
 
-    def __init__(self, library: Any, cudd: ModuleType, certainty: Certainty) -> None:
+    def __init__(self, library: Any, cudd: ModuleType, domains: Domains) -> None:
         """Begin.
 
         Args:
             library: CUDD's manager.
             cudd: CUDD, for its `restrict`.
-            certainty: What is certain about values.
+            domains: What values terms can have.
         """
         self._library = library
         self._restrict = cudd.restrict
-        self._certainty = certainty
+        self._domains = domains
         self._known: dict[tuple[object, ...], Any] = {}
         self._mentioned: set[int] = set()
         self._terms: dict[int, ValueExpr | None] = {}
@@ -86,7 +86,7 @@ class Dependencies:
     def _dependency(
         self, term: ValueExpr, leaves: Sequence[tuple[int, Leaf, Any]], required: Collection[Path]
     ) -> Any:
-        types, nullable = self._certainty.values(term, required)
+        types, nullable = self._domains.of(term, required)
         key = (*sorted(number for number, _, _ in leaves), nullable)
         found = self._known.get(key)
         if found is None:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from tamis.engines.bdd.answer import match_block_by_block, match_one_by_one
 from tamis.engines.bdd.board import Board
-from tamis.engines.bdd.certainty import Certainty
+from tamis.engines.bdd.certainty import decides
 from tamis.engines.bdd.dependencies import Dependencies
 from tamis.engines.bdd.diagram import Diagram
 from tamis.engines.bdd.draw import to_dot
@@ -37,6 +37,7 @@ from tamis.language.rewrite.order import sort_operands
 from tamis.language.rewrite.ranges import merge_ranges
 from tamis.matches import Id, Matches
 from tamis.predicates import PredicateIndex
+from tamis.predicates.domains import Domains
 from tamis.schema import Schema, SchemaLike
 
 # Tests stay as they are written, to be variables that other subscriptions have too; and a diagram
@@ -91,7 +92,7 @@ class BddEngine:
 
     def _begin(self) -> None:
         """Make what is not pickled: a diagram without nodes, and what goes with it."""
-        self._certainty = Certainty(self._schema, self._semantics)
+        self._domains = Domains(self._schema, self._semantics)
         self._diagram: Diagram | None = None  # CUDD's manager is made when there is use for it
         self._layout = Layout()
         self._stale = True
@@ -104,7 +105,7 @@ class BddEngine:
             self._diagram = Diagram(self._unused)
             library = self._diagram.library
             self._variables = Variables(self.order, library)
-            self._dependencies = Dependencies(library, cudd(), self._certainty)
+            self._dependencies = Dependencies(library, cudd(), self._domains)
         return self._diagram
 
     # -- subscriptions ----------------------------------------------------------------------------
@@ -143,7 +144,7 @@ class BddEngine:
         required = subscription.required
 
         def variable(leaf: Leaf) -> Any:
-            if isinstance(leaf, Not) and self._certainty.decides(leaf.operand, required):  # type: ignore[arg-type]
+            if isinstance(leaf, Not) and decides(self._domains, leaf.operand, required):  # type: ignore[arg-type]
                 return ~variable(leaf.operand)  # type: ignore[arg-type]
             number = self.index.find(leaf)
             if number is None or number not in held:
@@ -228,7 +229,7 @@ class BddEngine:
         for name in (
             "_diagram",
             "_variables",
-            "_certainty",
+            "_domains",
             "_dependencies",
             "_layout",
             "_boards",
