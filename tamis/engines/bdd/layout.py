@@ -3,7 +3,7 @@
 Nodes of one variable stand together, from the bottom of the order to its top. What is added after
 that follows as it comes, with children first, in short runs; what goes leaves a hole. When a
 quarter is such, all is laid out anew: so to add and to match in turns takes time in proportion to
-what is added, on average.
+what is added, on average. What is added at once, without a match in between, is sorted too.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from tamis.kernels.bdd_eval import Nodes
 from tamis.kernels.bdd_outputs import Outputs
 
 _AT_LEAST = 1024  # so much may be out of order in any case
+_MANY = 64
 
 
 class Layout:
@@ -60,7 +61,7 @@ class Layout:
         else:
             self._append(diagram, variables)
             self._withdraw(roots)
-            self._put_out(roots, list(roots.fresh))
+            self._put_out(roots, sorted(roots.fresh, key=roots.keys.__getitem__))
         diagram.fresh.clear()
         roots.settled()
         self.nodes = Nodes(
@@ -99,7 +100,11 @@ class Layout:
         high: list[int] = []
         labels = []
         begin = len(self._low)
-        for number, slot in enumerate(diagram.fresh):
+        slots = list(diagram.fresh)
+        if len(slots) > _MANY:  # what comes at once is sorted by itself, for longer runs
+            levels = variables.levels()
+            slots.sort(key=lambda slot: -levels[diagram.label[slot]])
+        for number, slot in enumerate(slots):
             place.put(slot, begin + number, 0)
             known = place.array
             for edges, here in ((diagram.low, low), (diagram.high, high)):

@@ -146,6 +146,20 @@ def test_adding_and_matching_in_turns_lays_out_rarely() -> None:
     assert engine.match(batch) == fresh.match(batch)
 
 
+def test_what_is_added_at_once_makes_few_runs() -> None:
+    texts = dict(enumerate(Workload(subscriptions=700).selectors()))
+    engine = engine_of({number: texts[number] for number in range(620)})
+    batch = Workload(subscriptions=1).events(30)
+    engine.match(batch)
+    before = len(engine._layout.nodes.run_label)
+    for number in range(620, 700):
+        engine.add(Subscription.of(number, texts[number]))
+    assert engine.match(batch) == engine_of(texts).match(batch)
+    assert engine.stats()["layouts"] == 1
+    assert len(engine._layout.nodes.run_label) <= 2 * before + 20
+    check_records(engine)
+
+
 @pytest.mark.parametrize("semantics", ["sql", "strict"])
 @pytest.mark.parametrize("density", [1.0, 0.4])
 def test_more_events_than_are_taken_at_a_time(semantics: str, density: float) -> None:
