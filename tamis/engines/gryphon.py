@@ -233,7 +233,7 @@ class GryphonEngine:
 
 
 def _plain(leaves: tuple[Leaf, ...]) -> list[Comparison] | None:
-    """Equalities of different attributes with literals, which most are: a tenth of the work."""
+    """Equalities of different attributes with literals: no constraints need be made of them."""
     found: dict[ValueExpr, Comparison] = {}
     for leaf in leaves:
         if type(leaf) is not Comparison or leaf.op != "=" or type(leaf.left) is not Attribute:

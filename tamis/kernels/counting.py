@@ -126,7 +126,7 @@ def count(lists: Lists, cells: Cells, offsets: Places, satisfied: Ints) -> tuple
                     out[size] = code
                     size += 1
         ends[event] = size
-        # To go over all counters is quicker than to go where many of them are, in any order.
+        # All in order, if many are to be set back: else one by one, where they are.
         if 4 * touched > len(cells):
             for code in range(len(cells)):
                 cells[code] &= _UNCOUNTED

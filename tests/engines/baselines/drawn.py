@@ -2,6 +2,8 @@
 
 from hypothesis import strategies as st
 
+import tamis
+from tamis.errors import UnsupportedExpression
 from tests.strategies import predicates
 
 CONSTANTS = ["0", "1", "1.0", "2", "2.5", "-0.0", "'a'", "'ab'", "TRUE"]
@@ -43,3 +45,15 @@ def small_events() -> st.SearchStrategy[dict[str, object]]:
     value = st.sampled_from(VALUES)
     names = {name: value for name in "abcd"}
     return st.fixed_dictionaries({}, optional={**names, "f": st.sampled_from([True, False, 1])})
+
+
+def taken(engine: str, texts: list[str]) -> list[str]:
+    """Without those in which a NOT has turned into an OR."""
+    found = []
+    for text in texts:
+        try:
+            tamis.Matcher(engine=engine).add(0, text)
+        except UnsupportedExpression:
+            continue
+        found.append(text)
+    return found

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import tamis
 from tamis.errors import UnsupportedExpression
-from tests.engines.baselines.drawn import conjunctions, equalities, small_events
+from tests.engines.baselines.drawn import conjunctions, equalities, small_events, taken
 from tests.engines.oracle import matching
 from tests.strategies import events
 
@@ -40,19 +40,7 @@ def check(engine: str, semantics: str, texts: list[str], gone: set[int], batch: 
     semantics=st.sampled_from(["sql", "strict"]),
 )
 def test_any_tests(engine, texts, gone, batch, semantics) -> None:
-    check(engine, semantics, _taken(engine, texts), gone, batch)
-
-
-def _taken(engine: str, texts: list[str]) -> list[str]:
-    """Without those in which a NOT has turned into an OR."""
-    taken = []
-    for text in texts:
-        try:
-            tamis.Matcher(engine=engine).add(0, text)
-        except UnsupportedExpression:
-            continue
-        taken.append(text)
-    return taken
+    check(engine, semantics, taken(engine, texts), gone, batch)
 
 
 @pytest.mark.parametrize("engine", ALL)

@@ -10,9 +10,8 @@ from tamis.engines.filter_engine import FilterEngine
 from tamis.engines.filter_node import EventValues
 from tamis.engines.forest import ForestEngine
 from tamis.engines.siena import SienaEngine
-from tests.engines.baselines.drawn import conjunctions, equalities, lattice
+from tests.engines.baselines.drawn import conjunctions, equalities, lattice, taken
 from tests.engines.baselines.orders import check_forest, check_poset, edges, filled, roots
-from tests.engines.baselines.test_conjunctions import _taken
 
 CHECKS = {SienaEngine: check_poset, ForestEngine: check_forest}
 TABLE_1 = {
@@ -132,7 +131,7 @@ def test_what_no_event_satisfies_has_no_place(kind) -> None:
     again=st.lists(st.integers(0, 11), unique=True, max_size=4),
 )
 def test_order(kind, texts, gone, again) -> None:
-    texts = dict(enumerate(_taken(kind.name, texts)))
+    texts = dict(enumerate(taken(kind.name, texts)))
     engine = filled(kind(), texts)
     CHECKS[kind](engine)
     gone = [id for id in gone if id in texts]
