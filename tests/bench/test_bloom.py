@@ -26,7 +26,6 @@ def rows_of(name: str) -> list[dict[str, object]]:
 
 
 def test_figures(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
     found = {name: rows_of(name) for name in bloom.EXPERIMENTS}
     for row in found["predicates"]:
         assert row["bits_per_event"] <= 2 * row["predicates_per_event"]
@@ -39,6 +38,7 @@ def test_figures(tmp_path: Path) -> None:
     assert all(row["insertion_s"] > 0 and row["matching_s"] > 0 for row in found["routing"])
     for row in found["false-positives"]:
         assert row["false_negatives"] == 0
+    pytest.importorskip("matplotlib")  # the rest was looked at without it
     files = draw(found, tmp_path / "plots")
     assert [file.stem for file in files] == [f"figure-{n}" for n in (4, 5, 6, 7, 8)]
     assert all(file.read_text().startswith("<?xml") for file in files)
