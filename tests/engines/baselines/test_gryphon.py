@@ -97,6 +97,15 @@ def test_an_attribute_may_come_in_between() -> None:
     assert paths(engine) == {"late": ["c=3"], "all": []}
 
 
+def test_an_attribute_may_come_above_all_others() -> None:
+    engine = filled({"order": "a = 0 AND b = 0", "all": "TRUE", "b": "b = 2"})
+    engine.remove("order")
+    engine.add(Subscription.of("c", "c = 1"))  # it gets the number of a, before that of b
+    assert paths(engine) == {"all": [], "b": ["c=*", "b=2"], "c": ["c=1"]}
+    found = engine.match(EventBatch.of([{"b": 2, "c": 1}, {"b": 2}]))
+    assert found.per_event() == [["all", "b", "c"], ["all", "b"]]
+
+
 def test_equal_values_are_one_edge() -> None:
     engine = filled({"int": "a = 1", "float": "a = 1.0", "between": "a BETWEEN 1 AND 1", "f": "f"})
     assert engine.stats()["edges"] == 2
