@@ -13,6 +13,13 @@ VARIANTS: dict[str, dict[str, object]] = {
     for options in [{}, *_WAYS.get(name, [])]
 }
 
+# Those that take any selector; the others take conjunctions only.
+WHOLE = [
+    name
+    for name, way in VARIANTS.items()
+    if way["engine"] not in ("counting", "forest", "gryphon", "siena")
+]
+
 
 def matcher(variant: str, **arguments: object) -> tamis.Matcher:
     """A matcher with one of the variants as its engine."""
