@@ -103,6 +103,7 @@ def bdd(
     from tamis.bench import bdd
     from tamis.bench.measure import keep
 
+    _check_drawing(plots)
     found = _run("bdd", bdd.EXPERIMENTS, experiments, full, out, bdd.warm_up)
     lines = bdd.shapes(found)
     if out:
@@ -167,6 +168,7 @@ def bloom(
     from tamis.bench.bloom import EXPERIMENTS, warm_up
     from tamis.bench.bloom_plots import draw
 
+    _check_drawing(plots)
     found = _run("bloom", EXPERIMENTS, experiments, full, out, warm_up)
     if plots:
         for file in draw(found, plots):
@@ -219,10 +221,21 @@ def spark(
     from tamis.bench.growing import draw
     from tamis.bench.spark import EXPERIMENTS
 
+    _check_drawing(plots)
     found = _run("spark", EXPERIMENTS, experiments, full, out)
     if plots and "growth" in found:
         for fit in draw(found["growth"], plots):
             console.stdout().print(fit)
+
+
+def _check_drawing(plots: Path | None) -> None:
+    """See that figures can be drawn, before the long work and not after it."""
+    from importlib.util import find_spec
+
+    from tamis.errors import InputError
+
+    if plots and not find_spec("matplotlib"):
+        raise InputError("--plots needs Matplotlib: pip install 'tamis[bench]'")
 
 
 def _run(

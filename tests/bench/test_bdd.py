@@ -1,6 +1,7 @@
 """The experiments run, and say what they are meant to say; how fast is not a test's concern."""
 
 import json
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -50,8 +51,17 @@ def test_on_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert done.exit_code != 0 and "unknown experiment 'nonsense'" in done.stderr
     small = {name: (experiment, 40, 40) for name, (experiment, _, _) in bdd.EXPERIMENTS.items()}
     monkeypatch.setattr(bdd, "EXPERIMENTS", small)
-    done = run("bench", "bdd", "--out", tmp_path / "bdd.json", "--plots", tmp_path)
+    done = run("bench", "bdd", "--out", tmp_path / "bdd.json")
     assert done.exit_code == 0 and "restriction divides them by" in done.stdout
     kept = json.loads((tmp_path / "bdd.json").read_text())
     assert kept["experiments"].keys() == small.keys() and len(kept["shapes"]) > 3
-    assert "<svg" in (tmp_path / "bdd.svg").read_text()
+
+
+def test_the_figures_are_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small = {name: (experiment, 40, 40) for name, (experiment, _, _) in bdd.EXPERIMENTS.items()}
+    monkeypatch.setattr(bdd, "EXPERIMENTS", small)
+    done = run("bench", "bdd", "--plots", tmp_path)
+    if find_spec("matplotlib"):
+        assert done.exit_code == 0 and "<svg" in (tmp_path / "bdd.svg").read_text()
+    else:
+        assert done.exit_code != 0 and "pip install 'tamis[bench]'" in done.stderr
