@@ -27,7 +27,7 @@ tour: $(STAMP)  ## Match the example events against the example subscriptions
 	$(BIN)/tamis explain --subscriptions examples/subscriptions.jsonl --schema examples/schema.json --id good-deal --event '{"price": 700, "seller": {"rating": 4.9}}' || test $$? -eq 1  # 1 is "no"
 
 test: $(STAMP)  ## Run all tests
-	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder -q
+	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -q
 
 check: $(STAMP)  ## Lint, format, types, layers, examples in the docs
 	$(BIN)/ruff check .
