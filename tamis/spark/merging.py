@@ -38,9 +38,10 @@ def merged(
         errors: The column for what is wrong with an event, if there is one.
         listed: What a list is of: ids, or ids and priorities.
     """
-    table = pa.Table.from_batches(list(batches)).combine_chunks()
-    if not table.num_rows:
+    some = [batch for batch in batches if batch.num_rows]
+    if not some:  # a partition may be empty
         return
+    table = pa.Table.from_batches(some).combine_chunks()
     found, first, event = np.unique(
         table.column(EVENT).to_numpy(), return_index=True, return_inverse=True
     )
