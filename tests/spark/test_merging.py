@@ -47,7 +47,7 @@ def _lists(batches: list[pa.RecordBatch], limit: int | None) -> list[tuple[objec
 
 
 ANSWERS = [
-    _batch(("x", 7, [("b", 1), ("c", 0)], None), ("y", 2, [], None)),
+    _batch(("x", 7, [("b", 1), ("c", 0)], None), ("y", 9, [("e", 2)], None), ("w", 1, [], None)),
     _batch(),
     _batch(("x", 7, [("d", 5), ("a", 1)], None), ("z", 4, [("q", 9)], None)),
     _batch(("z", 4, None, "no seven"), ("z", 4, [("p", 1)], None)),
@@ -58,8 +58,9 @@ ANSWERS = [
 def test_highest_priority_first_then_by_id(limit: int | None) -> None:
     found = _lists(ANSWERS, limit)
     assert found == [
+        ("w", [], None),
         ("x", ["d", "a", "b", "c"][:limit], None),
-        ("y", [], None),
+        ("y", ["e"][:limit], None),
         ("z", None, "no seven"),  # what one shard could not judge is not judged
     ]
 
@@ -67,7 +68,9 @@ def test_highest_priority_first_then_by_id(limit: int | None) -> None:
 def test_pairs_keep_their_priorities() -> None:
     (batch,) = merged(ANSWERS[:1], 1, "error", PAIRS)
     rows = {row["kept"]: row["subscriptions"] for row in batch.to_pylist()}
-    assert rows == {"x": [{"subscription": "b", "priority": 1}], "y": []}
+    ones = {"x": ("b", 1), "y": ("e", 2)}
+    expected = {kept: [{"subscription": id, "priority": by}] for kept, (id, by) in ones.items()}
+    assert rows == {**expected, "w": []}
     assert batch.schema.names == ["kept", "subscriptions", "index_version", "error"]
 
 
