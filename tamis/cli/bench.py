@@ -23,6 +23,10 @@ OutOption = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Keep the figures there, as JSON.")
 ]
 
+PlotsOption = Annotated[
+    Path | None, typer.Option(metavar="FOLDER", help="Draw the figures there, as SVG.")
+]
+
 PARSE_EXAMPLES = """\
 [bold]Examples[/bold]
   tamis bench parse
@@ -95,9 +99,7 @@ def bdd(
     experiments: ExperimentsArgument = None,
     full: Annotated[bool, typer.Option("--full", help="As many queries as in the paper.")] = False,
     out: OutOption = None,
-    plots: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Draw the figures there, as SVG.")
-    ] = None,
+    plots: PlotsOption = None,
 ) -> None:
     """Binary decision diagrams on the queries of their paper: nodes, restriction, time, order."""
     from tamis.bench import bdd
@@ -160,9 +162,7 @@ def bloom(
         bool, typer.Option("--full", help="As many subscriptions as in the paper.")
     ] = False,
     out: OutOption = None,
-    plots: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Draw the figures there, as SVG.")
-    ] = None,
+    plots: PlotsOption = None,
 ) -> None:
     """Routing by Bloom filters, against Siena's poset and the forest; what filters let through."""
     from tamis.bench.bloom import EXPERIMENTS, warm_up
@@ -213,9 +213,7 @@ def spark(
     experiments: ExperimentsArgument = None,
     full: Annotated[bool, typer.Option("--full", help="Up to a million subscriptions.")] = False,
     out: OutOption = None,
-    plots: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Draw `growth` there, as SVG.")
-    ] = None,
+    plots: PlotsOption = None,
 ) -> None:
     """The pipeline on Spark, and what people do without it: throughput, compiling, growth."""
     from tamis.bench.growing import draw

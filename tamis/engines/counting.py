@@ -96,8 +96,7 @@ class CountingEngine:
     def match(self, batch: EventBatch, limit: int | None = None) -> Matches:
         """All subscriptions that each event of the batch satisfies."""
         codes, ends = self.matched(batch)
-        event = np.repeat(np.arange(len(batch)), np.diff(ends, prepend=0))
-        return self._roster.matches(len(batch), event, codes)
+        return self._roster.matches_up_to(ends, codes)
 
     def matched(self, batch: EventBatch) -> tuple[Ints, NDArray[np.int64]]:
         """The subscriptions by number, in no order within an event, and where each event's end."""
