@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
+from tamis.bench.measure import Clock
 from tamis.engines import Engine
 from tamis.engines.subscription import Subscription
 from tamis.matches import Id
@@ -23,23 +24,27 @@ def parsed_in_chunks(
         yield chunk
 
 
-def seconds_to_add(engine: Engine, subscriptions: Iterable[Subscription]) -> float:
+def seconds_to_add(
+    engine: Engine, subscriptions: Iterable[Subscription], clock: Clock = time.perf_counter
+) -> float:
     """Add them with the collector paused, as `Matcher.add_many` does."""
     was_on = gc.isenabled()
     gc.disable()
-    begun = time.perf_counter()
+    begun = clock()
     try:
         for subscription in subscriptions:
             engine.add(subscription)
-        return time.perf_counter() - begun
+        return clock() - begun
     finally:
         if was_on:
             gc.enable()
 
 
-def seconds_to_remove(engine: Engine, ids: Iterable[Id]) -> float:
+def seconds_to_remove(
+    engine: Engine, ids: Iterable[Id], clock: Clock = time.perf_counter
+) -> float:
     """Remove them."""
-    begun = time.perf_counter()
+    begun = clock()
     for id in ids:
         engine.remove(id)
-    return time.perf_counter() - begun
+    return clock() - begun

@@ -17,7 +17,7 @@ import numpy as np
 
 from tamis.bench.adding import parsed_in_chunks, seconds_to_add, seconds_to_remove
 from tamis.bench.comparing import compared
-from tamis.bench.measure import Experiments, Report, Row, enough, event_rates, resident, rounds
+from tamis.bench.measure import Clock, Experiments, Report, Row, enough, event_rates, resident, rounds
 from tamis.engines.atree import AtreeEngine
 from tamis.engines.atree.filters import FILTERS
 from tamis.engines.subscription import Subscription
@@ -255,7 +255,9 @@ def warm_up() -> None:
         added.remove(0)
 
 
-def loaded(workload: Workload) -> tuple[AtreeEngine, float]:
+def loaded(
+    workload: Workload, clock: Clock = time.perf_counter
+) -> tuple[AtreeEngine, float]:
     """An engine with a conjunctive workload, and how many seconds the tree took to insert it."""
     engine = AtreeEngine()
     used = np.zeros(len(workload.table), np.bool_)
@@ -269,9 +271,9 @@ def loaded(workload: Workload) -> tuple[AtreeEngine, float]:
     first, seconds = 0, 0.0
     for chunk in workload.conjunction_chunks():
         leaves = leaf_of[chunk]
-        begun = time.perf_counter()
+        begun = clock()
         engine.tree.insert_conjunctions(leaves, first)
-        seconds += time.perf_counter() - begun
+        seconds += clock() - begun
         first += len(chunk)
     return engine, seconds
 

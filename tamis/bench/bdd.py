@@ -18,6 +18,7 @@ import numpy as np
 from tamis.bench.adding import seconds_to_add
 from tamis.bench.growing import exponent
 from tamis.bench.measure import Experiments, Report, Row
+from tamis.engines import Engine
 from tamis.engines.bdd import BddEngine
 from tamis.engines.bdd.variables import ORDERS
 from tamis.engines.subscription import Subscription
@@ -59,7 +60,7 @@ def queries(size: int, density: float = 1.0) -> Workload:
     return Workload(subscriptions=size, form="grammar", conjunctive=CONJUNCTIVE, density=density)
 
 
-def grown(size: int, semantics: str, *engines: BddEngine) -> Iterator[tuple[int, list[float]]]:
+def grown(size: int, semantics: str, *engines: Engine) -> Iterator[tuple[int, list[float]]]:
     """Add queries to engines, in steps; gives how many there are, and what each step took."""
     texts = enumerate(queries(size).selectors())
     for step in range(1, STEPS + 1):
@@ -116,8 +117,8 @@ def messages(size: int, say: Report) -> Iterator[Row]:
     steps = zip(grown(size, "strict", strict), grown(size, "total", simple), strict=True)
     for (count, _), _ in steps:
         say(f"{count:,} queries …")
-        cases = [_Case("StSL", strict, density) for density in DENSITIES]
-        cases.append(_Case("SiSL", simple, 1.0))
+        cases = [Case("StSL", strict, density) for density in DENSITIES]
+        cases.append(Case("SiSL", simple, 1.0))
         for _ in range(ROUNDS):
             for case in cases:
                 case.run()
@@ -133,10 +134,11 @@ def messages(size: int, say: Report) -> Iterator[Row]:
             }
 
 
-class _Case:
+class Case:
     """Messages of one density under one semantics, and how long they took, by one_by_one."""
 
     def __init__(self, language: str, engine: BddEngine, density: float) -> None:
+        """Draw the messages."""
         self.language = language
         self.density = density
         self._engine = engine
@@ -146,6 +148,7 @@ class _Case:
         self.matches: dict[bool, int] = {}
 
     def run(self) -> None:
+        """Match all messages in both ways, and note how long each took."""
         for one_by_one, took in self.seconds.items():
             size = _PIECE if one_by_one else MESSAGES
             begun = time.process_time()

@@ -56,6 +56,11 @@ def paper_workload(subscriptions: int, names: int, choice: str) -> Workload:
     )
 
 
+def notified_workload(subscriptions: int) -> Workload:
+    """§6.3: one predicate each over 2,000 names, so that many are notified of each event."""
+    return replace(paper_workload(subscriptions, 2_000, "pareto"), predicates=(1, 1))
+
+
 SETTINGS = ((1_000, "uniform"), (20_000, "uniform"), (20_000, "pareto"))
 
 
@@ -77,7 +82,7 @@ def predicates(size: int, say: Report) -> Iterator[Row]:
             table = Routed(SHAPE)
             events = list(workload.events_as_dicts(EVENTS))
             for subscriptions in _steps(size):
-                table.extend(_parsed(workload, len(table), subscriptions))
+                table.extend(parsed(workload, len(table), subscriptions))
                 satisfied = [sum(1 for _ in table.poset.satisfied(event)) for event in events]
                 filters = [table.poset.match(event) for event in events]
                 bits = statistics.mean(map(len, filters))
@@ -139,7 +144,7 @@ def routing(size: int, say: Report) -> Iterator[Row]:
         taken = dict.fromkeys(engines, 0.0)
         for subscriptions in _steps(size):
             say(f"{subscriptions:,} subscriptions over {names:,} names, {choice} …")
-            chunk = list(_parsed(workload, len(table), subscriptions))
+            chunk = list(parsed(workload, len(table), subscriptions))
             table.extend(chunk)
             for name, engine in engines.items():
                 if taken[name] <= SLOWEST:
@@ -197,7 +202,7 @@ def false_positives(size: int, say: Report) -> Iterator[Row]:
     event has from one to ten pairs. `expected` is Equation 10 for each event, with as many elements
     as the predicates it satisfies, times the subscriptions that it does not.
     """
-    workload = replace(paper_workload(size, 2_000, "pareto"), predicates=(1, 1))
+    workload = notified_workload(size)
     count = 10 * EVENTS
     rows = list(workload.events_as_dicts(count))
     right = ENGINES["block"]()
@@ -205,34 +210,43 @@ def false_positives(size: int, say: Report) -> Iterator[Row]:
     for subscriptions in _steps(size, 5):
         say(f"{subscriptions:,} subscriptions, {count:,} events, by filter …")
         first = len(next(iter(tables.values())))
-        chunk = list(_parsed(workload, first, subscriptions))
+        chunk = list(parsed(workload, first, subscriptions))
         seconds_to_add(right, chunk)
-        wanted = _pairs_of(right, rows, subscriptions)
+        wanted = pairs_of(right, rows, subscriptions)
         for (logarithm, k), table in tables.items():
             table.extend(chunk)
-            offsets, bits = table.filters(rows)
-            begins, codes = table.tree.publish_many(offsets, bits)
-            events = np.repeat(np.arange(count), np.diff(begins))
-            addresses = np.array([table.tree.address(code) for code in codes.tolist()], np.int64)
-            found = events * subscriptions + addresses
-            wrong = np.setdiff1d(found, wanted)
-            elements = [len(list(table.poset.satisfied(row))) for row in rows]
-            others = subscriptions - np.bincount(wanted // subscriptions, minlength=count)
-            rates = [false_positive_rate(1 << logarithm, k, n) for n in elements]
             noted = (subscriptions, logarithm, k) == (5_000, 12, 4)
             yield {
                 "log2_m": logarithm,
                 "k": k,
                 "subscriptions": subscriptions,
-                "notified": len(found),
-                "false_positives": len(wrong),
-                "expected": float(np.dot(rates, others)),
-                "events_with_one": len(np.unique(wrong // subscriptions)),
-                "percent": 100 * len(wrong) / max(1, len(found)),
-                "false_negatives": len(np.setdiff1d(wanted, found)),
+                **unwanted(table, rows, wanted),
                 "paper_events_with_one": 4_695 if noted else "",
                 "paper_notified": 130_000 if subscriptions == 1_000 else "",
             }
+
+
+def unwanted(
+    table: Routed, rows: Sequence[dict[str, object]], wanted: npt.NDArray[np.int64]
+) -> Row:
+    """What a table delivers of all events that nobody asked for; `wanted` is as in `pairs_of`."""
+    size, shape = len(table), table.tree.shape
+    begins, codes = table.tree.publish_many(*table.filters(rows))
+    events = np.repeat(np.arange(len(rows)), np.diff(begins))
+    addresses = np.array([table.tree.address(code) for code in codes.tolist()], np.int64)
+    found = events * size + addresses
+    wrong = np.setdiff1d(found, wanted)
+    elements = [len(list(table.poset.satisfied(row))) for row in rows]
+    others = size - np.bincount(wanted // size, minlength=len(rows))
+    rates = [false_positive_rate(shape.m, shape.k, n) for n in elements]
+    return {
+        "notified": len(found),
+        "false_positives": len(wrong),
+        "expected": float(np.dot(rates, others)),
+        "events_with_one": len(np.unique(wrong // size)),
+        "percent": 100 * len(wrong) / max(1, len(found)),
+        "false_negatives": len(np.setdiff1d(wanted, found)),
+    }
 
 
 EXPERIMENTS: Experiments = {
@@ -293,7 +307,7 @@ class Routed:
 def warm_up() -> None:
     """Have everything compiled before it is measured."""
     workload = paper_workload(200, 1_000, "uniform")
-    chunk = list(_parsed(workload, 0, 200))
+    chunk = list(parsed(workload, 0, 200))
     for name in (*BASELINES, "bloom", "block"):
         if name in ENGINES:
             engine = ENGINES[name]()
@@ -310,7 +324,7 @@ def _conjunction(subscription: Subscription) -> tuple[Leaf, ...]:
     return found[0]
 
 
-def _parsed(workload: Workload, first: int, end: int) -> Iterator[Subscription]:
+def parsed(workload: Workload, first: int, end: int) -> Iterator[Subscription]:
     """The subscriptions from one number on, up to another."""
     for id, text in islice(enumerate(workload.selectors()), first, end):
         yield Subscription.of(id, text)
@@ -324,7 +338,7 @@ def _matching(engine: Engine, events: EventBatch) -> Callable[[], object]:
     return lambda: engine.match(events).event
 
 
-def _pairs_of(
+def pairs_of(
     engine: Engine, rows: Sequence[dict[str, object]], subscriptions: int
 ) -> npt.NDArray[np.int64]:
     """What an exact engine says, each pair of event and subscription as a number."""

@@ -142,7 +142,7 @@ def _measured(
     answer: Answer,
 ) -> Iterator[Row]:
     first = field[0]
-    matching = {c.title: partial(_answered, c.engine, batch, answer) for c in field}
+    matching = {c.title: partial(answered, c.engine, batch, answer) for c in field}
     counts = {
         name: enough(do, most=64 * len(batch), seconds=1 / 2) for name, do in matching.items()
     }
@@ -186,7 +186,7 @@ def _pairs_below(matches: Matches, most: int) -> tuple[object, object]:
     return matches.event[known], matches.subscription[known]
 
 
-def _answered(engine: Engine, batch: EventBatch, answer: Answer, count: int) -> None:
+def answered(engine: Engine, batch: EventBatch, answer: Answer, count: int) -> None:
     """Match so many events: the batch again and again, and part of it."""
     for start in range(0, count, len(batch)):
         part = batch if count - start >= len(batch) else batch.slice(0, count - start)

@@ -22,14 +22,14 @@ def grown(engine: str, size: int) -> Row:
     few = Matcher(engine=engine)
     few.add_many(enumerate(islice(workload.selectors(), _WARM)))  # the texts of all tests too
     few.match_batch(events)
-    _settled(few)
+    settled(few._engine)
     few = Matcher(engine=engine)
-    before = _settled(few)
+    before = settled(few._engine)
     matcher = Matcher(engine=engine)
     matcher.add_many((f"s{number:07}", text) for number, text in enumerate(workload.selectors()))
-    added = _settled(matcher) - before
+    added = settled(matcher._engine) - before
     matcher.match_batch(events)
-    matched = _settled(matcher) - before
+    matched = settled(matcher._engine) - before
     return {
         "engine": engine,
         "subscriptions": len(matcher),
@@ -41,9 +41,9 @@ def grown(engine: str, size: int) -> Row:
     }
 
 
-def _settled(matcher: Matcher) -> int:
-    """The memory, once upkeep is done and what is free has been given back."""
-    settle = getattr(matcher._engine, "settle", None)
+def settled(engine: object) -> int:
+    """The memory of the process, once upkeep is done and what is free has been given back."""
+    settle = getattr(engine, "settle", None)
     if settle is not None:
         settle()
     gc.collect()

@@ -14,15 +14,29 @@ import tamis
 
 
 def in_fresh_process(
-    function: Callable[..., object], *arguments: object, limit: float | None = None
+    function: Callable[..., object],
+    *arguments: object,
+    limit: float | None = None,
+    memory: int | None = None,
+    quiet: bool = False,
 ) -> Any:
     """Call a function of a module in a new process; what goes in and out is JSON's.
 
+    Args:
+        function: It, and all that it needs, can be imported.
+        arguments: What it is called with.
+        limit: Seconds that it may take.
+        memory: Bytes of addresses that it may have.
+        quiet: What it writes to stderr is kept for the error instead of shown.
+
     Raises:
         TimeoutExpired: It took longer than the limit, in seconds, and was ended.
+        CalledProcessError: It failed.
     """
+    bounded = f"resource.setrlimit(resource.RLIMIT_AS, ({memory}, {memory})); "
     code = (
-        "import json, sys; "
+        "import json, resource, sys; "
+        f"{bounded if memory else ''}"
         f"from {function.__module__} import {function.__name__} as function; "
         "found = function(*json.loads(sys.argv[1])); "
         "sys.stdout.write(json.dumps(found))"
@@ -32,6 +46,7 @@ def in_fresh_process(
         [sys.executable, "-c", code, json.dumps(arguments)],
         env={**os.environ, "PYTHONPATH": root},
         stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE if quiet else None,
         check=True,
         timeout=limit,
     )

@@ -8,13 +8,14 @@ import platform
 import resource
 import statistics
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 Row = dict[str, object]
 Report = Callable[[str], None]
+Clock = Callable[[], float]
 # By name: what runs, on how many subscriptions, and on how many with --full.
 Experiments = Mapping[str, tuple[Callable[[int, Report], Iterator[Row]], int, int]]
 
@@ -44,7 +45,9 @@ def rate(name: str, items: int, work: Callable[[], object], runs: int = 5) -> Ra
     return Rate(name, items, statistics.median(rates), min(rates), max(rates), runs)
 
 
-def rounds(work: Mapping[str, Callable[[], object]], count: int) -> dict[str, list[float]]:
+def rounds(
+    work: Mapping[str, Callable[[], object]], count: int, clock: Clock = time.perf_counter
+) -> dict[str, list[float]]:
     """Seconds per round, all kinds of work in turn, after one round to warm up.
 
     In turns, so that whatever else the machine is doing hits all alike.
@@ -52,10 +55,10 @@ def rounds(work: Mapping[str, Callable[[], object]], count: int) -> dict[str, li
     seconds: dict[str, list[float]] = {name: [] for name in work}
     for number in range(count + 1):
         for name, do in work.items():
-            begun = time.perf_counter()
+            begun = clock()
             do()
             if number:
-                seconds[name].append(time.perf_counter() - begun)
+                seconds[name].append(clock() - begun)
     return seconds
 
 
@@ -71,7 +74,26 @@ def event_rates(rounds: Mapping[str, list[float]], events: float) -> dict[str, R
     }
 
 
-def enough(do: Callable[[int], object], most: int, least: int = 1, seconds: float = 1 / 3) -> int:
+def spread(name: str, figures: Sequence[float]) -> Row:
+    """The median of several rounds under a name, and the lowest and the highest beside it.
+
+    >>> spread("seconds", [3, 1, 2])
+    {'seconds': 2, 'seconds low': 1, 'seconds high': 3}
+    """
+    return {
+        name: statistics.median(figures),
+        f"{name} low": min(figures),
+        f"{name} high": max(figures),
+    }
+
+
+def enough(
+    do: Callable[[int], object],
+    most: int,
+    least: int = 1,
+    seconds: float = 1 / 3,
+    clock: Clock = time.perf_counter,
+) -> int:
     """How many items make `do` last about so long, or longer, within bounds.
 
     It takes four times as many until that takes twice as long, at least: from a few one cannot tell
@@ -80,9 +102,9 @@ def enough(do: Callable[[int], object], most: int, least: int = 1, seconds: floa
     count, before = least, float("inf")
     do(count)  # to warm up
     while True:
-        begun = time.perf_counter()
+        begun = clock()
         do(count)
-        took = time.perf_counter() - begun
+        took = max(clock() - begun, 1e-9)
         settled = took >= seconds / 2 and took >= 2 * before
         if settled or count >= most or took >= 10 * seconds:
             return max(count, min(most, int(count * seconds / took)))

@@ -226,6 +226,7 @@ class AtreeEngine:
 
         `snps` is the thesis' "shared nodes per subscription": the average fraction of the nodes of
         a subscription that other subscriptions use too; `snps_internal` leaves out the leaves.
+        `board_bytes` is what the filter has noted down to match: its queues, where it has some.
         """
         with self._lock:  # walking marks nodes
             shared, shared_internal = self.tree.sharing(list(self._codes.values()))
@@ -237,6 +238,7 @@ class AtreeEngine:
             "snps": shared,
             "snps_internal": shared_internal,
             "bytes": self.tree.bytes + self._priorities.bytes,
+            "board_bytes": sum(board.bytes for board in self._boards),
             **{f"index_{name}": size for name, size in self.index.stats().items()},
         }
 
@@ -254,6 +256,10 @@ class _Board:
         self._stamps = np.zeros(0, np.uint16)
         self._counts = np.zeros(0, np.int32)
         self._notes = np.zeros((0, NOTES), np.int32)
+
+    @property
+    def bytes(self) -> int:
+        return self._stamps.nbytes + self._counts.nbytes + self._notes.nbytes
 
     def stamps(self, tree: Tree) -> NDArray[np.uint16]:
         size = len(tree.store.nodes)

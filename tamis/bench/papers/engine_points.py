@@ -1,0 +1,91 @@
+"""Measures any engine on any workload: the table that no paper has."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from tamis.bench.adding import parsed_in_chunks, seconds_to_add
+from tamis.bench.atree import conjunctions
+from tamis.bench.comparing import ANSWERS, answered
+from tamis.bench.footprint import settled
+from tamis.bench.measure import Row, enough, rounds, spread
+from tamis.engines import ENGINES
+from tamis.errors import UnsupportedExpression
+from tamis.events import EventBatch
+from tamis.workloads import atree2004, bdd2001, bloom2008
+from tamis.workloads.flights import Flights
+from tamis.workloads.nulls import Sparse
+from tamis.workloads.selective import Selective
+from tamis.workloads.texts import Requests
+
+ROUNDS = 3
+WARM = 500
+PAIRS = 10_000_000  # matches that are held at once
+
+
+def _thesis(operators: str) -> Callable[[int], atree2004.Workload]:
+    return lambda size: atree2004.Workload(
+        subscriptions=size,
+        predicates=10,
+        shared_predicates=4,
+        values=5000,
+        operators=operators,
+        relation=">",
+        pool=50,
+        repeated=0.1,
+    )
+
+
+# By name: the workload of so many subscriptions, and how its events are drawn.
+WORKLOADS: Mapping[str, tuple[Callable[[int], Any], Mapping[str, float]]] = {
+    "selective": (lambda size: Selective(subscriptions=size), {}),
+    "atree2004 =": (lambda size: conjunctions(size, 10), {"matching": 1.0}),
+    "atree2004 AND OR": (_thesis("disjunctive"), {"scale": 20.0}),
+    "atree2004 AND OR XOR": (_thesis("mixed"), {"scale": 10.0}),
+    "bdd2001": (lambda size: bdd2001.Workload(subscriptions=size), {}),
+    "bloom2008": (lambda size: bloom2008.Workload(subscriptions=size, names=1000), {}),
+    "flights": (lambda size: Flights(alerts=size), {}),
+    "nulls": (lambda size: Sparse(subscriptions=size), {}),
+    "texts": (lambda size: Requests(subscriptions=size), {}),
+}
+
+
+def measured(parameters: Mapping[str, Any]) -> Row:
+    """Insertions and events per second, and memory; or what the engine cannot express."""
+    name, size = parameters["engine"], parameters["subscriptions"]
+    make, drawn = WORKLOADS[parameters["workload"]]
+    try:
+        few = make(WARM)
+        _use(name, few, WARM, few.events(50, **drawn), 0.0)
+        workload = make(size)
+        batch = workload.events(parameters["events"], **drawn)
+        return _use(name, workload, size, batch, parameters["round_s"])
+    except UnsupportedExpression as error:
+        return {"refused": str(error)}
+
+
+def _use(name: str, workload: Any, size: int, batch: EventBatch, round_s: float) -> Row:
+    before = settled(None)
+    engine = ENGINES[name]()
+    seconds = sum(
+        seconds_to_add(engine, chunk, time.process_time)
+        for chunk in parsed_in_chunks(workload.selectors())
+    )
+    grown = settled(engine) - before
+    sample = batch.slice(0, 20)
+    per_event = len(engine.match(sample)) / len(sample)
+    part = batch.slice(0, max(1, min(len(batch), int(PAIRS / max(1.0, per_event)))))
+    do = partial(answered, engine, part, ANSWERS["pairs"])
+    count = enough(do, 64 * len(part), seconds=round_s, clock=time.process_time)
+    if name == "block":  # what looks at many events at a time is to have many
+        count = max(count, len(part))
+    taken = rounds({"": partial(do, count)}, ROUNDS, time.process_time)[""]
+    return {
+        "inserted_per_s": size / max(seconds, 1e-9),
+        "resident_bytes": grown,
+        "matches_per_event": per_event,
+        **spread("events_per_s", [count / max(each, 1e-9) for each in taken]),
+    }
