@@ -172,6 +172,13 @@ def insert_flat(
 
 
 @kernel
+def insert_leaves(store: Store, leaf_of: Ints, count: int) -> None:
+    """Make the leaves of the first so many predicates."""
+    for predicate in range(count):
+        leaf_of[predicate] = new_leaf(store, predicate)
+
+
+@kernel
 def insert_conjunctions(store: Store, leaves: Ints, first: int, begin: int) -> int:
     """Insert conjunctions of leaves, a row each, as subscriptions `first + row`, from a row on.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ from tamis.errors import InputError
 from tamis.events import EventBatch
 
 Arrays = tuple[npt.NDArray[Any], ...]
+T = TypeVar("T")
 
 # What is drawn, each from a seed of its own: the one does not change with the other.
 POOLS, SUBSCRIPTIONS, EVENTS = range(3)
@@ -45,14 +46,42 @@ def generator(seed: int, *key: int) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
 
 
-def texts_in_blocks(
-    seed: int, count: int, draw: Callable[[np.random.Generator, int], Iterable[str]]
-) -> Iterator[str]:
-    """The first `count` selectors of all that `draw` makes, which is told how many at a time."""
+def part_of(total: int, start: int, count: int | None) -> tuple[int, int]:
+    """Where so many from `start` begin and end; None is all that are left.
+
+    Raises:
+        InputError: There are not so many.
+    """
+    check(0 <= start <= total, "start", f"0 to {total:,}")
+    left = total - start
+    check(count is None or 0 <= count <= left, "count", f"0 to {left:,}")
+    return start, total if count is None else start + count
+
+
+def drawn_in_blocks(
+    seed: int,
+    total: int,
+    draw: Callable[[np.random.Generator, int], Iterable[T]],
+    start: int = 0,
+    count: int | None = None,
+) -> Iterator[T]:
+    """Subscriptions of all that `draw` makes, which is told how many at a time.
+
+    Args:
+        seed: Of the workload.
+        total: How many subscriptions it has.
+        draw: Makes a block of them.
+        start: The first that is wanted; those before it are not drawn, but for some in its own
+            block: so a part of a workload costs what it holds, wherever it lies.
+        count: How many; None for all from there.
+    """
+    start, end = part_of(total, start, count)
+    first = start // _BLOCK
     blocks = (
-        draw(generator(seed, SUBSCRIPTIONS, index), _BLOCK) for index in range(-(-count // _BLOCK))
+        draw(generator(seed, SUBSCRIPTIONS, index), _BLOCK)
+        for index in range(first, -(-end // _BLOCK))
     )
-    return islice(chain.from_iterable(blocks), count)
+    return islice(chain.from_iterable(blocks), start - first * _BLOCK, end - first * _BLOCK)
 
 
 def events_in_blocks(

@@ -23,9 +23,9 @@ from tamis.workloads.drawing import (
     check,
     check_counts,
     distinct,
+    drawn_in_blocks,
     events_in_blocks,
     places,
-    texts_in_blocks,
 )
 
 # Attributes i0 to i9 are whole numbers below 1000, d0 to d9 tenths below 100.
@@ -89,9 +89,9 @@ class Sparse:
         check(0 <= self.density <= 1, "density", "0 to 1")
         check(0 <= self.equalities <= 1, "equalities", "0 to 1")
 
-    def selectors(self) -> Iterator[str]:
-        """The subscriptions as texts."""
-        return texts_in_blocks(self.seed, self.subscriptions, self._drawn_selectors)
+    def selectors(self, start: int = 0, count: int | None = None) -> Iterator[str]:
+        """The subscriptions as texts: so many from the one at `start`, or all."""
+        return drawn_in_blocks(self.seed, self.subscriptions, self._drawn_selectors, start, count)
 
     def events(self, count: int, start: int = 0) -> EventBatch:
         """So many events of random values, from the one at `start`."""

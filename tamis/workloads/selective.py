@@ -24,8 +24,8 @@ from tamis.workloads.drawing import (
     check,
     check_counts,
     distinct,
+    drawn_in_blocks,
     events_in_blocks,
-    texts_in_blocks,
 )
 
 
@@ -63,9 +63,9 @@ class Selective:
         check(1 <= self.width < self.values, "width", "1 or more, and less than `values`")
         check(0 <= self.equalities <= 1, "equalities", "0 to 1")
 
-    def selectors(self) -> Iterator[str]:
-        """The subscriptions as texts."""
-        return texts_in_blocks(self.seed, self.subscriptions, self._drawn_selectors)
+    def selectors(self, start: int = 0, count: int | None = None) -> Iterator[str]:
+        """The subscriptions as texts: so many from the one at `start`, or all."""
+        return drawn_in_blocks(self.seed, self.subscriptions, self._drawn_selectors, start, count)
 
     def events(self, count: int, start: int = 0) -> EventBatch:
         """So many events from the one at `start`: all attributes, every value equally likely."""

@@ -27,9 +27,9 @@ from tamis.workloads.drawing import (
     Arrays,
     check,
     check_counts,
+    drawn_in_blocks,
     events_in_blocks,
     places,
-    texts_in_blocks,
 )
 from tamis.workloads.words import words
 
@@ -95,9 +95,9 @@ class Requests:
         check_counts(self.subscriptions, self.seed)
         check(self.vocabulary >= 1, "vocabulary", "1 or more")
 
-    def selectors(self) -> Iterator[str]:
-        """The subscriptions as texts."""
-        return texts_in_blocks(self.seed, self.subscriptions, self._drawn_selectors)
+    def selectors(self, start: int = 0, count: int | None = None) -> Iterator[str]:
+        """The subscriptions as texts: so many from the one at `start`, or all."""
+        return drawn_in_blocks(self.seed, self.subscriptions, self._drawn_selectors, start, count)
 
     def events(self, count: int, start: int = 0) -> EventBatch:
         """So many requests from the one at `start`, put together by Arrow."""

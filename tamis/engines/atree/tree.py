@@ -121,6 +121,12 @@ class Tree(Nodes):
         self.describe(self.functions.next, made)
         self.functions.number(made)
 
+    def insert_leaves(self, count: int) -> None:
+        """Add the leaves of predicates 0 to `count - 1` to an empty tree, numbered alike."""
+        self.reserve_leaves(count)
+        self._reserve_leaves(count)
+        atree_insert.insert_leaves(self.store, self.true_leaf, count)
+
     def insert_conjunctions(self, leaves: Ints, first: int) -> None:
         """Add conjunctions of leaves (see `leaf`), a row each, numbered from `first` on."""
         rows, width = leaves.shape

@@ -71,7 +71,11 @@ class EventMaker:
         truths = np.hstack([target.truths[which] for target, which in pairs])
         attributes, constants = self.table.split(numbers)
         values[rows, attributes] = self._deciding(
-            constants.astype(np.int64), truths, spread[rows, attributes], top
+            self.table.places(numbers),
+            constants.astype(np.int64),
+            truths,
+            spread[rows, attributes],
+            top,
         )
 
         fewest = np.where(made, max(self.fewest, numbers.shape[1]), self.fewest)
@@ -81,12 +85,37 @@ class EventMaker:
         return values, keys <= last
 
     def _deciding(
-        self, constants: _Whole, truths: _Flags, spread: npt.NDArray[np.float64], top: int
+        self,
+        places: Numbers,
+        constants: _Whole,
+        truths: _Flags,
+        spread: npt.NDArray[np.float64],
+        top: int,
     ) -> _Whole:
         """Values that make each predicate true or false, as it must be."""
-        if self.table.relation == "=":
-            return np.where(truths, constants, constants % self.table.values + 1)
-        low = np.where(truths, constants + 1, 1)
-        high = np.where(truths, np.maximum(constants + 1, top), np.minimum(constants, top))
-        found: _Whole = low + (spread * (high + 1 - low)).astype(np.int64)
-        return found
+        equal, bound_below, above = (
+            np.array(kind)[places]
+            for kind in zip(*(_KINDS[r] for r in self.table.relations), strict=True)
+        )
+        exactly = np.where(truths == above, constants, constants % self.table.values + 1)
+        # All others are `>` of this, or the contrary of it.
+        bounds = constants - bound_below
+        greater = truths == above
+        low = np.where(greater, bounds + 1, np.minimum(bounds, 1))
+        high = np.where(
+            greater, np.maximum(bounds + 1, top), np.maximum(low, np.minimum(bounds, top))
+        )
+        within = low + (spread * (high + 1 - low)).astype(np.int64)
+        return np.where(equal, exactly, within)
+
+
+# By relation: whether it is about one value, whether it is about `>` of one less than the constant,
+# and whether it is that itself, or its contrary.
+_KINDS = {
+    "=": (True, False, True),
+    "<>": (True, False, False),
+    ">": (False, False, True),
+    "<=": (False, False, False),
+    ">=": (False, True, True),
+    "<": (False, True, False),
+}

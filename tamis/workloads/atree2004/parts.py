@@ -49,24 +49,24 @@ class Side:
         first: The first of its attributes.
         attributes: How many attributes it has to itself.
         predicates: How many predicates an expression has, each on another attribute.
-        values: The number of values of an attribute.
+        choices: The number of predicates of an attribute.
         frequencies: Of AND, OR and XOR; None for conjunctions, which are ordered by attribute.
     """
 
     first: int
     attributes: int
     predicates: int
-    values: int
+    choices: int
     frequencies: tuple[float, ...] | None
 
     def drawn(self, rng: np.random.Generator, count: int) -> Parts:
         """Expressions of pool B: any predicates at all."""
         attributes = self._attributes(rng, count)
-        values = rng.integers(self.values, size=attributes.shape, dtype=np.int32)
+        values = rng.integers(self.choices, size=attributes.shape, dtype=np.int32)
         return self._parts(rng, attributes, values)
 
     def dealt(self, rng: np.random.Generator, count: int) -> Parts:
-        """Expressions of pool A: each value of an attribute goes round before it comes again.
+        """Expressions of pool A: each predicate of an attribute goes round before it comes again.
 
         So no two expressions have a predicate in common, as long as there are values enough.
 
@@ -76,9 +76,9 @@ class Side:
         attributes = self._attributes(rng, count)
         decks = np.empty((self.attributes, count), np.int32)
         for deck in decks:
-            for start in range(0, count, self.values):
-                cards = min(self.values, count - start)
-                deck[start : start + cards] = rng.choice(self.values, cards, replace=False)
+            for start in range(0, count, self.choices):
+                cards = min(self.choices, count - start)
+                deck[start : start + cards] = rng.choice(self.choices, cards, replace=False)
         parts = self._parts(rng, attributes, decks[attributes, np.arange(count)[:, None]])
         if len(np.unique(np.sort(parts.numbers, axis=1), axis=0)) < count:
             raise InputError("holds an expression twice; take fewer, or more values", "pool")
@@ -92,7 +92,7 @@ class Side:
         self, rng: np.random.Generator, attributes: npt.NDArray[np.intp], values: Numbers
     ) -> Parts:
         count = len(values)
-        numbers = (attributes.astype(np.int32) + np.int32(self.first)) * np.int32(self.values)
+        numbers = (attributes.astype(np.int32) + np.int32(self.first)) * np.int32(self.choices)
         numbers += values
         if self.frequencies is None:
             return Parts(numbers, np.zeros(count, np.int64), np.empty((count, 0), np.int8))

@@ -1,5 +1,7 @@
 """Predicates by number: `a1 = 1` is 0, and the values of an attribute lie side by side.
 
+Where predicates have any of six relations, those of one relation lie side by side.
+
 Four million subscriptions of 14 predicates are 224 MB as numbers, and do not fit as trees.
 """
 
@@ -15,6 +17,9 @@ from tamis.language.expr import Attribute, Comparison, Literal
 
 Numbers = npt.NDArray[np.int32]
 
+RELATIONS = ("=", "<=", "<", ">=", ">", "<>")
+ANY = "any"
+
 
 @dataclass(frozen=True)
 class PredicateTable:
@@ -25,6 +30,13 @@ class PredicateTable:
     ('a7 > 42', 'a7 > 42')
     >>> table.split(np.array([0, 6_041]))
     (array([0, 6]), array([ 1, 42]))
+    >>> PredicateTable(attributes=20, values=1000, relation="any").text(6_041)
+    'a2 = 42'
+
+    Attributes:
+        attributes: How many there are.
+        values: How many values each has.
+        relation: Of all predicates, or "any" for each of `RELATIONS`.
     """
 
     attributes: int
@@ -33,22 +45,41 @@ class PredicateTable:
 
     def __len__(self) -> int:
         """How many predicates there are."""
-        return self.attributes * self.values
+        return self.attributes * self.choices
+
+    @cached_property
+    def relations(self) -> tuple[str, ...]:
+        """The relations that occur."""
+        return RELATIONS if self.relation == ANY else (self.relation,)
+
+    @property
+    def choices(self) -> int:
+        """How many predicates an attribute has."""
+        return len(self.relations) * self.values
 
     def split(self, numbers: Numbers) -> tuple[Numbers, Numbers]:
         """The attribute and the value of each predicate."""
-        attributes, values = np.divmod(numbers, self.values)
-        return attributes, values + 1
+        return numbers // self.choices, numbers % self.values + 1
+
+    def places(self, numbers: Numbers) -> Numbers:
+        """The place of each predicate's relation in `relations`."""
+        return numbers % self.choices // self.values
 
     def predicate(self, number: int) -> Comparison:
         """The predicate as a tree."""
-        attribute, value = divmod(number, self.values)
-        return Comparison(self.relation, self._names[attribute], Literal.of(value + 1))
+        attribute, relation, value = self.parts(number)
+        return Comparison(relation, self._names[attribute], Literal.of(value))
 
     def text(self, number: int) -> str:
         """The predicate as a selector."""
-        attribute, value = divmod(number, self.values)
-        return f"a{attribute + 1} {self.relation} {value + 1}"
+        attribute, relation, value = self.parts(number)
+        return f"a{attribute + 1} {relation} {value}"
+
+    def parts(self, number: int) -> tuple[int, str, int]:
+        """The attribute, the relation and the value of a predicate."""
+        attribute, choice = divmod(number, self.choices)
+        place, value = divmod(choice, self.values)
+        return attribute, self.relations[place], value + 1
 
     @cached_property
     def names(self) -> tuple[str, ...]:

@@ -9,13 +9,16 @@ Operators are given in preorder: the root's, those of the left part, those of th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from math import comb
+from typing import TypeVar
 
 from tamis.language.expr import And, BoolExpr, Or, Xor
 
 JUNCTIONS = (And, Or, Xor)
 _XOR = JUNCTIONS.index(Xor)
+T = TypeVar("T")
 
 
 def shapes(leaves: int) -> int:
@@ -35,14 +38,29 @@ def grown(leaves: Sequence[BoolExpr], shape: int, operators: Sequence[int]) -> B
     >>> [str(grown(leaves, shape, [0, 1])) for shape in range(shapes(3))]
     ['a AND (b OR c)', '(a OR b) AND c']
     """
+    return folded(leaves, shape, operators, joined)
+
+
+def joined(operator: int, left: BoolExpr, right: BoolExpr) -> BoolExpr:
+    """Two trees under an operator, which is a place in `JUNCTIONS`."""
+    return JUNCTIONS[operator]((left, right))
+
+
+def folded(
+    leaves: Sequence[T], shape: int, operators: Sequence[int], join: Callable[[int, T, T], T]
+) -> T:
+    """The same of anything that can be joined by an operator.
+
+    >>> folded([3, 4, 5], 0, [0, 1], lambda operator, left, right: left * right + operator)
+    63
+    """
     if len(leaves) == 1:
         return leaves[0]
     left, left_shape, right_shape = _split(len(leaves), shape)
-    return JUNCTIONS[operators[0]](
-        (
-            grown(leaves[:left], left_shape, operators[1:left]),
-            grown(leaves[left:], right_shape, operators[left:]),
-        )
+    return join(
+        operators[0],
+        folded(leaves[:left], left_shape, operators[1:left], join),
+        folded(leaves[left:], right_shape, operators[left:], join),
     )
 
 
@@ -63,6 +81,7 @@ def satisfying(leaves: int, shape: int, operators: Sequence[int]) -> list[bool]:
     return found + satisfying(leaves - left, right_shape, operators[left:])
 
 
+@lru_cache(1 << 16)  # asked for again and again, where subscriptions share expressions
 def _split(leaves: int, shape: int) -> tuple[int, int, int]:
     """The number of leaves on the left, and the shapes of both parts."""
     for left in range(1, leaves):

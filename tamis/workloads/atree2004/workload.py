@@ -23,16 +23,18 @@ from tamis.events import EventBatch
 from tamis.language.expr import And, BoolExpr
 from tamis.workloads.atree2004.events import EventMaker, Targets
 from tamis.workloads.atree2004.parts import Parts, Side
-from tamis.workloads.atree2004.predicates import Numbers, PredicateTable
+from tamis.workloads.atree2004.predicates import ANY, Numbers, PredicateTable
 from tamis.workloads.atree2004.subscriptions import Block, Form, Mixture
-from tamis.workloads.atree2004.trees import JUNCTIONS, grown
+from tamis.workloads.atree2004.trees import grown, joined
 from tamis.workloads.drawing import (
     POOLS,
     SUBSCRIPTIONS,
+    Arrays,
     batch_of,
     check,
     events_in_blocks,
     generator,
+    part_of,
 )
 
 # Table 5.2: how often AND, OR and XOR occur.
@@ -68,7 +70,7 @@ class Workload:
         attributes: How many there are: a1, a2, … (L_max).
         values: The constants of predicates lie between 1 and this.
         operators: "conjunctive", "disjunctive" or "mixed": the operator sets of Table 5.2.
-        relation: "=" or ">", in all predicates.
+        relation: "=" or ">" in all predicates, or "any": one of six, equally often (§5.2.2).
         pool: How many expressions pool A has for the left, and for the right (|A|).
         overlap: The fraction of subscriptions that are not unique (f_overlap).
         repeated: The fraction of those that are made in the first way, so that others are the same.
@@ -98,9 +100,9 @@ class Workload:
         check(1 <= self.shared_predicates < self.predicates, "shared_predicates",
               "1 or more, and fewer than `predicates`")  # fmt: skip
         check(self.values >= 2, "values", "2 or more")
-        check(self.attributes * self.values < 2**31, "values", "so few that 32 bits number all")
+        check(len(self.table) < 2**31, "values", "so few that 32 bits number all predicates")
+        check(self.relation in ("=", ">", ANY), "relation", "=, > or any")
         check(self.operators in FREQUENCIES, "operators", ", ".join(FREQUENCIES))
-        check(self.relation in ("=", ">"), "relation", "= or >")
         check(self.pool >= 1, "pool", "1 or more")
         check(0 <= self.overlap <= 1, "overlap", "0 to 1")
         check(0 <= self.repeated <= 1, "repeated", "0 to 1")
@@ -141,36 +143,48 @@ class Workload:
                 filled, at = filled + taken, at + taken
             yield chunk
 
-    def expressions(self) -> Iterator[BoolExpr]:
+    def expressions(self, start: int = 0, count: int | None = None) -> Iterator[BoolExpr]:
         """The subscriptions as trees: flat conjunctions, or else binary trees."""
         predicate = self.table.predicate
-        for numbers, left, right, root in self._rows():
+        for numbers, left, right, root in self.rows(start, count):
             leaves = list(map(predicate, numbers))
             if self.operators == "conjunctive":
                 yield And(tuple(leaves))
             else:
                 cut = self.shared_predicates
                 parts = grown(leaves[:cut], *left), grown(leaves[cut:], *right)
-                yield JUNCTIONS[root](parts)
+                yield joined(root, *parts)
 
-    def selectors(self) -> Iterator[str]:
-        """The subscriptions as texts; parsed, they are the expressions."""
+    def selectors(self, start: int = 0, count: int | None = None) -> Iterator[str]:
+        """The subscriptions as texts; parsed, they are the expressions.
+
+        Args:
+            start: The first of them; those before it are not drawn, but for some in its own block.
+            count: How many; None for all from there.
+        """
         if self.operators == "conjunctive":
             text = self.table.text
-            return (" AND ".join(map(text, numbers)) for numbers, *_ in self._rows())
-        return map(str, self.expressions())
+            return (" AND ".join(map(text, numbers)) for numbers, *_ in self.rows(start, count))
+        return map(str, self.expressions(start, count))
 
     # -- events -----------------------------------------------------------------------------------
 
     def events(
-        self, count: int, start: int = 0, *, matching: float = 0.0, scale: float = 1.0
+        self,
+        count: int,
+        start: int = 0,
+        *,
+        matching: float = 0.0,
+        scale: float = 1.0,
+        least: int | None = None,
     ) -> EventBatch:
         """Events of random attributes and values.
 
         Of "=", a random event matches next to nothing, and SMPE is about
         `matching * overlap * repeated / pool**2`. Of ">", a predicate whose attribute is there
         holds with a probability of `scale / 2` up to a scale of 1, and of `1 - 1 / (2 * scale)`
-        from there; but an event has an attribute only so often, and that bounds SMPE.
+        from there; but an event has an attribute only so often, and that bounds SMPE. `steering`
+        finds what brings SMPE to a given value.
 
         Args:
             count: How many.
@@ -178,21 +192,39 @@ class Workload:
             matching: The fraction of events that are made for a random pair of expressions of pool
                 A: they satisfy both, and so every subscription that ANDs or ORs these two.
             scale: The values of the others lie between 1 and `scale * values`.
+            least: An event has so many attributes or more (A_E); by itself L of conjunctions, else
+                1.
         """
+        values, present = self.event_arrays(
+            count, start, matching=matching, scale=scale, least=least
+        )
+        return batch_of(self.table.names, values.T, present)
+
+    def event_arrays(
+        self,
+        count: int,
+        start: int = 0,
+        *,
+        matching: float = 0.0,
+        scale: float = 1.0,
+        least: int | None = None,
+    ) -> Arrays:
+        """The same as arrays, a row each: the values of the attributes, and which are there."""
         check(0 <= matching <= 1, "matching", "0 to 1")
         # Beyond 2**53 a random number between 0 and 1 no longer reaches every value.
         check(0 < scale * self.values < 2**53, "scale", "more than 0, and not huge")
-        fewest = self.predicates if self.operators == "conjunctive" else 1
+        if least is None:
+            least = self.predicates if self.operators == "conjunctive" else 1
+        check(1 <= least <= self.attributes, "least", "1 to `attributes`")
         left, right = self._pools
-        maker = EventMaker(self.table, (Targets.of(left), Targets.of(right)), fewest)
-        values, present = events_in_blocks(
+        maker = EventMaker(self.table, (Targets.of(left), Targets.of(right)), least)
+        return events_in_blocks(
             self.seed,
             count,
             lambda rng, rows: maker.drawn(rng, rows, matching, scale),
             _EVENT_BLOCK,
             start,
         )
-        return batch_of(self.table.names, values.T, present)
 
     # -- how it is drawn --------------------------------------------------------------------------
 
@@ -204,10 +236,11 @@ class Workload:
         cut = self.shared_predicates
         # Rounded down, this is at least `cut`, and leaves enough for the right.
         first = self.attributes * cut // self.predicates
+        choices = self.table.choices
         frequencies = None if self.operators == "conjunctive" else FREQUENCIES[self.operators]
         return (
-            Side(0, first, cut, self.values, frequencies),
-            Side(first, self.attributes - first, self.predicates - cut, self.values, frequencies),
+            Side(0, first, cut, choices, frequencies),
+            Side(first, self.attributes - first, self.predicates - cut, choices, frequencies),
         )
 
     @cached_property
@@ -217,12 +250,19 @@ class Workload:
         )
         return left, right
 
-    def _blocks(self) -> Iterator[Block]:
+    def _blocks(self, first: int = 0, end: int | None = None) -> Iterator[Block]:
+        end = -(-self.subscriptions // _BLOCK) if end is None else end
         frequencies = FREQUENCIES[self.operators]
         mixture = Mixture(self._sides, self._pools, frequencies, self.overlap, self.repeated)
-        for index in range(-(-self.subscriptions // _BLOCK)):
+        for index in range(first, end):
             yield mixture.drawn(self._rng(SUBSCRIPTIONS, index), _BLOCK)
 
-    def _rows(self) -> Iterator[tuple[list[int], Form, Form, int]]:
-        rows = chain.from_iterable(block.rows() for block in self._blocks())
-        return islice(rows, self.subscriptions)
+    def rows(
+        self, start: int = 0, count: int | None = None
+    ) -> Iterator[tuple[list[int], Form, Form, int]]:
+        """So many subscriptions from the one at `start`: predicates, two forms, root."""
+        start, end = part_of(self.subscriptions, start, count)
+        first = start // _BLOCK
+        blocks = self._blocks(first, -(-end // _BLOCK))
+        rows = chain.from_iterable(block.rows() for block in blocks)
+        return islice(rows, start - first * _BLOCK, end - first * _BLOCK)

@@ -17,8 +17,8 @@ from tamis.workloads.drawing import (
     Arrays,
     check,
     check_counts,
+    drawn_in_blocks,
     events_in_blocks,
-    texts_in_blocks,
 )
 
 HIGHEST = 80
@@ -59,9 +59,9 @@ class Workload:
         check(0 <= self.conjunctive <= 1, "conjunctive", "0 to 1")
         check(self.form in FORMS, "form", " or ".join(FORMS))
 
-    def selectors(self) -> Iterator[str]:
-        """The queries as texts."""
-        return texts_in_blocks(self.seed, self.subscriptions, self._drawn_queries)
+    def selectors(self, start: int = 0, count: int | None = None) -> Iterator[str]:
+        """The queries as texts: so many from the one at `start`, or all."""
+        return drawn_in_blocks(self.seed, self.subscriptions, self._drawn_queries, start, count)
 
     def _drawn_queries(self, rng: np.random.Generator, count: int) -> Iterator[str]:
         if self.form == "trees":

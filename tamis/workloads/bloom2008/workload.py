@@ -20,9 +20,9 @@ from tamis.workloads.drawing import (
     Arrays,
     check,
     check_counts,
+    drawn_in_blocks,
     events_in_blocks,
     places,
-    texts_in_blocks,
 )
 from tamis.workloads.words import words
 
@@ -71,9 +71,9 @@ class Workload:
         check(self.values >= 1, "values", "1 or more")
         check(0 <= self.equalities <= 1, "equalities", "0 to 1")
 
-    def selectors(self) -> Iterator[str]:
-        """The subscriptions as texts."""
-        return texts_in_blocks(self.seed, self.subscriptions, self._drawn_selectors)
+    def selectors(self, start: int = 0, count: int | None = None) -> Iterator[str]:
+        """The subscriptions as texts: so many from the one at `start`, or all."""
+        return drawn_in_blocks(self.seed, self.subscriptions, self._drawn_selectors, start, count)
 
     def events(self, count: int, start: int = 0) -> EventBatch:
         """So many events in one batch, from the one at `start`.

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain, islice
 
 import pyarrow as pa
 
 from tamis.events import EventBatch
 from tamis.schema import Schema
-from tamis.workloads.drawing import SUBSCRIPTIONS, check, generator
+from tamis.workloads.drawing import check, drawn_in_blocks
 from tamis.workloads.flights.alerts import Alert, Sources, drawn_alerts
 from tamis.workloads.flights.broken import BROKEN
 from tamis.workloads.flights.data import DEPARTURES, departures
-
-_BLOCK = 1 << 14
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,20 +36,27 @@ class Flights:
         check(self.alerts >= 1, "alerts", "1 or more")
         check(self.seed >= 0, "seed", "0 or more")
 
-    def subscriptions(self) -> Iterator[Alert]:
-        """The alerts as (id, selector, priority), for `Matcher.add_many`."""
+    def subscriptions(self, start: int = 0, count: int | None = None) -> Iterator[Alert]:
+        """The alerts as (id, selector, priority), for `Matcher.add_many`.
+
+        Args:
+            start: The first of them; those before it are not drawn, but for some in its own block.
+            count: How many; None for all from there.
+        """
         sources = Sources.of(departures())
-        blocks = (
-            drawn_alerts(generator(self.seed, SUBSCRIPTIONS, index), _BLOCK, sources)
-            for index in range(-(-self.alerts // _BLOCK))
+        drawn = drawn_in_blocks(
+            self.seed,
+            self.alerts,
+            lambda rng, rows: drawn_alerts(rng, rows, sources),
+            start,
+            count,
         )
-        drawn = islice(chain.from_iterable(blocks), self.alerts)
-        for number, (whose, selector, priority) in enumerate(drawn):
+        for number, (whose, selector, priority) in enumerate(drawn, start):
             yield f"{whose}-{number:06}", selector, priority
 
-    def selectors(self) -> Iterator[str]:
+    def selectors(self, start: int = 0, count: int | None = None) -> Iterator[str]:
         """Their selectors alone."""
-        return (selector for _, selector, _ in self.subscriptions())
+        return (selector for _, selector, _ in self.subscriptions(start, count))
 
     def broken(self) -> Iterator[Alert]:
         """Twenty more that are refused, as some always are: of syntax, or by the schema."""
