@@ -40,9 +40,7 @@ def seconds_to_add(
             gc.enable()
 
 
-def seconds_to_remove(
-    engine: Engine, ids: Iterable[Id], clock: Clock = time.perf_counter
-) -> float:
+def seconds_to_remove(engine: Engine, ids: Iterable[Id], clock: Clock = time.perf_counter) -> float:
     """Remove them."""
     begun = clock()
     for id in ids:

@@ -17,7 +17,16 @@ import numpy as np
 
 from tamis.bench.adding import parsed_in_chunks, seconds_to_add, seconds_to_remove
 from tamis.bench.comparing import compared
-from tamis.bench.measure import Clock, Experiments, Report, Row, enough, event_rates, resident, rounds
+from tamis.bench.measure import (
+    Clock,
+    Experiments,
+    Report,
+    Row,
+    enough,
+    event_rates,
+    resident,
+    rounds,
+)
 from tamis.engines.atree import AtreeEngine
 from tamis.engines.atree.filters import FILTERS
 from tamis.engines.subscription import Subscription
@@ -255,9 +264,7 @@ def warm_up() -> None:
         added.remove(0)
 
 
-def loaded(
-    workload: Workload, clock: Clock = time.perf_counter
-) -> tuple[AtreeEngine, float]:
+def loaded(workload: Workload, clock: Clock = time.perf_counter) -> tuple[AtreeEngine, float]:
     """An engine with a conjunctive workload, and how many seconds the tree took to insert it."""
     engine = AtreeEngine()
     used = np.zeros(len(workload.table), np.bool_)

@@ -27,10 +27,10 @@ class Sizes:
 
 SIZES = {
     "small": Sizes(
-        predicates=(1_000, 3_000, 6_000),
+        predicates=(2_000, 6_000),
         elements=(10, 100, 1_000, 5_000),
         trials=20_000,
-        routing=(500, 1_500, 3_000),
+        routing=(1_000, 3_000),
         notified=(500, 1_000),
     ),
     "paper": Sizes(
@@ -171,9 +171,7 @@ def _routing(sizes: Sizes, number: int, metric: str, y: str) -> Iterator[Figure]
                     "Matching is significantly faster than with Siena's poset and the forest.",
                     all_hold(above("siena", ROUTED, times=2), above("forest", ROUTED, times=2)),
                 ),
-                Claim(
-                    "The advantage grows with the subscriptions.", gains("siena", ROUTED)
-                ),
+                Claim("The advantage grows with the subscriptions.", gains("siena", ROUTED)),
             )
         yield Figure(
             PAPER,

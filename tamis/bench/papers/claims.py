@@ -103,7 +103,8 @@ def falls_faster(faster: str, slower: str) -> Check:
                 return _missing(label)
             powers.append(exponent([v.x for v in curve], [v.y for v in curve]))
         return Verdict(
-            powers[0] < powers[1], f"{faster} is as x^{powers[0]:.2f}, {slower} as x^{powers[1]:.2f}"
+            powers[0] < powers[1],
+            f"{faster} is as x^{powers[0]:.2f}, {slower} as x^{powers[1]:.2f}",
         )
 
     return check

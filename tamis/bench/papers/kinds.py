@@ -41,7 +41,7 @@ KINDS: Mapping[str, Kind] = {
     "bloom routing": Kind(bloom_points.routing),
     "bloom false positives": Kind(bloom_points.false_positives),
     "thesis": Kind(
-        thesis_points.measured, thesis_points.prepared, frozenset(("engine", "round_s"))
+        thesis_points.measured, thesis_points.prepared, frozenset(("engine", "filters", "round_s"))
     ),
     "engines": Kind(engine_points.measured),
 }

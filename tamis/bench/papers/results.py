@@ -93,9 +93,7 @@ class Results:
             metrics = self.metrics(point)
             if metrics is not None and metric in metrics:
                 y = float(metrics[metric])
-                low, high = (
-                    float(metrics.get(f"{metric} {end}", y)) for end in ("low", "high")
-                )
+                low, high = (float(metrics.get(f"{metric} {end}", y)) for end in ("low", "high"))
                 found.append(Measured(x, y, low, high))
         return found
 

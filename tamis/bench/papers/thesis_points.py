@@ -7,7 +7,8 @@ left out of them.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -27,6 +28,7 @@ from tamis.engines.subscription import Subscription
 from tamis.events import EventBatch
 from tamis.language.expr import And, BoolExpr
 from tamis.workloads.atree2004 import Workload
+from tamis.workloads.atree2004.steering import Steered, steered
 
 ROUNDS = 3
 # As many events as in the thesis, or as many as have so many matches: all are held at once.
@@ -40,27 +42,33 @@ ADDED = "added"
 TREES = ("atree", ADDED)
 
 
-def measured(parameters: Mapping[str, Any], prepared: Mapping[str, Any]) -> Row:
+def prepared(asked: Mapping[str, Any]) -> Row:
+    """The workload that has the SNPS and SMPE that are asked for, as plain values."""
+    return steered(**asked).knobs()
+
+
+def measured(parameters: Mapping[str, Any], found: Mapping[str, Any]) -> Row:
     """What an engine does with a workload: insertions, events and deletions per second, memory.
 
     Args:
-        parameters: `engine`, what the workload was asked to be, and `round_s`: how many seconds of
-            matching a round is to take, where there are events enough.
-        prepared: The `workload` that came out, and what its `events` are drawn with.
+        parameters: `engine`, what the workload was asked to be, `round_s`: how many seconds of
+            matching a round is to take, where there are events enough; and, of an A-Tree, the
+            `filters`, all of them if none are named.
+        found: What `prepared` gave.
     """
-    name = parameters["engine"]
-    workload = Workload(**prepared["workload"])
-    drawn = prepared["events"]
-    few = Workload(**prepared["workload"] | {"subscriptions": WARM})
-    _use(name, few, few.events(50, **drawn), 0.0)
-
-    smpe = prepared.get("smpe") or 0.0
-    most = max(1, min(EVENTS, int(PAIRS / max(1.0, smpe * workload.subscriptions))))
-    batch = workload.events(most, **drawn)
-    return _use(name, workload, batch, parameters["round_s"])
+    given = Steered.of(found)
+    name, workload = parameters["engine"], given.workload
+    few = replace(given, workload=replace(workload, subscriptions=WARM))
+    filters = parameters.get("filters", list(FILTERS))
+    _use(name, few.workload, few.events(50), 0.0, filters)  # to have everything compiled
+    most = max(1, min(EVENTS, int(PAIRS / max(1.0, given.smpe * workload.subscriptions))))
+    row = _use(name, workload, given.events(most), parameters["round_s"], filters)
+    return row | {"snps_steered": given.snps, "smpe_steered": given.smpe}
 
 
-def _use(name: str, workload: Workload, batch: EventBatch, round_s: float) -> Row:
+def _use(
+    name: str, workload: Workload, batch: EventBatch, round_s: float, filters: Sequence[str]
+) -> Row:
     before = settled(None)
     if name == "atree" and workload.operators == "conjunctive":
         engine, seconds = loaded(workload, time.process_time)
@@ -73,7 +81,7 @@ def _use(name: str, workload: Workload, batch: EventBatch, round_s: float) -> Ro
         **_sizes(engine, workload.subscriptions),
     }
     if name != ADDED:
-        ways = {"": engine} if name != "atree" else _views(engine, workload)
+        ways = {"": engine} if name != "atree" else _views(engine, workload, filters)
         for way, view in ways.items():
             name_of_rate = f"events_per_s {way}" if way else "events_per_s"
             row |= spread(name_of_rate, _rates(view, batch, round_s))
@@ -97,7 +105,7 @@ def _filled(name: str, workload: Workload) -> tuple[Engine, float]:
     seconds = 0.0
     numbered = enumerate(_expressions(workload))
     while chunk := [
-        Subscription(id, str(expression), 0, expression)
+        Subscription(id, "", 0, expression)  # no engine looks at the text
         for id, expression in islice(numbered, CHUNK)
     ]:
         seconds += seconds_to_add(engine, chunk, time.process_time)
@@ -116,10 +124,11 @@ def _expressions(workload: Workload) -> Iterator[BoolExpr]:
             yield And(tuple(known.get(n) or known.setdefault(n, make(n)) for n in numbers))
 
 
-def _views(engine: Engine, workload: Workload) -> dict[str, AtreeEngine]:
-    """One tree, seen through each filter that can be used on it."""
+def _views(engine: Engine, workload: Workload, filters: Sequence[str]) -> dict[str, AtreeEngine]:
+    """One tree, seen through each of the filters that can be used on it."""
     found = {}
-    for name, filter in FILTERS.items():
+    for name in filters:
+        filter = FILTERS[name]
         if workload.operators == "mixed" and filter.paths:
             continue
         found[name] = AtreeEngine(name)
