@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tamis.cli import console
+from tamis.cli import bench_papers, console
 from tamis.cli.guard import Verb, Verbs
 
 if TYPE_CHECKING:
@@ -226,14 +226,39 @@ def spark(
             console.stdout().print(fit)
 
 
-def _check_drawing(plots: Path | None) -> None:
+@app.command("papers", cls=Verb, epilog=bench_papers.PAPERS_EXAMPLES)
+def papers(
+    figures: bench_papers.FiguresArgument = None,
+    scale: bench_papers.ScaleOption = "small",
+    out: bench_papers.KeptOption = Path("papers.jsonl"),
+    report: bench_papers.ReportOption = None,
+    spark: bench_papers.SparkOption = 0,
+    parquet: bench_papers.ParquetOption = None,
+) -> None:
+    """Every table and figure of the three papers, measured here."""
+    _check_drawing(report, "--report")
+    bench_papers.papers(figures, scale, out, report, spark, parquet)
+
+
+@app.command("report", cls=Verb, epilog=bench_papers.REPORT_EXAMPLES)
+def report(
+    results: bench_papers.ResultsArgument,
+    out: bench_papers.ReportFolderOption = Path("report"),
+    plots: bench_papers.PlotsFlag = True,
+) -> None:
+    """A page of what `papers` has measured: plots, claims, and whether they hold."""
+    _check_drawing(out if plots else None, "it (or --no-plots)")
+    bench_papers.written(results, out, plots)
+
+
+def _check_drawing(plots: Path | None, what: str = "--plots") -> None:
     """See that figures can be drawn, before the long work and not after it."""
     from importlib.util import find_spec
 
     from tamis.errors import InputError
 
     if plots and not find_spec("matplotlib"):
-        raise InputError("--plots needs Matplotlib: pip install 'tamis[bench]'")
+        raise InputError(f"{what} needs Matplotlib: pip install 'tamis[bench]'")
 
 
 def _run(

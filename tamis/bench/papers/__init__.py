@@ -1,1 +1,1 @@
-"""The tables and figures of the three papers: as data, measured, drawn, and held to their claims."""
+"""The tables and figures of the three papers: as data, measured, drawn, held to their claims."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tamis.bench import bdd
-from tamis.bench.papers.claims import above, all_hold, alike, grows, near
+from tamis.bench.papers.claims import above, alike, all_hold, grows, near
 from tamis.bench.papers.spec import Claim, Curve, Figure, Place, Point
 
 PAPER = "bdd"

@@ -7,8 +7,18 @@ from dataclasses import dataclass
 
 from tamis.bench.bloom import BASELINES, SETTINGS
 from tamis.bench.papers.bloom_points import ROUTED
-from tamis.bench.papers.claims import above, all_hold, alike, at_least, at_most, gains, near, zero
-from tamis.bench.papers.spec import Claim, Curve, Figure, Place, Point
+from tamis.bench.papers.claims import (
+    Check,
+    above,
+    alike,
+    all_hold,
+    at_least,
+    at_most,
+    gains,
+    near,
+    zero,
+)
+from tamis.bench.papers.spec import Claim, Curve, Curves, Figure, Place, Point, Verdict
 
 PAPER = "bloom"
 _LETTERS = "abc"
@@ -95,8 +105,8 @@ def _predicates(sizes: Sizes) -> Iterator[Figure]:
             claims,
             told,
             "y",
-            note="The paper does not say what predicates ask. Two numbers that it prints, 13 matches "
-            "per event (§6.3) and 200 bits (§6.2), were used to choose.",
+            note="The paper does not say what predicates ask. Two numbers that it prints, 13 "
+            "matches per event (§6.3) and 200 bits (§6.2), were used to choose.",
         )
 
 
@@ -130,9 +140,8 @@ def _probability(sizes: Sizes) -> Figure:
     )  # fmt: skip
 
 
-def _agree(label: str):  # type: ignore[no-untyped-def]
+def _agree(label: str) -> Check:
     """Measured and computed lie together, which ratios cannot tell near zero."""
-    from tamis.bench.papers.spec import Curves, Verdict
 
     def check(curves: Curves) -> Verdict:
         computed = {value.x: value.y for value in curves[f"{label}, Equation 10"]}
@@ -236,8 +245,8 @@ def _false_positives(sizes: Sizes) -> Iterator[Figure]:
             ),
         ),
         {noted: [(5_000, 4_695.0)]},
-        note="What the paper's predicates ask is not said; ours let next to nothing through at this "
-        "size of filter.",
+        note="What the paper's predicates ask is not said; ours let next to nothing through at "
+        "this size of filter.",
     )
     notified = curves("notified")
     yield Figure(

@@ -6,6 +6,7 @@ Each check gives what it saw in words and figures, so that a claim that fails ca
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 
 from tamis.bench.growing import exponent
 from tamis.bench.papers.spec import Curves, Measured, Verdict
@@ -154,7 +155,7 @@ def ordered(labels: Sequence[str]) -> Check:
 
     def check(curves: Curves) -> Verdict:
         shown, holds = [], True
-        for higher, lower in zip(labels, labels[1:], strict=False):
+        for higher, lower in pairwise(labels):
             verdict = above(higher, lower)(curves)
             if verdict.holds is None:
                 return verdict
@@ -199,7 +200,7 @@ def _together(curves: Curves, first: str, second: str) -> Pairs:
     return [
         (value.x, value.y, others[value.x])
         for value in curves.get(first, ())
-        if value.x in others and others[value.x]
+        if others.get(value.x)
     ]
 
 

@@ -26,12 +26,14 @@ class Results:
         lines: By the key of a point.
         workloads: What was prepared, by kind and parameters.
         machine: Where the last line was measured.
+        scale: The scale that was asked for; "" where none is known.
     """
 
     file: Path | None = None
     lines: dict[str, Row] = field(default_factory=dict)
     workloads: dict[str, Row] = field(default_factory=dict)
     machine: Row = field(default_factory=dict)
+    scale: str = ""
 
     @classmethod
     def open(cls, file: Path) -> Results:
@@ -55,6 +57,19 @@ class Results:
                 raise InputError(f"{file}, line {number} is no result: {error!r}") from None
         return found
 
+    def begin(self, scale: str) -> None:
+        """Note the scale.
+
+        Raises:
+            InputError: What is there has another.
+        """
+        if self.scale and self.scale != scale:
+            raise InputError(
+                f"{self.file} holds results at scale {self.scale!r}; take another file"
+            )
+        if not self.scale:
+            self.add({"table": "about", "scale": scale})
+
     def add(self, line: Row) -> None:
         """Keep a line, on disk at once."""
         self._take(line)
@@ -64,7 +79,9 @@ class Results:
                 out.write(json.dumps(line) + "\n")
 
     def _take(self, line: Any) -> None:
-        if line["table"] == "workloads":
+        if line["table"] == "about":
+            self.scale = line["scale"]
+        elif line["table"] == "workloads":
             self.workloads[line["key"]] = line["found"]
         else:
             self.lines[line["key"]] = line

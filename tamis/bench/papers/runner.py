@@ -20,11 +20,14 @@ Progress = Callable[[int, int, Point], None]
 
 
 def run(points: Sequence[Point], results: Results, progress: Progress) -> None:
-    """Measure all points that have no result yet."""
-    missing = results.missing(points)
+    """Measure all points that have no result yet; the largest last, for they may take too long."""
+    missing = sorted(results.missing(points), key=lambda point: point.size)
     for done, point in enumerate(missing):
         progress(done, len(missing), point)
-        results.add(measured(point, _prepared(point, results)))
+        for key, asked in workload_of(point):  # found once for all points that have the same
+            if key not in results.workloads:
+                results.add(workload_line(key, point, asked))
+        results.add(measured(point, prepared_of(point, results)))
 
 
 def measured(point: Point, prepared: Row | None) -> Row:
@@ -48,26 +51,38 @@ def measured(point: Point, prepared: Row | None) -> Row:
     return line | {"seconds": time.perf_counter() - begun, "machine": machine()}
 
 
-def _prepared(point: Point, results: Results) -> Row | None:
-    """The workload of a point, found once for all points that have the same."""
+def workload_of(point: Point) -> list[tuple[str, Mapping[str, Any]]]:
+    """The key and the parameters of the workload that must be found for a point; none, or one."""
     kind = KINDS[point.kind]
     if kind.prepare is None:
-        return None
+        return []
     asked = kind.asked(point.parameters)
-    key = f"{point.kind} {json.dumps(asked, sort_keys=True)}"
-    if key not in results.workloads:
-        begun = time.perf_counter()
-        try:
-            found = _alone(prepare, point, asked)
-        except subprocess.TimeoutExpired:
-            found = {"failed": f"no such workload was found in {point.limit:,.0f} seconds"}
-        except subprocess.CalledProcessError as error:
-            found = {"failed": _why(error)}
-        seconds = time.perf_counter() - begun
-        results.add(
-            {"table": "workloads", "key": key, "asked": asked, "found": found, "seconds": seconds}
-        )
-    return results.workloads[key]
+    return [(f"{point.kind} {json.dumps(asked, sort_keys=True)}", asked)]
+
+
+def workload_line(key: str, point: Point, asked: Mapping[str, Any]) -> Row:
+    """A line of results: the workload that was found, or why there is none."""
+    begun = time.perf_counter()
+    try:
+        found = _alone(prepare, point, asked)
+    except subprocess.TimeoutExpired:
+        found = {"failed": f"no such workload was found in {point.limit:,.0f} seconds"}
+    except subprocess.CalledProcessError as error:
+        found = {"failed": _why(error)}
+    return {
+        "table": "workloads",
+        "key": key,
+        "asked": dict(asked),
+        "found": found,
+        "seconds": time.perf_counter() - begun,
+    }
+
+
+def prepared_of(point: Point, results: Results) -> Row | None:
+    """The workload of a point as it was found; None where nothing need be."""
+    for key, _ in workload_of(point):
+        return results.workloads[key]
+    return None
 
 
 def _alone(function: Callable[..., Row], point: Point, *given: Mapping[str, Any]) -> Row:

@@ -29,6 +29,11 @@ class Point:
         """What tells it from all others: figures that want the same point share it."""
         return f"{self.kind} {json.dumps(self.parameters, sort_keys=True)}"
 
+    @property
+    def size(self) -> int:
+        """How many subscriptions it has, or queries; 0 where there are none."""
+        return int(self.parameters.get("subscriptions", self.parameters.get("queries", 0)))
+
 
 class Place(NamedTuple):
     """Where a curve passes: the x, the point that is measured, and the metric that is the y."""

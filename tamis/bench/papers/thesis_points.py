@@ -70,6 +70,7 @@ def _use(
     name: str, workload: Workload, batch: EventBatch, round_s: float, filters: Sequence[str]
 ) -> Row:
     before = settled(None)
+    engine: Engine
     if name == "atree" and workload.operators == "conjunctive":
         engine, seconds = loaded(workload, time.process_time)
     else:
@@ -138,9 +139,7 @@ def _views(engine: Engine, workload: Workload, filters: Sequence[str]) -> dict[s
 
 def _rates(engine: Engine, batch: EventBatch, round_s: float) -> list[float]:
     """Events per second, round by round."""
-    # A tree that was filled with arrays has no names to give: subscriptions are numbers there.
-    answer = _numbered if isinstance(engine, AtreeEngine) else ANSWERS["pairs"]
-    do: Callable[[int], object] = lambda count: answer(engine, batch.slice(0, count))  # noqa: E731
+    do: Callable[[int], object] = lambda count: _pairs(engine, batch.slice(0, count))  # noqa: E731
     # What looks at many events at a time is to have many.
     least = len(batch) if isinstance(engine, BlockEngine) else 1
     count = enough(do, len(batch), least, round_s, time.process_time)
@@ -148,7 +147,10 @@ def _rates(engine: Engine, batch: EventBatch, round_s: float) -> list[float]:
     return [count / max(seconds, 1e-9) for seconds in taken]
 
 
-def _numbered(engine: AtreeEngine, batch: EventBatch) -> tuple[object, object]:
+def _pairs(engine: Engine, batch: EventBatch) -> object:
+    # A tree that was filled with arrays has no names to give: subscriptions are numbers there.
+    if not isinstance(engine, AtreeEngine):
+        return ANSWERS["pairs"](engine, batch)
     codes, ends = engine.matched(batch)
     return np.repeat(np.arange(len(batch)), np.diff(ends, prepend=0)), codes
 
