@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tamis.bench.bloom import BASELINES, SETTINGS
@@ -19,6 +19,7 @@ from tamis.bench.papers.claims import (
     zero,
 )
 from tamis.bench.papers.spec import Claim, Curve, Curves, Figure, Place, Point, Verdict
+from tamis.bloom.sizing import best_hashes, false_positive_rate
 
 PAPER = "bloom"
 _LETTERS = "abc"
@@ -111,17 +112,16 @@ def _predicates(sizes: Sizes) -> Iterator[Figure]:
 
 
 def _probability(sizes: Sizes) -> Figure:
-    curves, claims = [], []
+    curves, told = [], {}
     for logarithm in (10, 12, 14, 16, 18):
         point = Point(
             "bloom probability",
             {"log2_m": logarithm, "elements": list(sizes.elements), "trials": sizes.trials},
         )
         label = f"m = 2^{logarithm}"
-        for suffix, metric in (("", "measured"), (", Equation 10", "equation_10")):
-            places = tuple(Place(n, point, f"{metric}_{n}") for n in sizes.elements)
-            curves.append(Curve(label + suffix, places))
-        claims.append(_agree(label))
+        curves.append(Curve(label, tuple(Place(n, point, f"measured_{n}") for n in sizes.elements)))
+        m = 1 << logarithm
+        told[label] = [(n, false_positive_rate(m, best_hashes(m, n), n)) for n in sizes.elements]
     return Figure(
         PAPER,
         "Figure 5",
@@ -130,22 +130,34 @@ def _probability(sizes: Sizes) -> Figure:
         "probability",
         tuple(curves),
         (
-            Claim("It is as Equation 10 says, within 0.01.", all_hold(*claims)),
-            Claim("Larger filters claim less.", all_hold(*(
-                at_most(f"m = 2^{logarithm}", 1_000, limit)
-                for logarithm, limit in ((12, 0.2), (14, 0.005), (16, 0.001)))),
+            Claim(
+                "It is as Equation 10 says, within 0.01.",
+                all_hold(*(_agree(label, values) for label, values in told.items())),
+            ),
+            Claim(
+                "Larger filters claim less: at 1,000 elements under 0.2 of 2^12 bits, 0.005 of "
+                "2^14, 0.001 of 2^16.",
+                all_hold(
+                    *(
+                        at_most(f"m = 2^{logarithm}", 1_000, limit)
+                        for logarithm, limit in ((12, 0.2), (14, 0.005), (16, 0.001))
+                    )
+                ),
             ),
         ),
-        log="x",
-    )  # fmt: skip
+        told,
+        "x",
+        note="The paper draws Equation 10: those are the crosses. Lines are filters that were "
+        "filled and asked.",
+    )
 
 
-def _agree(label: str) -> Check:
+def _agree(label: str, told: Sequence[tuple[float, float]]) -> Check:
     """Measured and computed lie together, which ratios cannot tell near zero."""
+    computed = dict(told)
 
     def check(curves: Curves) -> Verdict:
-        computed = {value.x: value.y for value in curves[f"{label}, Equation 10"]}
-        apart = [abs(value.y - computed[value.x]) for value in curves[label]]
+        apart = [abs(value.y - computed[value.x]) for value in curves.get(label, ())]
         if not apart:
             return Verdict(None, f"{label} was not measured")
         return Verdict(max(apart) < 0.01, f"{label}: within {max(apart):.4f}")
@@ -251,7 +263,7 @@ def _false_positives(sizes: Sizes) -> Iterator[Figure]:
     notified = curves("notified")
     yield Figure(
         PAPER,
-        "§6.3, deliveries",
+        "Section 6.3 deliveries",
         "Deliveries of 10,000 events",
         "subscriptions",
         "deliveries",
@@ -267,7 +279,7 @@ def _false_positives(sizes: Sizes) -> Iterator[Figure]:
     )
     yield Figure(
         PAPER,
-        "§6.3, false negatives",
+        "Section 6.3 false negatives",
         "Deliveries that are missing, of 10,000 events",
         "subscriptions",
         "deliveries",

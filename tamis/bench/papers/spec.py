@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -122,7 +123,7 @@ class Figure:
     @property
     def name(self) -> str:
         """What files of it are called."""
-        return f"{self.paper}-{self.number}".lower().replace(" ", "-").replace(".", "-")
+        return re.sub(r"[^a-z0-9]+", "-", f"{self.paper}-{self.number}".lower()).strip("-")
 
     def points(self) -> list[Point]:
         """All that must be measured for it."""
