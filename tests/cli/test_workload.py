@@ -20,8 +20,10 @@ def test_without_a_name_it_lists_them() -> None:
     assert "density=0.15 equalities=0.6" in done.stdout
 
 
-@pytest.mark.parametrize("format", ["parquet", "jsonl"])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    ("name", "format"),
+    [*((name, "parquet") for name in NAMES), ("nulls", "jsonl"), ("flights", "jsonl")],
+)
 def test_the_files_go_into_match(name: str, format: str, tmp_path: Path) -> None:
     done = run("workload", name, "-o", tmp_path, "--subscriptions", 300, "--events", 60,
                "--seed", 5, "--format", format)  # fmt: skip

@@ -14,6 +14,7 @@ from tamis.workloads.atree2004 import Workload
 from tamis.workloads.atree2004.matched import Sample
 from tamis.workloads.atree2004.shared import sample_of, shared_fraction
 from tamis.workloads.atree2004.steering import Steered, steered
+from tests.soak import only_in_soak
 
 # The thesis: §5.4, §5.5, §5.6, §5.7 to §5.9; then a random relation, §5.2.2.
 TARGETS = [
@@ -35,7 +36,7 @@ def counted(found: Steered, subscriptions: int, events: int, start: int = 0) -> 
     return len(matches) / subscriptions / events
 
 
-@pytest.mark.parametrize("length", [6, 10, 14])
+@pytest.mark.parametrize("length", [6, pytest.param(10, marks=only_in_soak), 14])
 @pytest.mark.parametrize(("parameters", "snps", "smpe"), TARGETS)
 def test_both_are_as_asked(length: int, parameters: dict, snps: float, smpe: float) -> None:
     found = steered(
