@@ -8,7 +8,7 @@ cannot: all parts of it have the same columns, which are known before any of the
 3
 >>> listed = named("selective", subscriptions=1_000_000, parameters={"predicates": 1})
 >>> listed.subscriptions(start=999_999, count=1).to_pylist()
-[{'id': 999999, 'selector': 'a2 BETWEEN 46 AND 246', 'priority': 0}]
+[{'id': 999999, 'selector': 'a12 BETWEEN 538 AND 738', 'priority': 0}]
 """
 
 from __future__ import annotations
