@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from tamis.cli import backtest, bench, compile, diff, explain, lint, match, parse, stream
+from tamis.cli import backtest, bench, compile, diff, explain, lint, match, parse, stream, workload
 from tamis.cli.guard import EXIT_CODES, Guarded, Verb
 
 __all__ = ["app", "main"]
@@ -34,6 +34,7 @@ app.command("explain", cls=Verb, epilog=explain.EXAMPLES)(explain.explain)
 app.command("lint", cls=Verb, epilog=lint.EXAMPLES)(lint.lint)
 app.command("diff", cls=Verb, epilog=diff.EXAMPLES)(diff.diff)
 app.command("parse", cls=Verb, epilog=parse.EXAMPLES)(parse.parse)
+app.command("workload", cls=Verb, epilog=workload.EXAMPLES)(workload.workload)
 app.add_typer(bench.app, name="bench")
 
 

@@ -110,7 +110,9 @@ def events_in_blocks(
 
 def distinct(rng: np.random.Generator, rows: int, choices: int, taken: int) -> npt.NDArray[np.intp]:
     """In each row, so many different numbers below `choices`, in random order."""
-    return rng.random((rows, choices), np.float32).argsort(axis=1)[:, :taken]
+    # Stable: two may be equal, and then other ways of sorting differ between processors.
+    order = rng.random((rows, choices), np.float32).argsort(axis=1, kind="stable")
+    return order[:, :taken]
 
 
 def places(shares: Iterable[float], spread: npt.NDArray[np.float64]) -> npt.NDArray[np.intp]:

@@ -179,3 +179,15 @@ def test_a_session_of_its_own(files: Path) -> None:
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
     assert "version 1: 2 subscriptions" in done.stderr
+
+
+def test_a_workload_by_spark_is_that_of_one_process(spark: SparkSession, tmp_path: Path) -> None:
+    asked = ("workload", "atree2004", "--subscriptions", 400, "--events", 900, "--seed", 3,
+             "--set", "relation=>", "--smpe", 0.3, "-q")  # fmt: skip
+    done = run(*asked, "-o", tmp_path / "one"), run(*asked, "-o", tmp_path / "many", "--spark")
+    assert [d.exit_code for d in done] == [0, 0]
+    one, many = (json.loads((tmp_path / n / "workload.json").read_text()) for n in ("one", "many"))
+    assert one == many
+    for table in ("subscriptions.parquet", "events.parquet"):
+        rows = spark.read.parquet(str(tmp_path / "many" / table)).toArrow().to_pylist()
+        assert rows == spark.read.parquet(str(tmp_path / "one" / table)).toArrow().to_pylist()

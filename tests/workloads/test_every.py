@@ -57,6 +57,17 @@ def test_a_part_is_the_same_as_in_the_whole(workload) -> None:
     assert len(workload.events(0, start)) == len(workload.events(0, block)) == 0
 
 
+def test_a_part_of_the_selectors_is_the_same_as_in_the_whole(workload) -> None:
+    whole = list(workload.selectors())
+    block = 1 << 14
+    for start, count in [(0, 5), (block - 20, 40), (block, 7), (MANY - 3, 3), (MANY, 0), (9, 0)]:
+        assert list(workload.selectors(start, count)) == whole[start : start + count]
+    assert list(workload.selectors(block + 1)) == whole[block + 1 :]
+    for start, count in [(-1, 1), (0, MANY + 1), (MANY, 1), (0, -1)]:
+        with pytest.raises(InputError):
+            workload.selectors(start, count)
+
+
 def test_blocks_differ(workload) -> None:
     selectors = list(workload.selectors())
     assert selectors[:600] != selectors[-616:-16] and selectors[:600] != selectors[1 << 14 :][:600]

@@ -8,10 +8,10 @@ is bounded by how many attributes events have: if need be, `least` is raised, or
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
 from tamis.errors import InputError
+from tamis.workloads.atree2004.crossing import crossing
 from tamis.workloads.atree2004.matched import Sample
 from tamis.workloads.atree2004.workload import Workload
 
@@ -20,7 +20,6 @@ _FEW, _SOME, _MANY = 256, 1024, 4096
 _FEW_EVENTS = 1024
 # Chances of a predicate to hold; with XOR, the greatest chance does not match most.
 _CHANCES = (0.001, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.995, 0.9999)
-_STEPS = 30
 _ROUNDS = 4
 
 
@@ -76,7 +75,7 @@ class _Search:
         start, end, reached = self.range(least)
         off = 0.0
         for _ in range(_ROUNDS):
-            place = _crossing(
+            place = crossing(
                 lambda x: self.smpe(self.at(x, least), _SOME) - wanted + off,  # noqa: B023
                 start,
                 end,
@@ -146,25 +145,3 @@ class _Search:
         return self.sample.matched_fraction(
             self.workload.event_arrays(count, **asdict(knobs)), subscriptions
         )
-
-
-def _crossing(above: Callable[[float], float], low: float, high: float, near: float) -> float:
-    """Where a function that grows from `low` to `high` is zero, or the end that is nearest.
-
-    By regula falsi; the end that stays is halved in weight, so that it moves too (Illinois).
-    """
-    at_low, at_high = above(low), above(high)
-    if at_low >= 0:
-        return low
-    if at_high <= 0:
-        return high
-    for _ in range(_STEPS):
-        place = (low * at_high - high * at_low) / (at_high - at_low)
-        found = above(place)
-        if abs(found) <= near:
-            break
-        if found < 0:
-            low, at_low, at_high = place, found, at_high / 2
-        else:
-            high, at_high, at_low = place, found, at_low / 2
-    return place

@@ -26,6 +26,7 @@ from typing import Any
 
 from tamis.errors import InputError
 from tamis.events import EventBatch
+from tamis.workloads.atree2004.crossing import crossing
 from tamis.workloads.atree2004.matching import EventKnobs, steered_events
 from tamis.workloads.atree2004.shared import sample_of, shared_fraction
 from tamis.workloads.atree2004.workload import Workload
@@ -37,7 +38,7 @@ EVENTS = 4096
 VALUES = 20_000
 # The sizes of pool A that are tried, the largest first, where events are made for its expressions.
 _POOLS = (4, 3, 2, 1)
-_TRIES = 8
+_TRIES = 4
 
 
 @dataclass(frozen=True)
@@ -154,23 +155,45 @@ def _shared(
         workload = replace(workload, repeated=max(least_repeated, workload.repeated))
         return workload, _measured(workload)
     expected = Expected(length, workload.overlap)
-    lengths = range(1, length) if fixed_length is None else [fixed_length]
+    lengths = range(1, length) if fixed_length is None else range(fixed_length, fixed_length + 1)
+    low, high = (
+        (least_repeated, 1.0) if fixed_repeated is None else (fixed_repeated, fixed_repeated)
+    )
     chance = 0.0
-    for attempt in range(_TRIES):
-        if attempt == _TRIES // 2:  # what is shared by chance changes with the length: settle
-            lengths = [workload.shared_predicates]
-        low, high = (
-            (least_repeated, 1.0) if fixed_repeated is None else (fixed_repeated, fixed_repeated)
-        )
+    for _ in range(_TRIES):
         shared, repeated = expected.parameters(wanted - chance, lengths, low, high)
         workload = replace(workload, shared_predicates=shared, repeated=repeated)
         found = _measured(workload)
         if abs(found - wanted) <= tolerance / 4:
-            break
+            return workload, found
         chance = found - expected.snps(shared, repeated)
+    workload, found = _searched(workload, wanted, tolerance, lengths, (low, high))
     if abs(found - wanted) > tolerance:
         _refuse_snps(workload, wanted, found, fixed_length, (low, high))
     return workload, found
+
+
+def _searched(
+    workload: Workload,
+    wanted: float,
+    tolerance: float,
+    lengths: range,
+    repeated: tuple[float, float],
+) -> tuple[Workload, float]:
+    """The same without expecting anything, where chance decides more than that."""
+    low, high = repeated
+    for shared in reversed(lengths):
+        workload = replace(workload, shared_predicates=shared, repeated=low)
+        if _measured(workload) <= wanted:
+            break
+    place = crossing(
+        lambda share: _measured(replace(workload, repeated=share)) - wanted,
+        low,
+        high,
+        tolerance / 4,
+    )
+    workload = replace(workload, repeated=place)
+    return workload, _measured(workload)
 
 
 def _refuse_snps(
@@ -223,7 +246,7 @@ class Expected:
         return round(self.overlap * (repeated + (1 - repeated) * part), 12)
 
     def parameters(
-        self, wanted: float, lengths: range | list[int], low: float, high: float
+        self, wanted: float, lengths: range, low: float, high: float
     ) -> tuple[int, float]:
         """The longest shared expression that is not too long, and how many repeat both."""
         fitting = [length for length in lengths if self.snps(length, low) <= wanted]
