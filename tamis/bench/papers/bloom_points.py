@@ -106,9 +106,9 @@ def routing(parameters: Mapping[str, Any]) -> Row:
 
 
 def false_positives(parameters: Mapping[str, Any]) -> Row:
-    """Deliveries that nobody asked for, of 10,000 events (Figure 8), by k."""
+    """Deliveries that nobody asked for, of 10,000 events (Figure 8) or another number, by k."""
     workload = bloom.notified_workload(parameters["subscriptions"])
-    count, size = 10 * bloom.EVENTS, parameters["subscriptions"]
+    count, size = parameters.get("events", 10 * bloom.EVENTS), parameters["subscriptions"]
     rows = list(workload.events_as_dicts(count))
     chunk = list(bloom.parsed(workload, 0, size))
     right = ENGINES["block"]()

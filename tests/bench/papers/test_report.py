@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from tamis.bench.papers import runner
 from tamis.bench.papers.catalogue import figures
 from tamis.bench.papers.judging import judged, tally
 from tamis.bench.papers.report import write
 from tamis.bench.papers.results import Results
+from tamis.bench.papers.spec import Point
 from tests.cli.running import run
 
 WANT_PLOTS = pytest.mark.skipif(not find_spec("matplotlib"), reason="plots need Matplotlib")
@@ -97,7 +99,16 @@ def test_the_command_refuses_what_is_not_there(tmp_path: Path) -> None:
     assert done.exit_code == 2 and "does not say its scale" in done.stderr
 
 
-def test_papers_measures_what_is_missing(tmp_path: Path) -> None:
+def test_papers_measures_what_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command alone: what a point is measured by has tests of its own."""
+
+    def measured(point: Point, prepared: object) -> dict[str, object]:
+        about = {"key": point.key, "kind": point.kind, "parameters": dict(point.parameters)}
+        return {"table": "runs", **about, "metrics": {"measured_10": 1.0}}
+
+    monkeypatch.setattr(runner, "measured", measured)
     kept = tmp_path / "kept.jsonl"
     asked = ("bench", "papers", "bloom:5", "--out", str(kept))
     done = run(*asked)
