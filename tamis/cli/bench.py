@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tamis.cli import console
+from tamis.cli import bench_peers, console
 from tamis.cli.guard import Verb, Verbs
 
 if TYPE_CHECKING:
@@ -224,6 +224,20 @@ def spark(
     if plots and "growth" in found:
         for fit in draw(found["growth"], plots):
             console.stdout().print(fit)
+
+
+@app.command("peers", cls=Verb, epilog=bench_peers.EXAMPLES)
+def peers(
+    peers: bench_peers.PeersArgument = None,
+    workload: bench_peers.WorkloadOption = None,
+    rules: bench_peers.RulesOption = None,
+    full: bench_peers.FullOption = False,
+    out: OutOption = None,
+) -> None:
+    """The same rules and events through what you might use instead of Tamis, and who is right."""
+    from tamis.bench.peers.experiments import experiments
+
+    _run("peers", experiments(peers, workload, rules, full), None, full, out)
 
 
 def _check_drawing(plots: Path | None) -> None:

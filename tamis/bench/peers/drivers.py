@@ -130,14 +130,17 @@ def driven(driver: Driver, *first: str) -> Callable[[Path, Limits], Outcome]:
         command = [*driver.command(driver.built()), *first, str(folder), *map(str, limits)]
         done = subprocess.run(
             command,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            capture_output=True,
             check=True,
             timeout=limits.build + 4 * limits.match + GRACE,
         )
         return cast(Outcome, json.loads(done.stdout))
 
     return run
+
+
+def _java(source: Path) -> list[str]:
+    return sorted(map(str, source.glob("*.java")))
 
 
 RUST = Driver(
@@ -163,8 +166,7 @@ JAVA = Driver(
     tools=("mvn", "javac", "java"),
     steps=lambda source, built: [
         ["mvn", "-q", "-B", "dependency:copy-dependencies", f"-DoutputDirectory={built / 'lib'}"],
-        ["javac", "-cp", f"{built / 'lib'}/*", "-d", str(built / "classes")]
-        + sorted(map(str, source.glob("*.java"))),
+        ["javac", "-cp", f"{built / 'lib'}/*", "-d", f"{built / 'classes'}", *_java(source)],
     ],
     command=lambda built: [
         "java",

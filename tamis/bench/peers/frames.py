@@ -7,13 +7,10 @@ from itertools import islice
 
 from tamis.bench.peers.peer import Texts
 
-# Wider ones take no less time for a rule, and in Spark more memory than there is.
-COLUMNS = 1_000
-
 Chunk = tuple[list[int], list[str]]
 
 
-def chunks(rules: list[tuple[int, Texts]], size: int = COLUMNS) -> Iterator[Chunk]:
+def chunks(rules: list[tuple[int, Texts]], size: int) -> Iterator[Chunk]:
     """Ids and texts of so many rules at a time."""
     pending = iter(rules)
     while part := list(islice(pending, size)):

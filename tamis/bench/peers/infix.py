@@ -150,7 +150,7 @@ class Infix:
     # -- values -----------------------------------------------------------------------------------
 
     def alike(self, first: ValueExpr, *others: ValueExpr) -> None:
-        """Refuse what cannot be compared, or not exactly: of that, each language has its own idea."""
+        """Refuse what cannot be compared, or not exactly: languages differ in that."""
         types = {self.type_of(value) for value in (first, *others)}
         if len(types) > 1 and not types <= set(NUMBERS):
             raise self.refuse("a comparison of different types")

@@ -120,7 +120,7 @@ class _Writer:
             return ["long", name, low, high]
         if kind is Type.DBL and isinstance(value, int | float) and math.isfinite(value):
             number = float(value)
-            if number != value or number == 0.0 and math.copysign(1, number) < 0:
+            if number != value or (number == 0.0 and math.copysign(1, number) < 0):
                 raise UnsupportedExpression(f"the number {value}", NAME)
             if op[0] == "<":
                 return ["double", name, "-Infinity", _below(number) if op == "<" else number]

@@ -63,23 +63,31 @@ def one_by_one(
 def in_batches(
     match: Callable[[pa.Table], Pairs], table: pa.Table, limits: Limits, loaded: tuple[int, float]
 ) -> Outcome:
-    """Match batches for as long as is given; of how many events, the sample tells."""
+    """Match batches for as long as is given, as large as there is time for."""
     begun = time.perf_counter()
     event, rule = match(table.slice(0, limits.sample))
     count, took = limits.sample, time.perf_counter() - begun
     answers = [np.sort(rule[event == number]).tolist() for number in range(limits.sample)]
+    batch = count
+    # What is done once for all events makes few of them look slow.
+    while batch < table.num_rows and took < 2 * limits.match:
+        batch = min(table.num_rows, 4 * batch)
+        count, took = batch, _seconds(match, table.slice(0, batch))
     if took < limits.match:
-        batch = min(table.num_rows, max(count, int(count / took * limits.match / 2)))
-        part = table.slice(0, batch)
-        match(part)  # as large as those that follow
         count, begun = 0, time.perf_counter()
         while True:
-            match(part)
+            match(table.slice(0, batch))
             count += batch
             took = time.perf_counter() - begun
             if took > limits.match:
                 break
     return _outcome(loaded, count, took, answers)
+
+
+def _seconds(match: Callable[[pa.Table], Pairs], table: pa.Table) -> float:
+    begun = time.perf_counter()
+    match(table)
+    return time.perf_counter() - begun
 
 
 def true_cells(columns: Iterable[tuple[list[int], npt.NDArray[np.bool_]]]) -> Pairs:

@@ -19,7 +19,6 @@ from tamis.errors import UnsupportedExpression
 from tamis.language import to_text
 from tamis.matcher import Matcher
 
-SIZES, FULL_SIZES = (1_000, 10_000), (1_000, 10_000, 100_000)
 LIMITS = Limits(build=20.0, match=2.0, sample=100)
 # Rules times events that the oracle looks at: a minute's work or less.
 ORACLE = 1_000_000
@@ -121,7 +120,9 @@ def _row(peer: Peer, contest: Contest, fell_short: dict[str, str], say: Report) 
         return row | {"note": fault}
     note = ""
     if outcome["rules"] < len(said):
-        note = f"took in {outcome['rules']:,} of {len(said):,} rules in {contest.limits.build:.0f} s"
+        note = (
+            f"took in {outcome['rules']:,} of {len(said):,} rules in {contest.limits.build:.0f} s"
+        )
         fell_short[peer.name] = f"of {asked:,} rules it {note}"
     elif len(said) < asked:
         note = "cannot say the others"
