@@ -13,11 +13,11 @@ EXAMPLES = """\
   tamis bench peers --workload flights --workload bdd2001 --rules 1000
   tamis bench peers --full --out results/peers.json
 
-Each in a process of its own, on one thread, and its answers are compared with the oracle. A peer
-that is not installed is skipped, and its row says why: [cyan]pip install 'tamis[bench]'[/cyan] brings
-rule-engine, Polars and DuckDB, [cyan]pip install 'tamis[spark]'[/cyan] Spark. The drivers of the others
-are built on first use: a-tree with cargo, quamina with go, event-ruler and lucene-monitor with mvn
-and javac. A slow one gets fewer events, and fewer rules if it takes more than 20 s to take them in.
+Each in a process of its own, on one thread; its answers are compared with the oracle. A peer that
+is not installed is skipped, and its row says why. pip install 'tamis\\[bench]' brings rule-engine,
+Polars and DuckDB, 'tamis\\[spark]' Spark. The drivers of the others are built on first use: a-tree
+with cargo, quamina with go, event-ruler and lucene-monitor with mvn and javac. A slow one gets
+fewer events, and fewer rules if it takes more than 10 s to take them in.
 """
 
 PeersArgument = Annotated[

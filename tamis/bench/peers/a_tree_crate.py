@@ -95,4 +95,5 @@ A_TREE = Peer(
     version=_version,
     translate=ATree.translate,
     run=driven(RUST),
+    prepare=RUST.built,
 )

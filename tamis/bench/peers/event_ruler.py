@@ -32,4 +32,5 @@ EVENT_RULER = Peer(
     version=lambda: java_version(NAME),
     translate=EventRulerPatterns.translate,
     run=driven(JAVA, NAME),
+    prepare=JAVA.built,
 )

@@ -153,4 +153,5 @@ LUCENE_MONITOR = Peer(
     version=lambda: java_version(NAME),
     translate=translate,
     run=driven(JAVA, NAME),
+    prepare=JAVA.built,
 )

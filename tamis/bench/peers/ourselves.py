@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pyarrow as pa
@@ -64,7 +65,8 @@ def single(folder: str, build: float, match: float, sample: int) -> Outcome:
     table = pq.read_table(Path(folder, TABLE))
     matcher, loaded = _loaded(Path(folder), table)
     events = msgspec.json.Decoder().decode_lines(Path(folder, EVENTS).read_bytes())
-    return one_by_one(matcher.match, events, Limits(build, match, sample), loaded)
+    ids = cast(Callable[[Any], list[int]], matcher.match)  # rules have numbers
+    return one_by_one(ids, events, Limits(build, match, sample), loaded)
 
 
 def _loaded(folder: Path, table: pa.Table) -> tuple[Matcher, tuple[int, float]]:

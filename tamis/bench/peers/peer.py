@@ -81,6 +81,7 @@ class Peer:
         version: Of the package; asked only where it is there.
         translate: A selector in its own words; raises UnsupportedExpression where it has none.
         run: Given a folder with RULES, EVENTS and TABLE, and limits.
+        prepare: Make it ready, once, telling what is done.
     """
 
     name: str
@@ -90,6 +91,7 @@ class Peer:
     version: Callable[[], str]
     translate: Callable[[BoolExpr, Kinds], Texts]
     run: Callable[[Path, Limits], Outcome]
+    prepare: Callable[[Callable[[str], None]], object] = lambda _: None
 
 
 def missing_package(package: str, module: str) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 
-from tamis.bench.peers.drivers import GO, CannotBuild, driven
+from tamis.bench.peers.drivers import GO, driven
 from tamis.bench.peers.patterns import Patterns, Tests
 from tamis.bench.peers.peer import Peer
 
@@ -40,10 +40,7 @@ class QuaminaPatterns(Patterns):
 
 def _version() -> str:
     """That of the module in the driver."""
-    try:
-        driver = GO.built() / "quamina"
-    except CannotBuild:
-        return "unknown"
+    driver = GO.built() / "quamina"
     told = subprocess.run(["go", "version", "-m", driver], capture_output=True, encoding="utf-8")
     found = re.search(r"\bdep\s+quamina\.net/go/quamina\S*\s+v(\S+)", told.stdout)
     return found[1] if found else "unknown"
@@ -57,4 +54,5 @@ QUAMINA = Peer(
     version=_version,
     translate=QuaminaPatterns.translate,
     run=driven(GO),
+    prepare=GO.built,
 )

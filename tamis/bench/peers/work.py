@@ -99,7 +99,8 @@ def _renamed(part: object) -> object:
     if isinstance(part, tuple):
         return tuple(map(_renamed, part))
     if isinstance(part, Node):
-        return replace(part, **{f.name: _renamed(getattr(part, f.name)) for f in fields(part)})
+        changed: dict[str, Any] = {f.name: _renamed(getattr(part, f.name)) for f in fields(part)}
+        return replace(part, **changed)
     return part
 
 
