@@ -68,10 +68,13 @@ def in_batches(
     event, rule = match(table.slice(0, limits.sample))
     count, took = limits.sample, time.perf_counter() - begun
     answers = [np.sort(rule[event == number]).tolist() for number in range(limits.sample)]
-    batch = count
-    # What is done once for all events makes few of them look slow.
-    while batch < table.num_rows and took < 2 * limits.match:
-        batch = min(table.num_rows, 4 * batch)
+    batch, before = count, float("inf")
+    # What is done once for all events makes few of them look slow: as long as more of them take
+    # hardly longer, more are given.
+    while batch < table.num_rows and (
+        took < 2 * limits.match or (took < 2 * before and took < 5 * limits.match)
+    ):
+        batch, before = min(table.num_rows, 8 * batch), took
         count, took = batch, _seconds(match, table.slice(0, batch))
     if took < limits.match:
         count, begun = 0, time.perf_counter()
