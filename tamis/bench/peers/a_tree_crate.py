@@ -52,7 +52,7 @@ class ATree(Infix):
     def between(self, e: Between) -> str:
         """As two comparisons."""
         low = self.comparison(">=", e.operand, e.low)
-        return f"({low} and {self.comparison('<=', e.operand, e.high)})"
+        return f"{low} and {self.comparison('<=', e.operand, e.high)}"
 
     def membership(self, e: In) -> str:
         """Of integers and texts."""

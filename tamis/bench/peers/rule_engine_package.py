@@ -48,7 +48,7 @@ class RuleEngine(Infix):
     def between(self, e: Between) -> str:
         """As two comparisons."""
         low = self.comparison(">=", e.operand, e.low)
-        return f"({low} and {self.comparison('<=', e.operand, e.high)})"
+        return f"{low} and {self.comparison('<=', e.operand, e.high)}"
 
     def membership(self, e: In) -> str:
         """`operand in [items]`."""

@@ -49,7 +49,7 @@ def contests(
     workload: str,
     sizes: Sequence[int],
     say: Report,
-    limits: Limits = LIMITS,
+    limits: Limits | None = None,
 ) -> Iterator[Row]:
     """Events per second of each peer, size by size; one that fell short gets no larger one."""
     fell_short: dict[str, str] = {}
@@ -58,7 +58,7 @@ def contests(
             continue
         with tempfile.TemporaryDirectory(prefix="tamis-peers-") as folder:
             say(f"{workload}: {size:,} rules, and what is right …")
-            contest = _prepared(Path(folder), workload, size, limits)
+            contest = _prepared(Path(folder), workload, size, limits or LIMITS)
             best: float | None = None
             for name in peers:
                 row = _row(PEERS[name], contest, fell_short, say)
