@@ -11,9 +11,10 @@ from tamis.bench.peers import experiments, running
 from tamis.bench.peers.catalogue import PEERS
 from tamis.bench.peers.drivers import GO, RUST, CannotBuild, Driver
 from tamis.bench.peers.peer import Limits
+from tamis.bench.peers.table import placed
 from tamis.bench.peers.work import WORKLOADS, work_of
 from tamis.errors import InputError
-from tests.cli.running import run
+from tests.cli.running import ROOT, run
 from tests.soak import SOAK, only_in_soak
 
 LITTLE = Limits(build=20.0, match=0.2, sample=50)
@@ -209,3 +210,13 @@ def test_work_is_flat_and_has_what_rules_name() -> None:
 def _with(monkeypatch: pytest.MonkeyPatch, name: str, **changed: object) -> None:
     peers = {**running.PEERS, name: replace(running.PEERS[name], **changed)}
     monkeypatch.setattr(running, "PEERS", peers)
+
+
+def test_the_page_has_the_figures_that_were_kept() -> None:
+    page = (ROOT / "docs" / "peers.md").read_text(encoding="utf-8")
+    kept = json.loads((ROOT / "results" / "peers.json").read_text(encoding="utf-8"))
+    assert placed(page, kept) == page, "python -m tamis.bench.peers.table makes it anew"
+    rows = [row for rows in kept["experiments"].values() for row in rows]
+    assert {row["peer"] for row in rows} == set(PEERS)
+    assert all(row["equal"] == "yes" for row in rows if row["events"])
+    assert all(row["note"].startswith(("skipped", "failed")) for row in rows if not row["events"])
