@@ -14,15 +14,14 @@ from pathlib import Path
 from typing import Any
 
 BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
-HEADINGS = ("peer", "rules", "events/s", "Tamis is × as fast", "build", "peak", "right", "note")
+HEADINGS = ("peer", "rules", "events/s", "Tamis is times as fast", "build", "peak", "right", "note")
 
 
 def tables(kept: dict[str, Any]) -> str:
     """A table for each workload and number of rules."""
     machine = kept["machine"]
-    parts = [
-        f"Python {machine['python']}, {machine['cores']} cores, load {machine['load']:.1f} at the end."
-    ]
+    load = f"load {machine['load']:.1f} at the end"
+    parts = [f"Python {machine['python']}, {machine['cores']} cores, {load}."]
     for workload, rows in kept["experiments"].items():
         for asked in sorted({row["asked"] for row in rows}):
             parts.append(f"**{workload}, {asked:,} rules**")
