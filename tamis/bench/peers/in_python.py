@@ -10,7 +10,7 @@ from tamis.bench.fresh import in_fresh_process
 from tamis.bench.peers.peer import Limits, Outcome
 
 # Over this much more than it was given, it is ended.
-GRACE = 60.0
+GRACE = 120.0
 
 Contest = Callable[[str, float, float, int], Outcome]
 

@@ -22,6 +22,8 @@ def tables(kept: dict[str, Any]) -> str:
     machine = kept["machine"]
     load = f"load {machine['load']:.1f} at the end"
     parts = [f"Python {machine['python']}, {machine['cores']} cores, {load}."]
+    if "note" in kept:
+        parts.append(kept["note"])
     for workload, rows in kept["experiments"].items():
         for asked in sorted({row["asked"] for row in rows}):
             parts.append(f"**{workload}, {asked:,} rules**")
