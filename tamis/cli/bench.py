@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tamis.cli import bench_papers, console
+from tamis.cli import bench_papers, bench_peers, console
 from tamis.cli.guard import Verb, Verbs
 
 if TYPE_CHECKING:
@@ -249,6 +249,20 @@ def report(
     """A page of what `papers` has measured: plots, claims, and whether they hold."""
     _check_drawing(out if plots else None, "it (or --no-plots)")
     bench_papers.written(results, out, plots)
+
+
+@app.command("peers", cls=Verb, epilog=bench_peers.EXAMPLES)
+def peers(
+    peers: bench_peers.PeersArgument = None,
+    workload: bench_peers.WorkloadOption = None,
+    rules: bench_peers.RulesOption = None,
+    full: bench_peers.FullOption = False,
+    out: OutOption = None,
+) -> None:
+    """The same rules and events through what you might use instead of Tamis, and who is right."""
+    from tamis.bench.peers.experiments import experiments
+
+    _run("peers", experiments(peers, workload, rules, full), None, full, out)
 
 
 def _check_drawing(plots: Path | None, what: str = "--plots") -> None:

@@ -1,0 +1,4 @@
+module tamis/peer/quamina
+
+go 1.21
+
