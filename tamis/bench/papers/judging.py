@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from tamis.bench.growing import exponent, fitted
-from tamis.bench.papers import thesis_specs
 from tamis.bench.papers.catalogue import figures
 from tamis.bench.papers.results import Results
 from tamis.bench.papers.spec import Claim, Figure, Measured, Verdict
+from tamis.bench.papers.thesis_sweeps import BLOCK, COUNTING, TVP
 
 
 @dataclass(frozen=True)
@@ -75,9 +75,9 @@ def growths(found: Sequence[Judged]) -> Iterator[tuple[str, str, str]]:
 def _by_matches(by_number: Mapping[str, Judged]) -> Iterator[tuple[str, list[Measured]]]:
     """The figures of §5.9, over SMPE, at the greatest number of subscriptions that all have."""
     for number, label, ending in (
-        ("Figure 5.30", thesis_specs.TVP, ""),
-        ("Figure 5.31", thesis_specs.COUNTING, ""),
-        ("Figure 5.31", thesis_specs.BLOCK, ", block"),
+        ("Figure 5.30", TVP, ""),
+        ("Figure 5.31", COUNTING, ""),
+        ("Figure 5.31", BLOCK, ", block"),
     ):
         curves = by_number[number].curves
         shares = {share: curves.get(f"SMPE {share} %{ending}", ()) for share in (10, 40, 70)}
