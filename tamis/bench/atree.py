@@ -57,6 +57,20 @@ def conjunctions(subscriptions: int, predicates: int) -> Workload:
     )
 
 
+def expressions(subscriptions: int, operators: str) -> Workload:
+    """§5.5 and §5.6: AND, OR and perhaps XOR over ten comparisons."""
+    return Workload(
+        subscriptions=subscriptions,
+        predicates=10,
+        shared_predicates=4,
+        values=5000,
+        operators=operators,
+        relation=">",
+        pool=50,
+        repeated=0.1,
+    )
+
+
 # -- experiments ----------------------------------------------------------------------------------
 
 
@@ -155,16 +169,7 @@ def baselines(size: int, say: Report) -> Iterator[Row]:
 def operators(size: int, say: Report) -> Iterator[Row]:
     """AND and OR (§5.5), and XOR as well (§5.6): each filter with a tree of its own."""
     for kind, scale in (("disjunctive", 20.0), ("mixed", 10.0)):
-        workload = Workload(
-            subscriptions=size,
-            predicates=10,
-            shared_predicates=4,
-            values=5000,
-            operators=kind,
-            relation=">",
-            pool=50,
-            repeated=0.1,
-        )
+        workload = expressions(size, kind)
         say(f"{size:,} of 10 predicates, {kind}, by filter …")
         subscriptions = [Subscription.of(i, text) for i, text in enumerate(workload.selectors())]
         engines = {name: _added(AtreeEngine(name), subscriptions) for name in FILTERS}

@@ -10,6 +10,7 @@ from functools import partial, wraps
 from pathlib import Path
 
 from tamis.bench import cold, footprint
+from tamis.bench.atree import expressions
 from tamis.bench.changing import changed
 from tamis.bench.comparing import ANSWERS, compared
 from tamis.bench.fresh import in_fresh_process
@@ -18,7 +19,7 @@ from tamis.bench.measure import Experiments, Report, Row
 from tamis.engines import ENGINES
 from tamis.errors import InputError
 from tamis.matcher import Matcher
-from tamis.workloads import atree2004, bdd2001, bloom2008
+from tamis.workloads import bdd2001, bloom2008
 from tamis.workloads.nulls import Sparse
 from tamis.workloads.selective import Selective
 from tamis.workloads.texts import Requests
@@ -46,16 +47,7 @@ def broad(engine: str, size: int, say: Report) -> Iterator[Row]:
 
 def mixed(engine: str, size: int, say: Report) -> Iterator[Row]:
     """The A-Tree thesis' AND, OR and XOR over ten comparisons (§5.6)."""
-    workload = atree2004.Workload(
-        subscriptions=size,
-        predicates=10,
-        shared_predicates=4,
-        values=5000,
-        operators="mixed",
-        relation=">",
-        pool=50,
-        repeated=0.1,
-    )
+    workload = expressions(size, "mixed")
     yield from compared(engine, workload, workload.events(BROAD_BATCH, scale=10.0), say, ANSWERS)
 
 

@@ -8,14 +8,14 @@ from functools import partial
 from typing import Any
 
 from tamis.bench.adding import parsed_in_chunks, seconds_to_add
-from tamis.bench.atree import conjunctions
+from tamis.bench.atree import conjunctions, expressions
 from tamis.bench.comparing import ANSWERS, answered
 from tamis.bench.footprint import settled
 from tamis.bench.measure import Row, enough, rounds, spread
 from tamis.engines import ENGINES
 from tamis.errors import UnsupportedExpression
 from tamis.events import EventBatch
-from tamis.workloads import atree2004, bdd2001, bloom2008
+from tamis.workloads import bdd2001, bloom2008
 from tamis.workloads.flights import Flights
 from tamis.workloads.nulls import Sparse
 from tamis.workloads.selective import Selective
@@ -26,25 +26,12 @@ WARM = 500
 PAIRS = 10_000_000  # matches that are held at once
 
 
-def _thesis(operators: str) -> Callable[[int], atree2004.Workload]:
-    return lambda size: atree2004.Workload(
-        subscriptions=size,
-        predicates=10,
-        shared_predicates=4,
-        values=5000,
-        operators=operators,
-        relation=">",
-        pool=50,
-        repeated=0.1,
-    )
-
-
 # By name: the workload of so many subscriptions, and how its events are drawn.
 WORKLOADS: Mapping[str, tuple[Callable[[int], Any], Mapping[str, float]]] = {
     "selective": (lambda size: Selective(subscriptions=size), {}),
     "atree2004 =": (lambda size: conjunctions(size, 10), {"matching": 1.0}),
-    "atree2004 AND OR": (_thesis("disjunctive"), {"scale": 20.0}),
-    "atree2004 AND OR XOR": (_thesis("mixed"), {"scale": 10.0}),
+    "atree2004 AND OR": (lambda size: expressions(size, "disjunctive"), {"scale": 20.0}),
+    "atree2004 AND OR XOR": (lambda size: expressions(size, "mixed"), {"scale": 10.0}),
     "bdd2001": (lambda size: bdd2001.Workload(subscriptions=size), {}),
     "bloom2008": (lambda size: bloom2008.Workload(subscriptions=size, names=1000), {}),
     "flights": (lambda size: Flights(alerts=size), {}),
