@@ -92,7 +92,7 @@ def _predicates(sizes: Sizes) -> Iterator[Figure]:
                     at_most(bits, 30_000, 0.03 * (1 << 14)),
                 ),
                 Claim(
-                    "An event carries about 400 bytes, with 16 bits for each that is set.",
+                    "An event carries 400 bytes or less, with 16 bits for each that is set.",
                     at_most(curves[2].label, 30_000, 400),
                 ),
             )
