@@ -8,7 +8,7 @@ from tests.broker.conftest import Nats, Processes, run
 from tests.broker.delivering import Work, delivered
 from tests.soak import SOAK, count, only_in_soak, record
 
-_OPTIONS = ("--ack-wait", "2", "--delivery-wait", "5", "--wait", "2", "--quiet")
+_OPTIONS = ("--ack-wait", "2", "--delivery-wait", "5", "--wait", "50", "--batch", "16", "--quiet")
 
 
 def test_one_broker_delivers_in_order(
