@@ -13,7 +13,7 @@ from tests.broker.conftest import Nats, brokering, run
 def test_events_are_acknowledged_after_their_deliveries(shared_nats: Nats, prefix: str) -> None:
     async def work() -> None:
         async with (
-            brokering(shared_nats.url, Settings(prefix=prefix)) as broker,
+            brokering(shared_nats.url, Settings(prefix=prefix, ack_wait=2)) as broker,
             tamis.connect(shared_nats.url, "ann", prefix=prefix) as ann,
         ):
             await ann.subscribe("n = 1")
