@@ -42,7 +42,7 @@ format: $(STAMP)  ## Lay out the code
 
 soak: $(STAMP)  ## The long counts: whole fuzz and oracle runs, figures go to results/soak.jsonl
 	rm -f results/soak.jsonl
-	TAMIS_SOAK=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile tests/oracles tests/fuzz tests/language tests/predicates/test_regions.py tests/analysis tests/engines tests/bloom tests/routing tests/index tests/saved tests/spark tests/demo tests/workloads tests/cli/test_spark_commands.py tests/bench/test_peers.py tests/bench/test_peer_languages.py
+	TAMIS_SOAK=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile tests/oracles tests/fuzz tests/language tests/predicates/test_regions.py tests/analysis tests/engines tests/bloom tests/routing tests/index tests/saved tests/spark tests/demo tests/workloads tests/cli/test_spark_commands.py tests/broker tests/bench/test_peers.py tests/bench/test_peer_languages.py
 
 bench: $(STAMP)  ## Measure
 	$(BIN)/tamis bench parse --out results/parse.json
@@ -53,6 +53,7 @@ bench: $(STAMP)  ## Measure
 	$(BIN)/tamis bench lint --full --out results/lint.json
 	$(BIN)/tamis bench peers --full --out results/peers.json
 	$(BIN)/python -m tamis.bench.peers.table results/peers.json docs/peers.md
+	$(BIN)/tamis bench broker --out results/broker.json
 
 clean:  ## Remove what the other targets made
 	rm -rf $(VENV) demo-report .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tamis import errors
+    from tamis.broker import connect
     from tamis.engines import ENGINES
     from tamis.errors import TamisError
     from tamis.events import EventBatch
@@ -31,6 +32,7 @@ __all__ = [
     "Matches",
     "Schema",
     "TamisError",
+    "connect",
     "errors",
     "parse",
 ]
@@ -43,6 +45,7 @@ _HOMES = {
     "Matches": "tamis.matches",
     "Schema": "tamis.schema",
     "TamisError": "tamis.errors",
+    "connect": "tamis.broker",
     "parse": "tamis.language",
 }
 

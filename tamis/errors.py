@@ -14,7 +14,8 @@
     │   └── UnknownSubscription
     ├── IndexCorrupt              an index on disk that is damaged, or of another format
     ├── IndexLocked               an index on disk that another writer has open
-    └── InputError                a file, a row or an option that cannot be read
+    ├── InputError                a file, a row or an option that cannot be read
+    └── BrokerError               a broker, or NATS, that refuses or cannot be reached
 
 Every error carries its parts as attributes, so that a program need not read the message.
 """
@@ -22,6 +23,7 @@ Every error carries its parts as attributes, so that a program need not read the
 from __future__ import annotations
 
 __all__ = [
+    "BrokerError",
     "DuplicateSubscription",
     "EventError",
     "FunctionError",
@@ -273,3 +275,18 @@ class InputError(TamisError):
         self.line = line
         where = source if line is None else f"{source}:{line}"
         super().__init__(f"{where}: {reason}" if where else reason)
+
+
+class BrokerError(TamisError):
+    """A broker, or NATS, that refuses a request or cannot be reached.
+
+    Attributes:
+        reason: What is wrong.
+        code: The kind of it in a word, such as "limit" or "unreachable"; see docs/protocol.md.
+    """
+
+    def __init__(self, reason: str, code: str = "") -> None:
+        """Say what is wrong."""
+        self.reason = reason
+        self.code = code
+        super().__init__(reason)

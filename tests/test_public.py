@@ -18,6 +18,7 @@ def test_names() -> None:
         "Matches",
         "Schema",
         "TamisError",
+        "connect",
         "errors",
         "parse",
     ]
@@ -48,6 +49,7 @@ def test_every_error_is_in_the_tree() -> None:
         errors.IndexCorrupt("file", "why"),
         errors.IndexLocked("folder"),
         errors.InputError("why", "file", 3),
+        errors.BrokerError("why", "limit"),
     ],
 )
 def test_errors_travel(error) -> None:

@@ -11,7 +11,21 @@ from typing import Annotated
 
 import typer
 
-from tamis.cli import backtest, bench, compile, diff, explain, lint, match, parse, stream, workload
+from tamis.cli import (
+    backtest,
+    bench,
+    compile,
+    diff,
+    explain,
+    lint,
+    match,
+    parse,
+    publish,
+    serve,
+    stream,
+    subscribe,
+    workload,
+)
 from tamis.cli.guard import EXIT_CODES, Guarded, Verb
 
 __all__ = ["app", "main"]
@@ -30,6 +44,9 @@ app.command("match", cls=Verb, epilog=match.EXAMPLES)(match.match)
 app.command("compile", cls=Verb, epilog=compile.EXAMPLES)(compile.compile)
 app.command("stream", cls=Verb, epilog=stream.EXAMPLES)(stream.stream)
 app.command("backtest", cls=Verb, epilog=backtest.EXAMPLES)(backtest.backtest)
+app.command("serve", cls=Verb, epilog=serve.EXAMPLES)(serve.serve)
+app.command("publish", cls=Verb, epilog=publish.EXAMPLES)(publish.publish)
+app.command("subscribe", cls=Verb, epilog=subscribe.EXAMPLES)(subscribe.subscribe)
 app.command("explain", cls=Verb, epilog=explain.EXAMPLES)(explain.explain)
 app.command("lint", cls=Verb, epilog=lint.EXAMPLES)(lint.lint)
 app.command("diff", cls=Verb, epilog=diff.EXAMPLES)(diff.diff)

@@ -11,10 +11,10 @@ the same name twice, is an InputError whatever is asked for bad lines.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import pyarrow as pa
 
@@ -179,8 +179,8 @@ class _Reading:
         try:
             batch = self._batch(rows)
         except EventError:
-            faults = dict(self._faults(rows))
-            if not faults:
+            faulty = dict(faults(rows, self._batch))
+            if not faulty:
                 # Every row is good, and yet the batch is not: it is too large.
                 if len(rows) < 2:
                     raise
@@ -189,8 +189,8 @@ class _Reading:
                 yield from self._converted(rows[:half], places[:half], [], fraction)
                 yield from self._converted(rows[half:], places[half:], [], fraction)
                 return
-            bad += [BadLine(self.source.name, places[i][1], why) for i, why in faults.items()]
-            good = [i for i in range(len(rows)) if i not in faults]
+            bad += [BadLine(self.source.name, places[i][1], why) for i, why in faulty.items()]
+            good = [i for i in range(len(rows)) if i not in faulty]
             if isinstance(rows, list):
                 rows = [rows[i] for i in good]
             else:
@@ -207,18 +207,27 @@ class _Reading:
             return EventBatch.from_dicts(rows, self.schema, self.semantics)
         return EventBatch.from_arrow(rows, self.schema, self.semantics)
 
-    def _faults(self, rows: list[Row] | pa.RecordBatch) -> Iterator[tuple[int, str]]:
-        for start in range(0, len(rows), _SPAN):
-            try:
-                self._batch(rows[start : start + _SPAN])
-            except EventError:
-                for i in range(start, min(start + _SPAN, len(rows))):
-                    try:
-                        self._batch(rows[i : i + 1])
-                    except EventError as error:
-                        what = f"attribute {error.attribute!r}: " if error.attribute else ""
-                        yield i, what + error.reason
-
     def _report(self, bad: Iterable[BadLine]) -> None:
         for line in sorted(bad, key=lambda line: line.line):
             report(line, self.bad, self.on_bad)
+
+
+def faults(
+    rows: list[Row] | pa.RecordBatch, batch_of: Callable[[Any], object]
+) -> Iterator[tuple[int, str]]:
+    """Which rows cannot be events, by position, and why.
+
+    Args:
+        rows: The rows.
+        batch_of: What makes a batch of some of them, and raises EventError if it cannot.
+    """
+    for start in range(0, len(rows), _SPAN):
+        try:
+            batch_of(rows[start : start + _SPAN])
+        except EventError:
+            for i in range(start, min(start + _SPAN, len(rows))):
+                try:
+                    batch_of(rows[i : i + 1])
+                except EventError as error:
+                    what = f"attribute {error.attribute!r}: " if error.attribute else ""
+                    yield i, what + error.reason

@@ -1,0 +1,122 @@
+"""A connection to NATS: it reconnects for ever, and its errors are ours."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from nats.aio.client import Client as Nats
+from nats.errors import Error as NatsError
+
+from tamis.errors import BrokerError
+
+DEFAULT_URL = "nats://127.0.0.1:4222"
+
+log = logging.getLogger("tamis.broker")
+
+# What is published while NATS is away waits here, in bytes; then publishers wait.
+_PENDING = 8 * 1024 * 1024
+
+
+class Connection:
+    """NATS, and who is to be told that it is back.
+
+    Attributes:
+        nats: The client of NATS.
+    """
+
+    def __init__(self, nats: Nats) -> None:
+        """Take a client that is about to connect."""
+        self.nats = nats
+        self._on_return: list[Callable[[], Awaitable[None]]] = []
+
+    def on_return(self, call: Callable[[], Awaitable[None]]) -> Callable[[], None]:
+        """Call something each time after NATS was away; gives what ends that."""
+        self._on_return.append(call)
+        return lambda: self._on_return.remove(call)
+
+    async def _returned(self) -> None:
+        log.info("NATS is back")
+        for call in list(self._on_return):
+            await call()
+
+    async def settled(self, seconds: float) -> bool:
+        """Wait until NATS is there, at most so long; whether it is."""
+        deadline = asyncio.get_running_loop().time() + seconds
+        while not self.nats.is_connected:
+            if self.nats.is_closed or asyncio.get_running_loop().time() > deadline:
+                return False
+            await asyncio.sleep(0.05)
+        return True
+
+    async def close(self) -> None:
+        """Send what waits, and hang up."""
+        if self.nats.is_closed:
+            return
+        try:
+            if self.nats.is_connected:
+                await asyncio.wait_for(self.nats.flush(), 5)
+        except (NatsError, TimeoutError, OSError):
+            pass
+        await self.nats.close()
+
+
+async def connected(
+    url: str = DEFAULT_URL, *, name: str = "tamis", wait: float = 5.0, **options: Any
+) -> Connection:
+    """Connect, trying for some seconds.
+
+    Args:
+        url: Of the server, or several with commas between them.
+        name: What NATS is to call us.
+        wait: How long to try.
+        **options: What `nats.connect` takes: `token`, `user`, `password`, `nkeys_seed_str`,
+            `user_credentials`, `tls`, and so on.
+
+    Raises:
+        BrokerError: Nobody answers, or NATS refuses us.
+    """
+    client = Nats()
+    connection = Connection(client)
+    troubles: list[Exception] = []
+
+    async def trouble(error: Exception) -> None:
+        troubles[:] = [error]
+        log.debug("NATS: %s", error)
+
+    asked: dict[str, Any] = {
+        "name": name,
+        "max_reconnect_attempts": -1,
+        "reconnect_time_wait": 0.2,
+        "pending_size": _PENDING,
+        "error_cb": trouble,
+        "disconnected_cb": _left,
+        "reconnected_cb": connection._returned,
+        "connect_timeout": 2,
+    } | options
+    # Without reconnects until the first connection: whoever waits is to hear why.
+    connecting = client.connect(url.split(","), **(asked | {"allow_reconnect": False}))
+    try:
+        await asyncio.wait_for(connecting, wait)
+    except (NatsError, OSError, TimeoutError, ValueError) as error:
+        await client.close()
+        why = troubles[0] if isinstance(error, TimeoutError) and troubles else error
+        raise BrokerError(f"{url}: {_reason(why)}", _code(why)) from error
+    client.options["allow_reconnect"] = True
+    return connection
+
+
+def _code(error: Exception) -> str:
+    return "auth" if "authorization" in str(error).lower() else "unreachable"
+
+
+def _reason(error: Exception) -> str:
+    if _code(error) == "auth":
+        return f"NATS refuses us: {error}"
+    return f"no NATS server answers ({error or type(error).__name__}); is `tamis serve` running?"
+
+
+async def _left() -> None:
+    log.info("NATS is away")

@@ -1,0 +1,112 @@
+"""A stream read in order from some place on, for ever, by a consumer that is made again if lost."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+
+from nats.aio.msg import Msg
+from nats.errors import Error as NatsError
+from nats.js import JetStreamContext
+from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
+from nats.js.errors import BadRequestError
+
+from tamis.broker.connection import Connection, log
+from tamis.broker.pulling import Pull
+
+_PAUSE = 0.2
+_INACTIVE = 60.0
+_IDLE = 5.0
+
+
+class Begun:
+    """A consumer was made: how many messages of the past it will give first."""
+
+    def __init__(self, pending: int) -> None:
+        """Take the number."""
+        self.pending = pending
+
+
+async def followed(
+    connection: Connection,
+    stream: str,
+    start: Callable[[], ConsumerConfig],
+    *,
+    batch: int = 1000,
+    wait: float = 0.0,
+) -> AsyncGenerator[Begun | list[Msg], None]:
+    """Messages in batches, and, before them and each time that reading begins anew, where it is.
+
+    Args:
+        connection: To NATS.
+        stream: The stream.
+        start: Where to begin, asked each time; `from_sequence` and `latest_of_each` make it.
+        batch: At most so many at a time.
+        wait: How long to wait for more once there is one.
+    """
+    js = connection.nats.jetstream()
+    while not connection.nats.is_closed:
+        try:
+            name, pending = await _consumer(js, stream, start())
+        except BadRequestError:
+            raise
+        except (NatsError, OSError, TimeoutError) as error:
+            log.debug("cannot read %s yet: %s", stream, error)
+            await asyncio.sleep(_PAUSE)
+            continue
+        yield Begun(pending)
+        expected = 1
+        async with Pull(connection, stream, name, 2 * batch) as pull:
+            while True:
+                taken = await pull.take(batch, wait, timeout=_IDLE)
+                if not taken:
+                    if pull.gone or not await _is_there(js, stream, name):
+                        break
+                    continue
+                good = _unbroken(taken, expected)
+                expected += len(good)
+                if good:
+                    yield good
+                if len(good) < len(taken):  # something was lost on the way
+                    break
+
+
+def from_sequence(sequence: int) -> ConsumerConfig:
+    """All messages from a place on."""
+    return ConsumerConfig(
+        deliver_policy=DeliverPolicy.BY_START_SEQUENCE, opt_start_seq=max(1, sequence)
+    )
+
+
+def latest_of_each(subjects: str) -> ConsumerConfig:
+    """The latest message of each subject, and then all new ones."""
+    return ConsumerConfig(deliver_policy=DeliverPolicy.LAST_PER_SUBJECT, filter_subject=subjects)
+
+
+async def _consumer(js: JetStreamContext, stream: str, start: ConsumerConfig) -> tuple[str, int]:
+    made = await js.add_consumer(
+        stream,
+        start.evolve(
+            ack_policy=AckPolicy.NONE,
+            inactive_threshold=_INACTIVE,
+            mem_storage=True,
+            num_replicas=1,
+        ),
+    )
+    return made.name, made.num_pending or 0
+
+
+async def _is_there(js: JetStreamContext, stream: str, name: str) -> bool:
+    try:
+        await js.consumer_info(stream, name)
+    except (NatsError, OSError, TimeoutError):
+        return False
+    return True
+
+
+def _unbroken(taken: list[Msg], expected: int) -> list[Msg]:
+    """Those before the first gap in what the consumer has numbered."""
+    for i, message in enumerate(taken):
+        if message.metadata.sequence.consumer != expected + i:
+            return taken[:i]
+    return taken

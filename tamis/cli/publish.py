@@ -1,0 +1,83 @@
+"""`tamis publish`: events to the brokers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+
+from tamis.cli import console
+from tamis.cli.connecting import NatsOption, client
+from tamis.cli.loading import counted
+from tamis.cli.options import QuietOption
+from tamis.cli.serve import PrefixOption
+from tamis.errors import InputError
+
+EXAMPLES = """\
+[bold]Examples[/bold]
+  tamis publish '{"price": 120}'
+  tamis publish --events events.jsonl
+  generate | tamis publish --events -
+  tamis publish --ttl 60 '{"price": 120}' '{"price": 7}'
+
+It ends when NATS has stored them all. A line of a file is published as it is: what is no JSON
+object is for the brokers to set aside, and to say why (docs/protocol.md).
+"""
+
+_CHUNK = 1000
+
+
+def publish(
+    event: Annotated[
+        list[str] | None, typer.Argument(metavar="[EVENT]…", help="Events, as JSON objects.")
+    ] = None,
+    events: Annotated[
+        str | None,
+        typer.Option("--events", "-e", metavar="FILE", help="JSON lines; - for standard input."),
+    ] = None,
+    ttl: Annotated[
+        float | None,
+        typer.Option(min=1, metavar="SECONDS", help="How long they are worth anything."),
+    ] = None,
+    nats: NatsOption = "nats://127.0.0.1:4222",
+    prefix: PrefixOption = "tamis",
+    quiet: QuietOption = False,
+) -> None:
+    """Publish events."""
+    if bool(event) is (events is not None):
+        raise typer.BadParameter("give events, or --events FILE")
+    count = 0
+    with client(nats, None, prefix) as c:
+        for some in _given(event or []) if events is None else _lines(events):
+            last = c.publish_many(some, ttl=ttl)[-1]
+            count += len(some)
+        if not quiet and count:
+            console.note(f"{counted(count, 'event')}; the last is number {last}")
+
+
+def _given(events: list[str]) -> Iterator[list[bytes]]:
+    import msgspec
+
+    from tamis.files.records import json_fault
+
+    for text in events:  # typed by hand: say at once what is wrong
+        try:
+            msgspec.json.decode(text, type=dict)
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise InputError(json_fault(error, text.encode()), "EVENT") from None
+    yield [text.encode() for text in events]
+
+
+def _lines(file: str) -> Iterator[list[bytes]]:
+    from tamis.files.records import Source
+
+    some: list[bytes] = []
+    for item in Source(file).lines():
+        if item is not None and item[1].strip():
+            some.append(item[1].strip())
+        if some and (item is None or len(some) == _CHUNK):
+            yield some
+            some = []
+    if some:
+        yield some

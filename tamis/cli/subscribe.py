@@ -1,0 +1,102 @@
+"""`tamis subscribe`: deliveries as they come."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tamis.cli import console
+from tamis.cli.connecting import NatsOption, client
+from tamis.cli.options import QuietOption
+from tamis.cli.serve import PrefixOption
+
+if TYPE_CHECKING:
+    from tamis.broker.sync import SyncMessage
+
+EXAMPLES = """\
+[bold]Examples[/bold]
+  tamis subscribe "price > 100"
+  tamis subscribe "price > 100" "city = 'Lyon'" --count 10
+  tamis subscribe --durable alerts "price > 100"
+  tamis subscribe --durable alerts                    what was missed, and what comes
+
+Without --durable the subscription goes when the command ends. With it, it stays, and so does what
+it matches meanwhile. A delivery is acknowledged when it has been printed.
+"""
+
+
+class Form(StrEnum):
+    """What to print."""
+
+    jsonl = "jsonl"
+    events = "events"
+    pretty = "pretty"
+
+
+def subscribe(
+    selector: Annotated[
+        list[str] | None, typer.Argument(metavar="[SELECTOR]…", help="What to subscribe to.")
+    ] = None,
+    durable: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Subscribe for good, as a subscriber of that name."),
+    ] = None,
+    priority: Annotated[
+        int, typer.Option(metavar="N", help="Of these subscriptions; the higher, the earlier.")
+    ] = 0,
+    count: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="End after so many deliveries.")
+    ] = None,
+    timeout: Annotated[
+        float | None,
+        typer.Option(min=0.01, metavar="SECONDS", help="End when nothing has come for so long."),
+    ] = None,
+    format: Annotated[
+        Form,
+        typer.Option(
+            metavar="FORMAT",
+            help="[cyan]jsonl[/cyan], [cyan]events[/cyan] (the events alone) or "
+            "[cyan]pretty[/cyan].",
+        ),
+    ] = Form.jsonl,
+    nats: NatsOption = "nats://127.0.0.1:4222",
+    prefix: PrefixOption = "tamis",
+    quiet: QuietOption = False,
+) -> None:
+    """Subscribe, and print deliveries as they come."""
+    if not selector and durable is None:
+        raise typer.BadParameter("give a selector, or --durable NAME to read what it has")
+    with client(nats, durable, prefix) as c:
+        for text in selector or ():
+            # Named by its text: the same command twice makes one subscription.
+            c.subscribe(text, id=text[:190] if text.isascii() else None, priority=priority)
+        if not quiet:
+            console.note("subscribed; Ctrl-C to stop")
+        out = console.stdout()
+        for message in c.messages(limit=count, timeout=timeout):
+            console.show(out, _told(message, format))
+            out.file.flush()
+            message.ack()
+
+
+def _told(message: SyncMessage, format: Form) -> str:
+    import json
+
+    if format is Form.events:
+        return json.dumps(message.event, ensure_ascii=False)
+    if format is Form.pretty:
+        again = "  (again)" if message.redelivered else ""
+        names = ", ".join(message.subscriptions)
+        event = json.dumps(message.event, ensure_ascii=False)
+        return f"event {message.sequence}: {names}{again}\n  {event}"
+    told = {
+        "event": message.event,
+        "sequence": message.sequence,
+        "subscriptions": message.subscriptions,
+        "priority": message.priority,
+        "revision": message.revision,
+        "redelivered": message.redelivered,
+    }
+    return json.dumps(told, ensure_ascii=False)
