@@ -10,8 +10,8 @@ from uuid import uuid4
 
 import msgspec
 from nats.errors import Error as NatsError
-from nats.errors import NoRespondersError
 
+from tamis.broker.asking import ask
 from tamis.broker.confirming import Confirming, Group
 from tamis.broker.connection import Connection, log
 from tamis.broker.limits import check_ttl
@@ -303,29 +303,9 @@ class Client:
                 log.warning("cannot renew subscriptions: %s", error)
 
     async def _ask(self, verb: str, asked: dict[str, Any], selector: str = "") -> dict[str, Any]:
-        subject = self._names.request(self.subscriber, verb)
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + self.timeout
-        payload = encoded(asked)
-        while True:
-            left = deadline - loop.time()
-            try:
-                if left <= 0:
-                    raise TimeoutError
-                answer = await self._connection.nats.request(subject, payload, timeout=left)
-            except NoRespondersError:
-                await asyncio.sleep(0.1)  # one may be about to start
-                continue
-            except TimeoutError:
-                raise BrokerError(
-                    f"no broker answers within {self.timeout:g} s; is `tamis serve` running?",
-                    "unreachable",
-                ) from None
-            except NatsError as error:
-                raise BrokerError(f"cannot ask: {error}", "unreachable") from error
-            told = decoded(answer.data)
-            raised(told, selector)
-            return told
+        return await ask(
+            self._connection, self._names, self.subscriber, verb, asked, self.timeout, selector
+        )
 
     async def _quietly(self, subject: str, payload: bytes) -> None:
         try:

@@ -24,6 +24,7 @@ from tamis.cli import (
     serve,
     stream,
     subscribe,
+    user,
 )
 from tamis.cli.guard import EXIT_CODES, Guarded, Verb
 
@@ -51,6 +52,7 @@ app.command("lint", cls=Verb, epilog=lint.EXAMPLES)(lint.lint)
 app.command("diff", cls=Verb, epilog=diff.EXAMPLES)(diff.diff)
 app.command("parse", cls=Verb, epilog=parse.EXAMPLES)(parse.parse)
 app.add_typer(bench.app, name="bench")
+app.add_typer(user.app, name="user")
 
 
 def main() -> None:
