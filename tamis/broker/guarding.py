@@ -125,7 +125,7 @@ class Guard:
         """The password of brokers, made once."""
         path = self.store / _SECRET
         try:
-            self.store.mkdir(parents=True, exist_ok=True)
+            self.store.mkdir(mode=0o700, parents=True, exist_ok=True)
             if not path.exists():
                 # Whole or not at all, and by one broker only if several start at once.
                 new = path.with_name(f"{_SECRET}.{secrets.token_hex(4)}")

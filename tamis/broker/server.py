@@ -77,7 +77,7 @@ class Server:
         if await asyncio.to_thread(answers, self.reached, self._config.port):
             raise BrokerError(f"{self.url}: another NATS server is there already", "taken")
         try:
-            store.mkdir(parents=True, exist_ok=True)
+            store.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._file = store / "nats-server.conf"
             self._write()
         except OSError as error:

@@ -101,9 +101,7 @@ def with_nkey(user: User, public: str) -> User:
     if public.startswith("S"):
         raise BrokerError("that is a seed, which is secret; give the public key, U…", "request")
     if not _PUBLIC_KEY.fullmatch(public):
-        raise BrokerError(
-            "a public key of a user of NATS is U and 55 letters and digits", "request"
-        )
+        raise BrokerError("a public key of a user is U and 55 letters and digits", "request")
     return replace(user, nkey=public)
 
 
@@ -180,7 +178,7 @@ def write_users(path: Path, users: Users) -> None:
     told = {"users": [_told(user) for _, user in sorted(users.by_name.items())]}
     new = path.with_name(path.name + f".{secrets.token_hex(4)}.new")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
             file.write(json.dumps(told, indent=2) + "\n")
             file.flush()
