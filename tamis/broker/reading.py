@@ -16,7 +16,7 @@ from nats.errors import Error as NatsError
 
 from tamis.broker.asking import ask
 from tamis.broker.connection import Connection, log
-from tamis.broker.following import Begun, followed, from_sequence
+from tamis.broker.following import Begun, followed, from_sequence, is_there
 from tamis.broker.message import Message
 from tamis.broker.names import Names
 from tamis.broker.pulling import Pull
@@ -79,10 +79,12 @@ class Reader:
             log.debug("they come again later: %s", error)
         await self._stack.aclose()
 
-    @property
-    def gone(self) -> bool:
-        """Whether the subscriber has been closed."""
-        return self._pull.gone
+    async def gone(self) -> bool:
+        """Whether the subscriber has been closed; to be asked when nothing has come."""
+        # NATS says it once to whoever pulls, and that may have been missed.
+        js = self._connection.nats.jetstream()
+        stream = self._names.delivery_stream
+        return self._pull.gone or not await is_there(js, stream, self._subscriber)
 
     async def take(self, limit: int, timeout: float) -> list[Delivery]:
         """The next deliveries; none if none came in time.
@@ -187,7 +189,7 @@ def _delivery(message: Msg, connection: Connection) -> Delivery | None:
     place = place_of(message.reply)
     number = message.metadata.sequence.consumer
     try:
-        read = Message(message, connection)
+        read = Message(message, connection, lambda _: None)
     except BrokerError as error:
         log.warning("%s", error)
         return None

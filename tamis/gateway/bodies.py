@@ -34,13 +34,13 @@ async def read_body(request: Request, settings: GatewaySettings, *types: str) ->
         raise _too_large(settings)
     body = bytearray()
     try:
-        async with asyncio.timeout(settings.timeout):
+        async with asyncio.timeout(settings.arrival):
             async for part in request.stream():
                 body += part
                 if len(body) > settings.body:
                     raise _too_large(settings)
     except TimeoutError:
-        raise BrokerError(f"no whole request within {settings.timeout:g} s", "slow") from None
+        raise BrokerError(f"no whole request within {settings.arrival:g} s", "slow") from None
     except ClientDisconnect:
         raise BrokerError("the request has no end", "request") from None
     return bytes(body)

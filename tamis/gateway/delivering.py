@@ -156,7 +156,7 @@ class Deliveries(Response):
                     await reader.acknowledge(taken)
                 if self._counted(len(new)):
                     return
-            elif reader.gone:
+            elif await reader.gone():
                 await self._write(send, b"event: gone\ndata: {}\n\n")
                 return
             elif self._idle is not None and loop.time() - heard >= self._idle:

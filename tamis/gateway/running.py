@@ -45,7 +45,7 @@ async def gateway(
         try:
             config = uvicorn.Config(
                 application(desk),
-                http=Patient.waiting(settings.timeout),
+                http=Patient.waiting(settings.arrival),
                 ws="none",
                 lifespan="off",
                 log_config=None,

@@ -17,7 +17,8 @@ class GatewaySettings:
         certificate: A file, or None for no TLS.
         key: Its key.
         body: Bytes of a request.
-        timeout: How long a request may take to arrive, and a broker to answer.
+        arrival: How long a request may take to arrive.
+        timeout: How long a broker may take to answer.
         connections: At most so many at a time.
         streams: So many of them may wait for deliveries.
         streams_each: So many of one subscriber.
@@ -34,6 +35,7 @@ class GatewaySettings:
     certificate: str | None = None
     key: str | None = None
     body: int = MIB
+    arrival: float = 10.0
     timeout: float = 10.0
     connections: int = 2000
     streams: int = 1000

@@ -96,6 +96,7 @@ def _work(pipe: Pipe, memory: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for who started us
     resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _prepare()
     pipe.send(None)
     while True:
         try:
@@ -111,3 +112,9 @@ def _work(pipe: Pipe, memory: int) -> None:
         except Exception as error:
             answer = refusal(BrokerError(f"the service failed: {error!r}", "internal"))
         pipe.send(answer)
+
+
+def _prepare() -> None:
+    """Load what work needs: that is not to count as its time."""
+    import tamis.analysis
+    import tamis.matcher  # noqa: F401
