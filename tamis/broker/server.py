@@ -18,6 +18,7 @@ from tamis.errors import BrokerError
 
 _PATIENCE = 20.0
 _PAUSE = 0.3
+_BETWEEN = 0.5
 
 
 def binary() -> str:
@@ -109,8 +110,11 @@ class Server:
         except OSError as error:
             raise BrokerError(f"{self._file}: {error.strerror or error}", "storage") from error
         assert self._process is not None
-        if self._process.poll() is None:
-            self._process.send_signal(signal.SIGHUP)
+        # Twice: NATS 2.15 connects an account that a reload brings with others at the next one.
+        for pause in (_BETWEEN, 0):
+            if self._process.poll() is None:
+                self._process.send_signal(signal.SIGHUP)
+            await asyncio.sleep(pause)
 
     def _write(self) -> None:
         # It may hold secrets.

@@ -38,11 +38,13 @@ class Service:
     Attributes:
         folder: Where everything is.
         certificate: A certificate and its key, or None for no TLS.
+        authority: Who signed it.
         tokens: Of all users, by name.
     """
 
     folder: Path
     certificate: tuple[str, str] | None = None
+    authority: str | None = None
     limits: Limits = LIMITS
     tokens: dict[str, str] = field(default_factory=dict)
 
@@ -104,13 +106,15 @@ class Service:
     def connect(self, name: str, **options: Any) -> Connecting:
         """A client over NATS, as a user."""
         given = {"user": name, "password": self.tokens[name], "timeout": 5.0} | options
+        if self.authority and "tls" not in given:
+            given["tls"] = trusting(self.authority)
         return tamis.connect(self.nats, **given)
 
     def web(self, name: str | None, token: str | None = None) -> httpx.Client:
         """A client over HTTP, as a user."""
         token = token or (self.tokens[name] if name else None)
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        verify = trusting(self.certificate[0]) if self.certificate else True
+        verify = trusting(self.authority) if self.authority else True
         return httpx.Client(base_url=self.http, headers=headers, timeout=20, verify=verify)
 
     def works(self) -> None:
