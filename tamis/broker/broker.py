@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+import time
 from collections.abc import Awaitable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
@@ -22,6 +23,7 @@ from nats.errors import Error as NatsError
 from tamis.broker.confirming import Confirming, Group
 from tamis.broker.connection import Connection, log
 from tamis.broker.judging import Judge, Judged
+from tamis.broker.latency import Histogram
 from tamis.broker.names import Names
 from tamis.broker.pulling import Pull
 from tamis.broker.register import Register
@@ -29,8 +31,11 @@ from tamis.broker.requests import Requests
 from tamis.broker.sequencing import Sequencing
 from tamis.broker.settings import Settings
 from tamis.broker.streams import prepare
-from tamis.broker.wire import encoded
+from tamis.broker.wire import encoded, place_of
 from tamis.matcher import Matcher
+
+# Of so many events, the latency of one is looked at.
+_SAMPLED = 32
 
 
 @dataclass
@@ -54,6 +59,7 @@ class Broker:
         names: What everything is called.
         register: The subscriptions.
         figures: What it has done.
+        latency: From the time an event was stored until its deliveries were, of some of them.
     """
 
     def __init__(self, connection: Connection, settings: Settings | None = None) -> None:
@@ -62,6 +68,7 @@ class Broker:
         self.names = Names(self.settings.prefix)
         self.id = f"{socket.gethostname()}-{os.getpid()}-{uuid4().hex[:6]}"
         self.figures = Figures()
+        self.latency = Histogram()
         self._connection = connection
         self._executor = ThreadPoolExecutor(1, "tamis-judge")
         matcher = Matcher(self.settings.schema, self.settings.semantics)
@@ -130,6 +137,11 @@ class Broker:
         assert self._failed is not None
         await asyncio.shield(self._failed)
 
+    @property
+    def connection(self) -> Connection:
+        """Its connection to NATS."""
+        return self._connection
+
     def status(self) -> dict[str, object]:
         """What it is and does."""
         return {
@@ -172,6 +184,8 @@ class Broker:
                 await self._nats_publish(message.reply, b"+ACK")
         finally:
             self._in_flight.release()
+        for message in messages[::_SAMPLED]:
+            self.latency.observe(time.time() - place_of(message.reply).time / 1e9)
         figures = self.figures
         figures.batches += 1
         figures.events += len(messages)

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack
 from typing import Any, NamedTuple
 from uuid import uuid4
 
-import msgspec
 from nats.errors import Error as NatsError
-from nats.errors import NoRespondersError
 
-from tamis.broker.confirming import Confirming, Group
+from tamis.broker.asking import ask
+from tamis.broker.confirming import Confirming
 from tamis.broker.connection import Connection, log
-from tamis.broker.limits import check_ttl
 from tamis.broker.message import Message
 from tamis.broker.names import Names, checked_name
+from tamis.broker.publishing import EventLike, publish_many
 from tamis.broker.pulling import Pull
-from tamis.broker.wire import MSG_ID, TTL, decoded, encoded, raised
+from tamis.broker.wire import decoded, raised
 from tamis.errors import BrokerError, TamisError
 
 # What a passing subscriber leaves behind goes so many seconds after it was last heard of.
@@ -28,8 +27,6 @@ _RENEWALS = PASSING / 3
 _AHEAD = 512
 _AT_ONCE = 1000
 _REMEMBERED = 100_000
-
-EventLike = Mapping[str, object] | str | bytes
 
 
 class Subscribed(NamedTuple):
@@ -127,35 +124,9 @@ class Client:
         Raises:
             BrokerError: One of them cannot be stored; those before and after it may be.
         """
-        check_ttl(ttl)
-        group = Group()
-        common = {} if ttl is None else {TTL: str(round(ttl))}
-        given = None if ids is None else iter(ids)
-        try:
-            for event in events:
-                # With an id of its own, what is published again after a lost answer is not doubled.
-                name = uuid4().hex if given is None else next(given)
-                payload = event.encode() if isinstance(event, str) else event
-                if not isinstance(payload, bytes):
-                    payload = encoded(payload)
-                if self._publisher.full:
-                    await asyncio.wait_for(self._publisher.room(), self.timeout)
-                await self._publisher.publish(
-                    group, self._names.events, payload, {MSG_ID: name, **common}
-                )
-            await asyncio.wait_for(group.confirmed(), self.timeout)
-        except TimeoutError:
-            self._publisher.abandon(group)
-            why = group.trouble or "NATS does not answer"
-            raise BrokerError(
-                f"cannot publish: {why}; is `tamis serve` running?", "timeout"
-            ) from None
-        except StopIteration:
-            raise BrokerError("there are fewer ids than events", "request") from None
-        except (TypeError, msgspec.EncodeError) as error:
-            raise BrokerError(f"the event cannot be written as JSON: {error}", "request") from None
-        group.check()
-        return group.sequences
+        return await publish_many(
+            self._publisher, self._names, events, ids=ids, ttl=ttl, timeout=self.timeout
+        )
 
     # -- subscriptions ----------------------------------------------------------------------------
 
@@ -323,29 +294,9 @@ class Client:
                 log.warning("cannot renew subscriptions: %s", error)
 
     async def _ask(self, verb: str, asked: dict[str, Any], selector: str = "") -> dict[str, Any]:
-        subject = self._names.request(self.subscriber, verb)
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + self.timeout
-        payload = encoded(asked)
-        while True:
-            left = deadline - loop.time()
-            try:
-                if left <= 0:
-                    raise TimeoutError
-                answer = await self._connection.nats.request(subject, payload, timeout=left)
-            except NoRespondersError:
-                await asyncio.sleep(0.1)  # one may be about to start
-                continue
-            except TimeoutError:
-                raise BrokerError(
-                    f"no broker answers within {self.timeout:g} s; is `tamis serve` running?",
-                    "unreachable",
-                ) from None
-            except NatsError as error:
-                raise BrokerError(f"cannot ask: {error}", "unreachable") from error
-            told = decoded(answer.data)
-            raised(told, selector)
-            return told
+        return await ask(
+            self._connection, self._names, self.subscriber, verb, asked, self.timeout, selector
+        )
 
     async def _quietly(self, subject: str, payload: bytes) -> None:
         try:

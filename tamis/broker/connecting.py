@@ -33,16 +33,16 @@ def connect(
     Args:
         url: Of the NATS server; several with commas between them.
         subscriber: The name under which subscriptions and deliveries are kept, also while nobody
-            is connected. Without it they go with the connection.
+            is connected. Without it they go with the connection, or are those of the `user`.
         prefix: What the names of these brokers begin with, as `tamis serve --prefix` has it.
         timeout: How many seconds an answer may take.
-        **options: What `nats.connect` takes: `token`, `user` and `password`, `nkeys_seed_str`,
-            `user_credentials`, `tls`.
+        **options: What `nats.connect` takes: `user` and `password` (the name and the token of
+            `tamis user add`), `nkeys_seed_str`, `user_credentials`, `token`, `tls`.
 
     Raises:
         BrokerError: On entering the block: no server answers, or it refuses us.
     """
-    return Connecting(url, subscriber, prefix, timeout, options)
+    return Connecting(url, subscriber or options.get("user"), prefix, timeout, options)
 
 
 class Connecting:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import ssl
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
 from nats.aio.client import Client as Nats
@@ -101,7 +103,8 @@ async def connected(
     try:
         await asyncio.wait_for(connecting, wait)
     except (NatsError, OSError, TimeoutError, ValueError) as error:
-        await client.close()
+        with suppress(TimeoutError):  # after a TLS handshake that failed it would wait for ever
+            await asyncio.wait_for(client.close(), 1)
         why = troubles[0] if isinstance(error, TimeoutError) and troubles else error
         raise BrokerError(f"{url}: {_reason(why)}", _code(why)) from error
     client.options["allow_reconnect"] = True
@@ -109,12 +112,16 @@ async def connected(
 
 
 def _code(error: Exception) -> str:
+    if isinstance(error, ssl.SSLError):
+        return "tls"
     return "auth" if "authorization" in str(error).lower() else "unreachable"
 
 
 def _reason(error: Exception) -> str:
     if _code(error) == "auth":
         return f"NATS refuses us: {error}"
+    if _code(error) == "tls":
+        return f"no TLS with NATS: {error}; are its certificates trusted (--tls-ca)?"
     return f"no NATS server answers ({error or type(error).__name__}); is `tamis serve` running?"
 
 

@@ -60,7 +60,7 @@ async def followed(
             while True:
                 taken = await pull.take(batch, wait, timeout=_IDLE)
                 if not taken:
-                    if pull.gone or not await _is_there(js, stream, name):
+                    if pull.gone or not await is_there(js, stream, name):
                         break
                     continue
                 good = _unbroken(taken, expected)
@@ -96,7 +96,8 @@ async def _consumer(js: JetStreamContext, stream: str, start: ConsumerConfig) ->
     return made.name, made.num_pending or 0
 
 
-async def _is_there(js: JetStreamContext, stream: str, name: str) -> bool:
+async def is_there(js: JetStreamContext, stream: str, name: str) -> bool:
+    """Whether NATS has a consumer, as far as it says."""
     try:
         await js.consumer_info(stream, name)
     except (NatsError, OSError, TimeoutError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tamis.broker.cost import cost
 from tamis.broker.names import checked_id
 from tamis.engines.subscription import Subscription
 from tamis.errors import BrokerError, SubscriptionError
@@ -21,6 +22,7 @@ class Limits:
 
     Attributes:
         selector: Bytes of a selector.
+        cost: What a selector may cost; `tamis.broker.cost` says what that is.
         subscriptions: Subscriptions of one subscriber; brokers count by themselves, so a burst
             through several of them may pass a little over it.
         event: Bytes of an event.
@@ -28,6 +30,7 @@ class Limits:
     """
 
     selector: int = 64 * KIB
+    cost: int = 5_000
     subscriptions: int = 100_000
     event: int = 512 * KIB
     at_once: int = 10_000
@@ -62,11 +65,6 @@ def check_wanted(
     checked_id(wanted.id)
     if not isinstance(wanted.selector, str):
         raise BrokerError("a subscription needs a selector, as text", "request")
-    size = len(wanted.selector.encode(errors="replace"))
-    if size > limits.selector:
-        raise BrokerError(
-            f"a selector has at most {limits.selector:,} bytes, not {size:,}", "limit"
-        )
     if held >= limits.subscriptions:
         raise BrokerError(
             f"a subscriber has at most {limits.subscriptions:,} subscriptions; remove some", "limit"
@@ -76,7 +74,37 @@ def check_wanted(
         check_new(wanted.id, wanted.priority, None)
     except SubscriptionError as error:
         raise BrokerError(str(error), "request") from None
-    return Subscription.of(wanted.id, wanted.selector, wanted.priority, schema, semantics)
+    return check_selector(wanted.selector, limits, schema, semantics, wanted.id, wanted.priority)
+
+
+def check_selector(
+    selector: str,
+    limits: Limits,
+    schema: Schema | None,
+    semantics: str,
+    id: str = "",
+    priority: int = 0,
+) -> Subscription:
+    """See that a selector is one, and not beyond a limit.
+
+    Raises:
+        BrokerError: It is.
+        SelectorError: It is refused.
+    """
+    size = len(selector.encode(errors="replace"))
+    if size > limits.selector:
+        raise BrokerError(
+            f"a selector has at most {limits.selector:,} bytes, not {size:,}", "limit"
+        )
+    made = Subscription.of(id, selector, priority, schema, semantics)
+    costs = cost(made.selector)
+    if costs > limits.cost:
+        raise BrokerError(
+            f"the selector would cost {costs:,}, and the limit is {limits.cost:,}: fewer tests, "
+            "or shorter regular expressions; or several subscriptions",
+            "limit",
+        )
+    return made
 
 
 def check_ttl(ttl: float | None) -> None:

@@ -90,10 +90,13 @@ class Requests:
         self._room.release()
 
     async def _answered(self, message: Msg) -> None:
-        answer = await self.answer(message.subject, message.data)
+        answer = encoded(await self.answer(message.subject, message.data))
         if message.reply:
+            if len(answer) > self._nats.max_payload:
+                told = BrokerError("done, but the answer is too large; ask for less", "limit")
+                answer = encoded(refusal(told))
             try:
-                await self._nats.publish(message.reply, encoded(answer))
+                await self._nats.publish(message.reply, answer)
             except NatsError as error:
                 log.warning("cannot answer %s: %s", message.subject, error)
 

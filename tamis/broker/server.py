@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sysconfig
+from dataclasses import replace
 from pathlib import Path
 
 from tamis.broker.config import ServerConfig
@@ -16,6 +18,7 @@ from tamis.errors import BrokerError
 
 _PATIENCE = 20.0
 _PAUSE = 0.3
+_BETWEEN = 0.5
 
 
 def binary() -> str:
@@ -62,7 +65,7 @@ class Server:
     def __init__(self, config: ServerConfig) -> None:
         """Take what it is told; a port must be chosen."""
         self._config = config
-        self.url = f"nats://{config.host}:{config.port}"
+        self.url = f"nats://{_bracketed(self.reached)}:{config.port}"
         self._process: subprocess.Popen[bytes] | None = None
 
     async def __aenter__(self) -> Server:
@@ -72,14 +75,12 @@ class Server:
             BrokerError: It does not start; the error says what it said last.
         """
         store = self._config.store
-        if await asyncio.to_thread(answers, self._reached, self._config.port):
+        if await asyncio.to_thread(answers, self.reached, self._config.port):
             raise BrokerError(f"{self.url}: another NATS server is there already", "taken")
         try:
-            store.mkdir(parents=True, exist_ok=True)
+            store.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._file = store / "nats-server.conf"
-            # It may hold secrets.
-            self._file.touch(mode=0o600)
-            self._file.write_text(self._config.text(), encoding="utf-8")
+            self._write()
         except OSError as error:
             raise BrokerError(f"{store}: {error.strerror or error}", "storage") from error
         self._log = store / "nats-server.log"
@@ -97,6 +98,29 @@ class Server:
         self._watch.cancel()
         await asyncio.to_thread(self._end)
 
+    async def reload(self, sections: tuple[str, ...]) -> None:
+        """Tell it other sections of its configuration, while it runs.
+
+        Raises:
+            BrokerError: They cannot be written.
+        """
+        self._config = replace(self._config, sections=sections)
+        try:
+            self._write()
+        except OSError as error:
+            raise BrokerError(f"{self._file}: {error.strerror or error}", "storage") from error
+        assert self._process is not None
+        # Twice: NATS 2.15 connects an account that a reload brings with others at the next one.
+        for pause in (_BETWEEN, 0):
+            if self._process.poll() is None:
+                self._process.send_signal(signal.SIGHUP)
+            await asyncio.sleep(pause)
+
+    def _write(self) -> None:
+        # It may hold secrets.
+        self._file.touch(mode=0o600)
+        self._file.write_text(self._config.text(), encoding="utf-8")
+
     def _start(self) -> None:
         # Its own session: Ctrl-C is for us, and we stop it last.
         self._process = subprocess.Popen(
@@ -109,7 +133,7 @@ class Server:
 
     async def _answering(self) -> None:
         deadline = asyncio.get_running_loop().time() + _PATIENCE
-        while not await asyncio.to_thread(answers, self._reached, self._config.port):
+        while not await asyncio.to_thread(answers, self.reached, self._config.port):
             assert self._process is not None
             if self._process.poll() is not None:
                 raise BrokerError(f"nats-server ended at once: {self._last_words()}", "missing")
@@ -118,7 +142,8 @@ class Server:
             await asyncio.sleep(0.02)
 
     @property
-    def _reached(self) -> str:
+    def reached(self) -> str:
+        """Where this machine finds it."""
         return "127.0.0.1" if self._config.host in ("0.0.0.0", "::", "") else self._config.host
 
     async def _watched(self) -> None:
@@ -149,3 +174,7 @@ class Server:
             return "it said nothing"
         fatal = [line for line in lines[-20:] if "[FTL]" in line or "[ERR]" in line]
         return (fatal or lines or ["it said nothing"])[-1]
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host

@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Callable
-from contextlib import AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
+from dataclasses import replace
 from typing import Any
 
 from tamis.broker.broker import Broker
 from tamis.broker.config import ServerConfig
 from tamis.broker.connection import connected
+from tamis.broker.exposure import check_exposed
+from tamis.broker.guarding import Guard
 from tamis.broker.server import Server, answers
 from tamis.broker.settings import Settings
 
@@ -20,6 +23,8 @@ async def serve(
     *,
     url: str | None = None,
     server: ServerConfig | None = None,
+    guard: Guard | None = None,
+    beside: Callable[[Broker], AbstractAsyncContextManager[object]] | None = None,
     say: Callable[[str], None] = lambda text: None,
     ready: Callable[[str], None] = lambda url: None,
     **options: Any,
@@ -30,6 +35,8 @@ async def serve(
         settings: Of the broker.
         url: The NATS server to join; None to start one, or to join the one that is there.
         server: What a server that is started is told.
+        guard: Its users and its certificate; None for a server that asks nobody.
+        beside: What else is to run as long as the broker does, such as an HTTP server.
         say: Told what happens.
         ready: Called with the address of the NATS server, once the broker serves.
         **options: For the connection, as `nats.connect` takes them.
@@ -47,16 +54,24 @@ async def serve(
     async with AsyncExitStack() as stack:
         if url is None:
             assert server is not None
-            url = f"nats://{server.host}:{server.port}"
-            if await asyncio.to_thread(answers, server.host, server.port):
+            if guard is not None:
+                server = replace(server, sections=(*server.sections, *guard.sections()))
+                options = guard.options() | options
+            check_exposed(server.host, guard is not None and guard.file is not None, "NATS")
+            own = Server(server)
+            url = own.url
+            if await asyncio.to_thread(answers, own.reached, server.port):
                 say(f"joining the NATS server at {url}")
             else:
-                await stack.enter_async_context(Server(server))
+                await stack.enter_async_context(own)
                 say(f"started a NATS server at {url}, which keeps everything in {server.store}")
+                if guard is not None:
+                    watching = asyncio.create_task(guard.watch(own.reload))
+                    stack.callback(watching.cancel)
         connection = await connected(url, name="tamis broker", **options)
         stack.push_async_callback(connection.close)
         broker = Broker(connection, settings)
-        async with broker:
+        async with broker, beside(broker) if beside is not None else nullcontext():
             ready(url)
             failed = asyncio.ensure_future(broker.failed())
             stopped = asyncio.ensure_future(stop.wait())

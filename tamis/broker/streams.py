@@ -24,6 +24,8 @@ from tamis.errors import BrokerError
 # How long watchers can still see that a subscription was removed; they may be away meanwhile, and
 # then read all of the bucket again.
 MARKER_TTL = 3600
+# So many deliveries of a subscriber may be given and not acknowledged.
+MOST_OPEN = 10_000
 
 
 def streams(names: Names, settings: Settings) -> list[StreamConfig]:
@@ -109,7 +111,7 @@ def subscriber_consumer(
         ack_policy=AckPolicy.EXPLICIT,
         deliver_policy=DeliverPolicy.ALL,
         ack_wait=settings.delivery_wait,
-        max_ack_pending=10_000,
+        max_ack_pending=MOST_OPEN,
         max_deliver=-1,
         inactive_threshold=passing,
     )

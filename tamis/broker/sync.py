@@ -8,9 +8,10 @@ from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from tamis.broker.client import Client, EventLike, Subscribed
+    from tamis.broker.client import Client, Subscribed
     from tamis.broker.connecting import Connecting
     from tamis.broker.message import Message
+    from tamis.broker.publishing import EventLike
 
 _T = TypeVar("_T")
 

@@ -24,6 +24,7 @@ from tamis.cli import (
     serve,
     stream,
     subscribe,
+    user,
     workload,
 )
 from tamis.cli.guard import EXIT_CODES, Guarded, Verb
@@ -53,6 +54,7 @@ app.command("diff", cls=Verb, epilog=diff.EXAMPLES)(diff.diff)
 app.command("parse", cls=Verb, epilog=parse.EXAMPLES)(parse.parse)
 app.command("workload", cls=Verb, epilog=workload.EXAMPLES)(workload.workload)
 app.add_typer(bench.app, name="bench")
+app.add_typer(user.app, name="user")
 
 
 def main() -> None:

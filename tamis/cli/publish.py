@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from tamis.cli import console
-from tamis.cli.connecting import NatsOption, client
+from tamis.cli.connecting import AuthorityOption, NatsOption, UserOption, client
 from tamis.cli.loading import counted
 from tamis.cli.options import QuietOption
 from tamis.cli.serve import PrefixOption
@@ -41,6 +41,8 @@ def publish(
         typer.Option(min=1, metavar="SECONDS", help="How long they are worth anything."),
     ] = None,
     nats: NatsOption = "nats://127.0.0.1:4222",
+    user: UserOption = None,
+    tls_ca: AuthorityOption = None,
     prefix: PrefixOption = "tamis",
     quiet: QuietOption = False,
 ) -> None:
@@ -48,7 +50,7 @@ def publish(
     if bool(event) is (events is not None):
         raise typer.BadParameter("give events, or --events FILE")
     count = 0
-    with client(nats, None, prefix) as c:
+    with client(nats, None, prefix, user, tls_ca) as c:
         for some in _given(event or []) if events is None else _lines(events):
             last = c.publish_many(some, ttl=ttl)[-1]
             count += len(some)

@@ -9,8 +9,10 @@ from typing import Annotated
 import typer
 
 from tamis.cli import console
+from tamis.cli.connecting import AuthorityOption, UserOption, credentials
 from tamis.cli.loading import counted
 from tamis.cli.options import QuietOption, SchemaOption, Semantics, SemanticsOption, read_schema
+from tamis.cli.serving import beside, guarded, hosts_of
 
 EXAMPLES = """\
 [bold]Examples[/bold]
@@ -18,13 +20,16 @@ EXAMPLES = """\
   tamis serve --data /var/lib/tamis --port 4222
   tamis serve --nats nats://nats.example.com:4222
   tamis serve --schema events.json --batch 2048 --wait 5
+  tamis serve --http 127.0.0.1:8080
+  tamis serve --host 0.0.0.0 --http 0.0.0.0:8443 --tls-cert cert.pem --tls-key key.pem
 
 Then, in other terminals:
   tamis subscribe "price > 100"
   tamis publish '{"price": 120}'
 
 Start it several times, on one machine or on many, and the brokers share the work. Ctrl-C drains:
-what has begun is finished. docs/protocol.md is for clients in other languages.
+what has begun is finished. It listens on this machine only, unless told otherwise, and then wants
+users (`tamis user add`). docs/security.md; docs/http.md; docs/protocol.md for other languages.
 """
 
 PrefixOption = Annotated[
@@ -103,12 +108,41 @@ def serve(
     replicas: Annotated[
         int, typer.Option(min=1, max=5, metavar="N", help="Copies, in a cluster of NATS servers.")
     ] = 1,
+    http: Annotated[
+        str | None,
+        typer.Option(metavar="HOST:PORT", help="Serve HTTP there too; see docs/http.md."),
+    ] = None,
+    users: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The file of users; without it users.json in the folder of --data, if any.",
+        ),
+    ] = None,
+    tls_cert: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="A certificate, for NATS if it is started and for HTTP."),
+    ] = None,
+    tls_key: Annotated[str | None, typer.Option(metavar="FILE", help="Its key.")] = None,
+    user: UserOption = None,
+    tls_ca: AuthorityOption = None,
+    max_subscriptions: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Subscriptions of one subscriber.")
+    ] = 100_000,
+    max_selector: Annotated[
+        int, typer.Option(min=1, metavar="BYTES", help="The size of a selector.")
+    ] = 65_536,
+    max_cost: Annotated[
+        int, typer.Option(min=1, metavar="N", help="The cost of a selector: about 1 per test.")
+    ] = 5_000,
     quiet: QuietOption = False,
 ) -> None:
     """Match events as they are published, and deliver them to whoever subscribed."""
     import asyncio
 
     from tamis.broker.config import ServerConfig
+    from tamis.broker.exposure import is_loopback
+    from tamis.broker.limits import Limits
     from tamis.broker.serving import serve as serving
     from tamis.broker.settings import HOUR, Settings
 
@@ -128,16 +162,25 @@ def serve(
         ack_wait=ack_wait,
         delivery_wait=delivery_wait,
         replicas=replicas,
+        limits=Limits(selector=max_selector, cost=max_cost, subscriptions=max_subscriptions),
     )
     server = ServerConfig(store=data, host=host, port=port, sync_always=sync)
     say = (lambda text: None) if quiet else console.note
+    file = users if users is not None else data / "users.json"
+    known = file if users is not None or file.exists() else None
+    guard = guarded(known, data, prefix, tls_cert, tls_key)
+    if tls_cert is None and not all(map(is_loopback, (host, *hosts_of(http)))):
+        say("tokens and events travel in the clear: --tls-cert and --tls-key would hide them")
     broker = asyncio.run(
         serving(
             settings,
             url=nats,
             server=server,
+            guard=guard,
+            beside=beside(http, guard, say),
             say=say,
             ready=lambda url: say(f"serving at {url}; Ctrl-C to stop"),
+            **credentials(user, tls_ca, nats or ""),
         )
     )
     figures = broker.figures

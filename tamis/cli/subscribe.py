@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tamis.cli import console
-from tamis.cli.connecting import NatsOption, client
+from tamis.cli.connecting import AuthorityOption, NatsOption, UserOption, client
 from tamis.cli.options import QuietOption
 from tamis.cli.serve import PrefixOption
 
@@ -23,7 +23,8 @@ EXAMPLES = """\
   tamis subscribe --durable alerts                    what was missed, and what comes
 
 Without --durable the subscription goes when the command ends. With it, it stays, and so does what
-it matches meanwhile. A delivery is acknowledged when it has been printed.
+it matches meanwhile; a --user always subscribes so, under its own name. A delivery is acknowledged
+when it has been printed.
 """
 
 
@@ -62,13 +63,15 @@ def subscribe(
         ),
     ] = Form.jsonl,
     nats: NatsOption = "nats://127.0.0.1:4222",
+    user: UserOption = None,
+    tls_ca: AuthorityOption = None,
     prefix: PrefixOption = "tamis",
     quiet: QuietOption = False,
 ) -> None:
     """Subscribe, and print deliveries as they come."""
-    if not selector and durable is None:
+    if not selector and durable is None and user is None:
         raise typer.BadParameter("give a selector, or --durable NAME to read what it has")
-    with client(nats, durable, prefix) as c:
+    with client(nats, durable, prefix, user, tls_ca) as c:
         for text in selector or ():
             # Named by its text: the same command twice makes one subscription.
             c.subscribe(text, id=text[:190] if text.isascii() else None, priority=priority)

@@ -23,6 +23,12 @@ def regex_fault(pattern: str) -> str:
     return ""
 
 
+def regex_size(pattern: str) -> int:
+    """How many instructions RE2 makes of the pattern."""
+    size: int = _compiled.__wrapped__(pattern).programsize
+    return size
+
+
 def regex_matches(pattern: str, text: str) -> bool:
     """Whether some part of the text matches."""
     compiled = _compiled if len(pattern) <= _KEPT else _compiled.__wrapped__

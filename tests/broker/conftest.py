@@ -9,7 +9,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pytest
@@ -22,6 +22,9 @@ from tamis.broker.connection import connected
 from tamis.broker.server import answers, binary
 from tamis.broker.settings import Settings
 from tests.broker.ports import free_port
+
+if TYPE_CHECKING:
+    from tests.broker.service import Service
 
 
 class Nats:
@@ -117,3 +120,14 @@ def processes() -> Iterator[Callable[..., Processes]]:
     yield make
     for each in made:
         each.stop()
+
+
+@pytest.fixture(scope="session")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Service"]:
+    pytest.importorskip("starlette", reason="pip install 'tamis[http]'")
+    from tests.broker.service import Service
+
+    running = Service(tmp_path_factory.mktemp("service"))
+    running.start()
+    yield running
+    running.stop()

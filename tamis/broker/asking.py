@@ -1,0 +1,63 @@
+"""A request to the brokers in the name of a subscriber, and its answer."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from nats.errors import Error as NatsError
+from nats.errors import NoRespondersError
+
+from tamis.broker.connection import Connection
+from tamis.broker.names import Names
+from tamis.broker.wire import decoded, encoded, raised
+from tamis.errors import BrokerError
+
+
+async def ask(
+    connection: Connection,
+    names: Names,
+    subscriber: str,
+    verb: str,
+    asked: dict[str, Any],
+    timeout: float,
+    selector: str = "",
+) -> dict[str, Any]:
+    """Ask whichever broker is free.
+
+    Args:
+        connection: To NATS.
+        names: All names.
+        subscriber: In whose name.
+        verb: What for; docs/protocol.md has all.
+        asked: The request.
+        timeout: How many seconds the answer may take.
+        selector: What the request is about, for errors to show.
+
+    Raises:
+        SelectorError: A selector is refused.
+        BrokerError: Something else is, or no broker answers.
+    """
+    subject = names.request(subscriber, verb)
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + timeout
+    payload = encoded(asked)
+    while True:
+        left = deadline - loop.time()
+        try:
+            if left <= 0:
+                raise TimeoutError
+            answer = await connection.nats.request(subject, payload, timeout=left)
+        except NoRespondersError:
+            await asyncio.sleep(0.1)  # one may be about to start
+            continue
+        except TimeoutError:
+            raise BrokerError(
+                f"no broker answers within {timeout:g} s; is `tamis serve` running?",
+                "unreachable",
+            ) from None
+        except NatsError as error:
+            raise BrokerError(f"cannot ask: {error}", "unreachable") from error
+        told = decoded(answer.data)
+        raised(told, selector)
+        return told

@@ -1,0 +1,55 @@
+"""What a selector costs to judge, roughly and beforehand: a test of a number is 1."""
+
+from __future__ import annotations
+
+from tamis.language.expr import (
+    Arithmetic,
+    AtLeast,
+    Call,
+    Expr,
+    In,
+    Like,
+    RLike,
+    Selector,
+    Sequence,
+    StringTest,
+    Xor,
+    predicates,
+    walk,
+)
+from tamis.language.patterns import regex_size
+
+# Items of IN are found together; texts are looked at once per distinct value; a step of a sequence
+# has a state for each of its keys.
+_ITEMS = 16
+_TEXT = 4
+_REGEX = 20
+_INSTRUCTIONS = 10
+_STEP = 20
+
+
+def cost(selector: Selector) -> int:
+    """The cost of a selector.
+
+    >>> from tamis.language import parse
+    >>> cost(parse("a = 1 AND b > 2")), cost(parse("a RLIKE 'x+'")), cost(parse("a RLIKE 'x{900}'"))
+    (2, 21, 111)
+    """
+    return sum(1 for _ in predicates(selector)) + sum(map(_more, walk(selector)))
+
+
+def _more(expr: Expr) -> int:
+    """What a node costs beyond the predicates below it."""
+    if isinstance(expr, In):
+        return len(expr.items) // _ITEMS
+    if isinstance(expr, Like | StringTest):
+        return _TEXT
+    if isinstance(expr, RLike):
+        return _REGEX + regex_size(expr.pattern) // _INSTRUCTIONS
+    if isinstance(expr, Arithmetic | Call):
+        return 1
+    if isinstance(expr, Xor | AtLeast):
+        return len(expr.operands)
+    if isinstance(expr, Sequence):
+        return _STEP * len(expr.steps)
+    return 0

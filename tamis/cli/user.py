@@ -1,0 +1,190 @@
+"""`tamis user`: who may do what at a broker."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tamis.cli import console
+from tamis.cli.guard import Verb, Verbs
+
+if TYPE_CHECKING:
+    from tamis.broker.users import User, Users
+
+ADD_EXAMPLES = """\
+[bold]Examples[/bold]
+  tamis user add shop --role publish
+  tamis user add ann --role subscribe
+  tamis user add ops --role admin
+  tamis user add ann --role subscribe --subscriber ann-mobile
+  tamis user add robot --role subscribe --nkey new
+
+The token is printed once, and kept as a hash. With it:
+  tamis subscribe "price > 100" --user ann       (the token in TAMIS_TOKEN)
+  curl -H "Authorization: Bearer $TAMIS_TOKEN" …
+A `tamis serve` that runs takes new users at once. docs/security.md has it all.
+"""
+EXAMPLES = """\
+[bold]Examples[/bold]
+  tamis user list
+  tamis user remove ann
+  tamis user token ann                           a new token; the old one is worth nothing
+  tamis user config > accounts.conf              for a NATS server that tamis does not start
+"""
+
+FileOption = Annotated[
+    Path, typer.Option("--users", metavar="FILE", help="The file of users.", show_default=True)
+]
+DEFAULT = Path("tamis-data/users.json")
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The user.")]
+
+app = typer.Typer(
+    cls=Verbs,
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    help="Add, list and remove users of a broker.",
+    epilog=EXAMPLES,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+class Role(StrEnum):
+    """What a user may do."""
+
+    publish = "publish"
+    subscribe = "subscribe"
+    metrics = "metrics"
+    admin = "admin"
+
+
+@app.command("add", cls=Verb, epilog=ADD_EXAMPLES)
+def add(
+    name: NameArgument,
+    role: Annotated[
+        list[Role],
+        typer.Option(
+            "--role",
+            metavar="ROLE",
+            help="[cyan]publish[/cyan], [cyan]subscribe[/cyan], [cyan]metrics[/cyan] or "
+            "[cyan]admin[/cyan]; may be given several times.",
+        ),
+    ],
+    subscriber: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--subscriber", metavar="NAME", help="A subscriber that the user also may be."
+        ),
+    ] = None,
+    nkey: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KEY",
+            help="Instead of a token, a public key of NATS (U…); [cyan]new[/cyan] makes one and "
+            "prints its seed. Over NATS only.",
+        ),
+    ] = None,
+    users: FileOption = DEFAULT,
+) -> None:
+    """Add a user, and print their token: it is not kept, and cannot be printed again."""
+    from tamis.broker.users import checked_user, new_nkey, with_new_token, with_nkey
+    from tamis.errors import BrokerError
+
+    known = _read(users)
+    if name in known.by_name:
+        raise BrokerError(f"there is a user {name!r} already; remove it, or make a new token")
+    user, secret = checked_user(name, [each.value for each in role], subscriber or ()), None
+    if nkey == "new":
+        public, secret = new_nkey()
+        user = with_nkey(user, public)
+    elif nkey is not None:
+        user = with_nkey(user, nkey)
+    else:
+        user, secret = with_new_token(user)
+    _write(users, known, user)
+    if secret is not None:
+        typer.echo(secret)
+    console.note(f"added {name} to {users}{'; this is the only time to note it' * bool(secret)}")
+
+
+@app.command("token", cls=Verb, epilog=EXAMPLES)
+def token(name: NameArgument, users: FileOption = DEFAULT) -> None:
+    """Give a user a new token, and print it; the old one is worth nothing any more."""
+    from tamis.broker.users import with_new_token
+
+    known = _read(users)
+    user, secret = with_new_token(_known(known, name, users))
+    _write(users, known, user)
+    typer.echo(secret)
+
+
+@app.command("remove", cls=Verb, epilog=EXAMPLES)
+def remove(name: NameArgument, users: FileOption = DEFAULT) -> None:
+    """Remove a user; what they subscribed to stays until a subscriber of that name closes it."""
+    from tamis.broker.users import Users, write_users
+
+    known = _read(users)
+    _known(known, name, users)
+    left = {each: user for each, user in known.by_name.items() if each != name}
+    write_users(users, Users(left))
+
+
+@app.command("list", cls=Verb, epilog=EXAMPLES)
+def list_(users: FileOption = DEFAULT) -> None:
+    """List users, a JSON object a line, without what is kept of their tokens."""
+    import msgspec
+
+    for name, user in sorted(_read(users).by_name.items()):
+        told = {
+            "name": name,
+            "roles": sorted(user.roles),
+            "subscribers": user.all_subscribers,
+            "token": bool(user.sha256),
+            "nkey": user.nkey or None,
+        }
+        typer.echo(msgspec.json.encode(told))
+
+
+@app.command("config", cls=Verb, epilog=EXAMPLES)
+def config(
+    users: FileOption = DEFAULT,
+    prefix: Annotated[
+        str, typer.Option(metavar="NAME", help="What all names on NATS begin with.")
+    ] = "tamis",
+) -> None:
+    """Print the accounts for the configuration of a NATS server of your own.
+
+    Brokers get in as the user `tamis-broker`, with the token that stands in the first line.
+    """
+    import secrets
+
+    from tamis.broker.accounts import accounts
+    from tamis.broker.names import Names
+    from tamis.broker.users import nats_hash
+
+    secret = secrets.token_urlsafe(32)
+    typer.echo(f"# TAMIS_USER=tamis-broker TAMIS_TOKEN={secret}")
+    typer.echo(accounts(_read(users), Names(prefix), nats_hash(secret)))
+
+
+def _read(file: Path) -> Users:
+    from tamis.broker.users import Users, read_users
+
+    return read_users(file) if file.exists() else Users()
+
+
+def _known(known: Users, name: str, file: Path) -> User:
+    from tamis.errors import BrokerError
+
+    if name not in known.by_name:
+        there = ", ".join(sorted(known.by_name)) or "nobody"
+        raise BrokerError(f"there is no user {name!r} in {file}; there is {there}", "unknown")
+    return known.by_name[name]
+
+
+def _write(file: Path, known: Users, user: User) -> None:
+    from tamis.broker.users import Users, write_users
+
+    write_users(file, Users({**known.by_name, user.name: user}))

@@ -1,0 +1,28 @@
+"""What the service says about itself."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+
+from tamis.broker.backlog import backlog
+from tamis.errors import BrokerError
+from tamis.gateway.desk import Desk
+from tamis.gateway.metrics import CONTENT_TYPE, metrics_text
+from tamis.gateway.refusals import answered, refused
+
+
+async def health(request: Request, desk: Desk) -> Response:
+    """Whether it can do its work."""
+    if not desk.broker.connection.nats.is_connected:
+        return refused(BrokerError("NATS is away", "unreachable"))
+    return answered({"status": "ok"})
+
+
+async def metrics(request: Request, desk: Desk) -> Response:
+    """Figures for Prometheus."""
+    waiting = await backlog(desk.broker.connection, desk.broker.names)
+    text = metrics_text(
+        desk.broker.status(), desk.broker.latency, waiting, desk.streams.total(), desk.answers
+    )
+    return PlainTextResponse(text, media_type=CONTENT_TYPE)
