@@ -58,23 +58,32 @@ class TamisSource(DataSource):
 
     def schema(self) -> StructType:
         """The columns."""
-        return self._reading.schema(self.options)
+        found: StructType = self._reading.schema(self.options)
+        return found
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """For `spark.read`."""
-        return self._reading.reader(self.options, schema)
+        found: DataSourceReader = self._reading.reader(self.options, schema)
+        return found
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """For `spark.readStream`."""
-        return self._reading.stream_reader(self.options, schema)
+        found: DataSourceStreamReader = self._reading.stream_reader(self.options, schema)
+        return found
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         """For `df.write`."""
-        return self._brokers("broker_sink").writer(self.options, schema, overwrite)
+        found: DataSourceWriter = self._brokers("broker_sink").writer(
+            self.options, schema, overwrite
+        )
+        return found
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
         """For `df.writeStream`."""
-        return self._brokers("broker_sink").stream_writer(self.options, schema, overwrite)
+        found: DataSourceStreamWriter = self._brokers("broker_sink").stream_writer(
+            self.options, schema, overwrite
+        )
+        return found
 
     @property
     def _reading(self) -> Any:
