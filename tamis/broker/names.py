@@ -104,6 +104,10 @@ class Names:
         """Where events are published; more words may follow, and mean nothing."""
         return f"{self.prefix}.events"
 
+    def events_of(self, writer: str, part: int) -> str:
+        """Where a part of a writer's batches is published; see `tamis.broker.resuming`."""
+        return f"{self.events}.{writer}.{part}"
+
     @property
     def dead(self) -> str:
         """Where events go that cannot be judged."""

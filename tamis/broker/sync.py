@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-import threading
 from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from tamis.broker.loop import Loop
 
 if TYPE_CHECKING:
     from tamis.broker.client import Client, Subscribed
@@ -55,15 +55,11 @@ class SyncClient:
     def __init__(self, connecting: Connecting) -> None:
         """Start the thread, and connect on it."""
         self._connecting = connecting
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(
-            target=self._loop.run_forever, name="tamis-client", daemon=True
-        )
-        self._thread.start()
+        self._loop = Loop("tamis-client")
         try:
             self._client: Client = self._run(connecting.__aenter__())
         except BaseException:
-            self._end()
+            self._loop.end()
             raise
 
     @property
@@ -133,17 +129,7 @@ class SyncClient:
         try:
             self._run(self._connecting.__aexit__())
         finally:
-            self._end()
+            self._loop.end()
 
     def _run(self, work: Coroutine[Any, Any, _T]) -> _T:
-        future = asyncio.run_coroutine_threadsafe(work, self._loop)
-        try:
-            return future.result()
-        except KeyboardInterrupt:
-            future.cancel()
-            raise
-
-    def _end(self) -> None:
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+        return self._loop.run(work)

@@ -28,6 +28,8 @@ AGAIN = "Tamis-Again"
 REASON = "Tamis-Reason"
 CUT = "Tamis-Cut"
 SUBJECT = "Tamis-Subject"
+BATCH = "Tamis-Batch"
+AFTER = "Tamis-After"
 
 _SELECTOR_ERRORS = {
     "syntax": errors.SelectorSyntaxError,

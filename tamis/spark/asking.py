@@ -1,6 +1,6 @@
 """What is asked of workers that match: it travels to them, and they do it.
 
-No DataFrame here, only Arrow batches; `TaskContext` says which micro-batch a task is part of.
+No DataFrame here, only Arrow batches.
 """
 
 from __future__ import annotations
@@ -16,23 +16,16 @@ from tamis.language.functions import Callables
 from tamis.spark.batches import gathered
 from tamis.spark.judging import Judge, opened
 from tamis.spark.merging import merged, numbered
+from tamis.spark.micro_batch import micro_batch
 from tamis.spark.sending import Sending
 from tamis.spark.sharding import by_shard, is_sharded, shard_folder, signatures
 from tamis.spark.versions import Version, pinned, resolve
 
-_QUERY, _BATCH = "sql.streaming.queryId", "streaming.sql.batchId"
-
 
 def version_now(index: Path) -> Version:
     """The version for the micro-batch that this task is part of."""
-    from pyspark import TaskContext
-
-    context = TaskContext.get()
-    query = context.getLocalProperty(_QUERY) if context else None
-    batch = context.getLocalProperty(_BATCH) if context else None
-    if query is None or batch is None:
-        return resolve(index)
-    return pinned(index, query, int(batch))
+    now = micro_batch()
+    return resolve(index) if now is None else pinned(index, now.query, now.number)
 
 
 @dataclass(frozen=True)

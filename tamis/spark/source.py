@@ -1,48 +1,48 @@
-"""The events of a workload as a Spark table, or as a stream: the data source `tamis`.
+"""The data source `tamis`: a broker's events or deliveries, and the events of workloads.
 
-    spark.dataSource.register(TamisSource)
-    spark.read.format("tamis").option("workload", "flights").load()
-    spark.readStream.format("tamis").option("workload", "selective").load()
-
-Event n of a workload is the same whoever asks for it, and when. So an offset of the stream is the
-number of an event, nothing is kept anywhere, and a batch that is run again gives the same rows.
+spark.dataSource.register(TamisSource)     # `tamis.spark.session()` has done so
+spark.readStream.format("tamis").option("url", "nats://127.0.0.1:4222").load()
+spark.read.format("tamis").option("workload", "flights").load()
 """
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterator, Mapping
-from itertools import pairwise
-from typing import NamedTuple
+from importlib import import_module
+from typing import Any
 
-import pyarrow as pa
 from pyspark.sql.datasource import (
     DataSource,
     DataSourceReader,
     DataSourceStreamReader,
-    InputPartition,
+    DataSourceStreamWriter,
+    DataSourceWriter,
 )
-from pyspark.sql.pandas.types import from_arrow_schema
-from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
-from tamis.errors import InputError, shortened
-from tamis.workloads.catalogue import NAMES, Listed, named
-
-# Spark is at its best with Arrow batches near this many rows.
-_ROWS = 10_000
-# Drawn at a time: many batches, for workloads draw whole blocks; fewer where rows are wide.
-_CELLS = 2_000_000
-
-_OPTIONS = ("workload", "rows", "seed", "partitions", "rowsPerBatch")
-
-Offset = dict[str, int]
+from tamis.errors import InputError
 
 
 class TamisSource(DataSource):
-    """The data source `tamis`.
+    """The data source `tamis`: of a broker with the option `url`, of a workload with `workload`.
 
-    Options:
+    Options of a broker:
+        url: Of its NATS server; several with commas between them.
+        prefix: What its names begin with; `tamis`.
+        timeout: How many seconds NATS may be away before that is an error; 30.
+        token; user, password; credentials, nkey, tlsCa, tlsCert, tlsKey (files): who we are.
+
+    To read:
+        what: `events`, or `deliveries`, with `subscriber`.
+        start: `earliest`, `latest`, a sequence or a time.
+        end: The same, for tables, not included; all there is.
+        rowsPerBatch: How many rows a micro-batch has at most; 100,000.
+        partitions: By how many tasks it is read at most; 4.
+        failOnDataLoss: Whether what is gone before it was read is an error; `true`.
+
+    To write:
+        writer: A name, for tables: what the same writer writes again is published once.
+
+    Options of a workload:
         workload: One of `tamis.workloads.catalogue.NAMES`.
         rows: How many events; without it all that there are, which is for `flights` only, or a
             stream without end.
@@ -57,138 +57,51 @@ class TamisSource(DataSource):
         return "tamis"
 
     def schema(self) -> StructType:
-        """The columns, as the workload has them."""
-        return from_arrow_schema(_Asked.of(self.options).listed.schema)
+        """The columns."""
+        found: StructType = self._reading.schema(self.options)
+        return found
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """For `spark.read`."""
-        asked = _Asked.of(self.options)
-        if asked.rows is None:
-            raise InputError("has no end: say how many, option('rows', 1000)", asked.workload)
-        return _Reader(asked, asked.rows)
+        found: DataSourceReader = self._reading.reader(self.options, schema)
+        return found
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """For `spark.readStream`."""
-        return _StreamReader(_Asked.of(self.options))
+        found: DataSourceStreamReader = self._reading.stream_reader(self.options, schema)
+        return found
 
-
-class _Asked(NamedTuple):
-    """The options, read and checked; `rows` is None for a workload without end."""
-
-    workload: str
-    rows: int | None
-    seed: int | None
-    partitions: int
-    rows_per_batch: int
-
-    @classmethod
-    def of(cls, options: Mapping[str, str]) -> _Asked:
-        given = {name.lower(): value for name, value in options.items()}
-        known = {name.lower(): name for name in _OPTIONS}
-        for name in given.keys() - known.keys():
-            close = difflib.get_close_matches(name, known, n=1)
-            hint = f"did you mean {known[close[0]]!r}?" if close else f"there are {_OPTIONS}"
-            raise InputError(f"unknown option; {hint}", name)
-        if "workload" not in given:
-            raise InputError(f"is missing; there are {', '.join(NAMES)}", "workload")
-        asked = cls(
-            given["workload"],
-            _whole(given, "rows", 0),
-            _whole(given, "seed", 0),
-            _whole(given, "partitions", 1) or 4,
-            _whole(given, "rowsPerBatch", 1) or 10_000,
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
+        """For `df.write`."""
+        found: DataSourceWriter = self._brokers("broker_sink").writer(
+            self.options, schema, overwrite
         )
-        length = asked.listed.length
-        if length is not None and (asked.rows or 0) > length:
-            raise InputError(f"{asked.workload} has {length:,}, not {asked.rows:,}", "rows")
-        return asked._replace(rows=length if asked.rows is None else asked.rows)
+        return found
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
+        """For `df.writeStream`."""
+        found: DataSourceStreamWriter = self._brokers("broker_sink").stream_writer(
+            self.options, schema, overwrite
+        )
+        return found
 
     @property
-    def listed(self) -> Listed:
-        # Not kept: it would be pickled, and making it costs nothing that is not kept anyway.
-        return named(self.workload, self.seed)
+    def _reading(self) -> Any:
+        if self._given("workload"):
+            return import_module("tamis.spark.workload_source")
+        return self._brokers("broker_source")
 
-    def spans(self, start: int, stop: int) -> list[_Span]:
-        """The rows in so many parts, or in fewer if there are not so many rows; in one if none."""
-        parts = max(1, min(self.partitions, stop - start))
-        cuts = [start + (stop - start) * part // parts for part in range(parts + 1)]
-        return [_Span(*ends) for ends in pairwise(cuts)]
+    def _brokers(self, module: str) -> Any:
+        """What is for brokers; it needs NATS, which not everybody has."""
+        if not self._given("url"):
+            raise InputError(
+                "is missing: option('url', 'nats://127.0.0.1:4222') is a broker; or say a workload",
+                "url",
+            )
+        try:
+            return import_module(f"tamis.spark.{module}")
+        except ModuleNotFoundError as error:
+            raise InputError(f"{error}; pip install 'tamis[broker]'", "url") from None
 
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The rows of a part."""
-        assert isinstance(partition, _Span)
-        listed = self.listed
-        step = max(1, _CELLS // len(listed.schema))
-        for start in range(partition.start, partition.stop, step):
-            table = listed.table(start, min(step, partition.stop - start))
-            yield from table.to_batches(max_chunksize=_ROWS)
-
-
-def _whole(given: Mapping[str, str], name: str, least: int) -> int | None:
-    text = given.get(name.lower())
-    if text is None:
-        return None
-    try:
-        number = int(text)
-    except ValueError:
-        raise InputError(f"must be a whole number, not {shortened(text)!r}", name) from None
-    if number < least:
-        raise InputError(f"must be {least} or more, not {number}", name)
-    return number
-
-
-class _Span(InputPartition):
-    """Some events: from one up to another, which does not belong to them."""
-
-    def __init__(self, start: int, stop: int) -> None:
-        super().__init__((start, stop))
-        self.start = start
-        self.stop = stop
-
-
-class _Reader(DataSourceReader):
-    def __init__(self, asked: _Asked, rows: int) -> None:
-        self._asked = asked
-        self._rows = rows
-
-    def partitions(self) -> list[_Span]:
-        return self._asked.spans(0, self._rows)
-
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        return self._asked.read(partition)
-
-
-class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    def __init__(self, asked: _Asked) -> None:
-        self._asked = asked
-        self._only_now = False
-        self._end = asked.rows
-
-    def initialOffset(self) -> Offset:
-        return {"event": 0}
-
-    def getDefaultReadLimit(self) -> ReadLimit:
-        return ReadMaxRows(self._asked.rows_per_batch)
-
-    def prepareForTriggerAvailableNow(self) -> None:
-        self._only_now = True
-
-    def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:
-        first = start["event"]
-        if self._end is None and self._only_now:
-            # What is there now, of a workload without end: one batch, from wherever we are.
-            self._end = first + self._asked.rows_per_batch
-        if isinstance(limit, ReadMaxRows):
-            most = first + limit.max_rows
-        else:  # everything
-            most = first + self._asked.rows_per_batch if self._end is None else self._end
-        # Never backwards: a query may be taken up again with fewer `rows` than it had.
-        return {"event": max(first, most if self._end is None else min(most, self._end))}
-
-    def partitions(self, start: Offset, end: Offset) -> list[_Span]:
-        if start == end:
-            return []
-        return self._asked.spans(start["event"], end["event"])
-
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        return self._asked.read(partition)
+    def _given(self, name: str) -> bool:
+        return name in {option.lower() for option in self.options}
