@@ -89,6 +89,7 @@ def _use(
             if way:
                 boards = int(view.stats()["board_bytes"])  # type: ignore[call-overload]
                 row[f"bytes {way}"] = int(row["bytes"]) + boards  # type: ignore[call-overload]
+    if name not in ("brute", ADDED):
         row["smpe"] = _smpe(engine, batch, workload.subscriptions)
     if name != "brute":
         row["deleted_per_s"] = _deleted(engine, workload.subscriptions)
