@@ -99,9 +99,7 @@ def test_the_command_refuses_what_is_not_there(tmp_path: Path) -> None:
     assert done.exit_code == 2 and "does not say its scale" in done.stderr
 
 
-def test_papers_measures_what_is_missing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_papers_measures_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The command alone: what a point is measured by has tests of its own."""
 
     def measured(point: Point, prepared: object) -> dict[str, object]:
