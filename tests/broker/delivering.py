@@ -111,7 +111,7 @@ async def delivered(
         assert sequences == sorted(set(sequences)), "an event was stored twice, or out of order"
         await killing
         wanted = work.expected(sequences)
-        before, deadline = 0, 0.0
+        before, deadline = 0, time.monotonic() + 60
         while any(len(a.first) < len(b) for a, b in zip(got, wanted, strict=True)):
             for reader in readers:
                 if reader.done():
