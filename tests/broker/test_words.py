@@ -1,5 +1,6 @@
 """Names, keys, headers, refusals, configurations: what needs no server."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -7,11 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tamis import errors
+from tamis.broker.broker import Broker
 from tamis.broker.config import ServerConfig
+from tamis.broker.connection import connected
 from tamis.broker.names import Names, checked_id, checked_name, key_of, parts_of
 from tamis.broker.server import binary
 from tamis.broker.wire import decoded, encoded, place_of, raised, refusal, seconds_of
 from tamis.language import parse
+from tests.broker.conftest import run
+from tests.broker.ports import free_port
 
 names = st.from_regex(r"[A-Za-z0-9_-]{1,64}", fullmatch=True)
 ids = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=50)
@@ -89,8 +94,6 @@ def test_prefixes_do_not_meet() -> None:
 
 
 def test_the_server_reads_its_configuration(tmp_path: Path) -> None:
-    import subprocess
-
     file = tmp_path / "nats.conf"
     odd = ServerConfig(
         store=tmp_path / 'a "b" \\ é',
@@ -102,3 +105,23 @@ def test_the_server_reads_its_configuration(tmp_path: Path) -> None:
     file.write_text(odd.text())
     done = subprocess.run([binary(), "-t", "-c", str(file)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_jetstream_is_needed() -> None:
+    port = free_port()
+    server = subprocess.Popen(
+        [binary(), "-a", "127.0.0.1", "-p", str(port)], stderr=subprocess.DEVNULL
+    )
+
+    async def work() -> None:
+        connection = await connected(f"nats://127.0.0.1:{port}")
+        with pytest.raises(errors.BrokerError, match="JetStream"):
+            async with Broker(connection):
+                pass
+        await connection.close()
+
+    try:
+        run(work())
+    finally:
+        server.kill()
+        server.wait()
