@@ -24,7 +24,8 @@ from tamis.broker.streams import MOST_OPEN
 from tamis.broker.wire import place_of
 from tamis.errors import BrokerError
 
-_AHEAD = 128
+# Few: an event may be large, and many may read.
+_AHEAD = 32
 _WORD = re.compile(r"([0-9]{1,18})-([0-9]{1,18})-([0-9]{1,9})")
 
 

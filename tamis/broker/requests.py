@@ -289,7 +289,7 @@ def _wanted(asked: object) -> Wanted:
             )
     id = asked.get("id")
     return Wanted(
-        uuid4().hex if id is None else id,
+        uuid4().hex if id is None else checked_id(id),
         asked.get("selector"),  # type: ignore[arg-type]
         asked.get("priority", 0),
         asked.get("ttl"),

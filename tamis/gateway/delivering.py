@@ -8,7 +8,7 @@ it and perhaps never arrived.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from starlette.requests import Request
@@ -22,8 +22,10 @@ from tamis.gateway.bodies import field, number_of, only_fields, read_object
 from tamis.gateway.desk import Desk
 from tamis.gateway.refusals import answered, refused
 
-_AT_ONCE = 64
+_AT_ONCE = 16
 _MOST_ACKS = 10_000
+
+Here = Callable[[], bool]
 
 
 async def stream(request: Request, desk: Desk) -> Response:
@@ -105,8 +107,8 @@ class Deliveries(Response):
             async with reader:
                 await self._start(send)
                 begun = True
-                async with _until_left(receive):
-                    await self._sent(reader, send)
+                async with _until_left(receive) as here:
+                    await self._sent(reader, send, here)
         except TimeoutError:
             pass  # a reader that does not read is hung up on
         except TamisError as error:
@@ -132,14 +134,14 @@ class Deliveries(Response):
         # At once, so that the reader knows that it is served.
         await self._write(send, b"retry: 1000\n\n")
 
-    async def _sent(self, reader: Reader, send: Send) -> None:
+    async def _sent(self, reader: Reader, send: Send, here: Here) -> None:
         again: set[int] = set()
         if self._last is not None and self._acknowledges:
             async for some in reader.missed(self._last):
                 some = some[: self._left]
                 again.update(each.place for each in some)
                 await self._write(send, b"".join(_event(each, True) for each in some))
-                if self._counted(len(some)):
+                if self._counted(len(some)) or not here():
                     return
         loop = asyncio.get_running_loop()
         heard = loop.time()
@@ -152,6 +154,8 @@ class Deliveries(Response):
                 heard = loop.time()
                 new = [each for each in taken if each.place not in again]
                 await self._write(send, b"".join(_event(each) for each in new))
+                if not here():  # what was written went nowhere, and is given back
+                    return
                 if self._acknowledges:
                     await reader.acknowledge(taken)
                 if self._counted(len(new)):
@@ -172,13 +176,16 @@ class Deliveries(Response):
 
     async def _write(self, send: Send, data: bytes) -> None:
         if data:
-            message = {"type": "http.response.body", "body": data, "more_body": True}
-            await asyncio.wait_for(send(message), self._desk.settings.stuck)
+            async with asyncio.timeout(self._desk.settings.stuck):
+                await send({"type": "http.response.body", "body": data, "more_body": True})
 
 
 @asynccontextmanager
-async def _until_left(receive: Receive) -> AsyncIterator[None]:
-    """End the block when the reader has hung up."""
+async def _until_left(receive: Receive) -> AsyncIterator[Here]:
+    """End the block when the reader has hung up; tells whether it is still there.
+
+    Whoever is in the block asks too: `wait_for` may swallow that it was told to end.
+    """
     task = asyncio.current_task()
     assert task is not None
     left = False
@@ -192,7 +199,7 @@ async def _until_left(receive: Receive) -> AsyncIterator[None]:
 
     listening = asyncio.create_task(listen())
     try:
-        yield
+        yield lambda: not left
     except asyncio.CancelledError:
         if not left or task.uncancel() > 0:
             raise
