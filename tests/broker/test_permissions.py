@@ -47,6 +47,7 @@ def test_over_nats_bob_neither_reads_nor_changes_what_is_anns(service: Service) 
             await bob.subscribe(subject, cb=hear)
         await bob.flush()
         async with service.connect("ann") as ann, service.connect("shop") as shop:
+            await ann.forget()
             await ann.subscribe("secret > 0", id="mine")
             await shop.publish_many([{"secret": i} for i in range(1, 4)])
             got = [m async for m in ann.messages(limit=3, timeout=10)]
@@ -142,6 +143,7 @@ def test_over_nats_who_subscribes_may_not_publish_and_the_other_way_round(
 
 def test_over_http_bob_neither_reads_nor_changes_what_is_anns(service: Service) -> None:
     with service.web("ann") as ann, service.web("bob") as bob, service.web("shop") as shop:
+        ann.delete("/subscribers/ann")
         ann.put("/subscribers/ann/subscriptions/mine", json={"selector": "private > 0"})
         shop.post("/events", json=[{"private": 1}])
         base = "/subscribers/ann"
