@@ -26,6 +26,7 @@ from tamis.broker.names import Names
 from tamis.broker.pulling import Pull
 from tamis.broker.register import Register
 from tamis.broker.requests import Requests
+from tamis.broker.sequencing import Sequencing
 from tamis.broker.settings import Settings
 from tamis.broker.streams import prepare
 from tamis.broker.wire import encoded
@@ -82,6 +83,16 @@ class Broker:
         stack.callback(self._executor.shutdown)
         self._publisher = await stack.enter_async_context(Confirming(connection))
         self._start(self.register.run())
+        self.sequencing = Sequencing(
+            connection,
+            self.register,
+            self._judge,
+            self._publisher,
+            self._executor,
+            names,
+            settings,
+            self.id,
+        )
         await self.register.ready.wait()
         requests = Requests(connection, self.register, self._publisher, names, settings)
         await stack.enter_async_context(requests)
@@ -95,6 +106,7 @@ class Broker:
         self._pulling = asyncio.create_task(self._pulled())
         self._pulling.add_done_callback(self._ended)
         stack.push_async_callback(self._drain)
+        self._start(self.sequencing.run())
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -113,6 +125,7 @@ class Broker:
             "revision": self.register.revision,
             "subscriptions": len(self.register.entries),
             "refused": len(self.register.refused),
+            "sequences": self.sequencing.leads,
             **asdict(self.figures),
         }
 

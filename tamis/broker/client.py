@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AsyncExitStack
 from typing import Any, NamedTuple
@@ -26,6 +27,7 @@ PASSING = 60
 _RENEWALS = PASSING / 3
 _AHEAD = 512
 _AT_ONCE = 1000
+_REMEMBERED = 100_000
 
 EventLike = Mapping[str, object] | str | bytes
 
@@ -70,6 +72,7 @@ class Client:
         self._connection = connection
         self._stack = AsyncExitStack()
         self._pull: Pull | None = None
+        self._seen: OrderedDict[int, None] = OrderedDict()
         self._renewing: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Client:
@@ -273,7 +276,14 @@ class Client:
                 self._pull = None
                 continue
             given += 1
-            yield Message(taken[0], self._connection)
+            message = Message(taken[0], self._connection)
+            # A server that was killed may have forgotten that it gave this to us already.
+            if message.delivery in self._seen:
+                message.redelivered = True
+            self._seen[message.delivery] = None
+            if len(self._seen) > _REMEMBERED:
+                self._seen.popitem(last=False)
+            yield message
 
     async def _opened(self) -> Pull:
         passing = {} if self.durable else {"passing": PASSING}

@@ -7,7 +7,6 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-import nats
 from nats.aio.client import Client as Nats
 from nats.errors import Error as NatsError
 
@@ -81,32 +80,32 @@ async def connected(
     """
     client = Nats()
     connection = Connection(client)
+    troubles: list[Exception] = []
+
+    async def trouble(error: Exception) -> None:
+        troubles[:] = [error]
+        log.debug("NATS: %s", error)
+
     asked: dict[str, Any] = {
         "name": name,
         "max_reconnect_attempts": -1,
         "reconnect_time_wait": 0.2,
         "pending_size": _PENDING,
-        "error_cb": _told,
+        "error_cb": trouble,
         "disconnected_cb": _left,
         "reconnected_cb": connection._returned,
         "connect_timeout": 2,
     } | options
-    deadline = asyncio.get_running_loop().time() + wait
-    while True:
-        try:
-            # Without reconnects until the first connection: whoever waits is to hear why.
-            await client.connect(url.split(","), **(asked | {"allow_reconnect": False}))
-        except (NatsError, OSError, TimeoutError, ValueError) as error:
-            if asyncio.get_running_loop().time() < deadline and _may_pass(error):
-                await asyncio.sleep(0.1)
-                continue
-            raise BrokerError(f"{url}: {_reason(error)}", _code(error)) from error
-        client.options["allow_reconnect"] = True
-        return connection
-
-
-def _may_pass(error: Exception) -> bool:
-    return isinstance(error, OSError | TimeoutError | nats.errors.NoServersError)
+    # Without reconnects until the first connection: whoever waits is to hear why.
+    connecting = client.connect(url.split(","), **(asked | {"allow_reconnect": False}))
+    try:
+        await asyncio.wait_for(connecting, wait)
+    except (NatsError, OSError, TimeoutError, ValueError) as error:
+        await client.close()
+        why = troubles[0] if isinstance(error, TimeoutError) and troubles else error
+        raise BrokerError(f"{url}: {_reason(why)}", _code(why)) from error
+    client.options["allow_reconnect"] = True
+    return connection
 
 
 def _code(error: Exception) -> str:
@@ -117,10 +116,6 @@ def _reason(error: Exception) -> str:
     if _code(error) == "auth":
         return f"NATS refuses us: {error}"
     return f"no NATS server answers ({error or type(error).__name__}); is `tamis serve` running?"
-
-
-async def _told(error: Exception) -> None:
-    log.debug("NATS: %s", error)
 
 
 async def _left() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 
 from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
@@ -34,7 +34,7 @@ async def followed(
     *,
     batch: int = 1000,
     wait: float = 0.0,
-) -> AsyncIterator[Begun | list[Msg]]:
+) -> AsyncGenerator[Begun | list[Msg], None]:
     """Messages in batches, and, before them and each time that reading begins anew, where it is.
 
     Args:

@@ -55,6 +55,16 @@ class Event(NamedTuple):
     data: bytes
     row: dict[str, object]
     ttl: float | None
+    subject: str
+
+
+class Read(NamedTuple):
+    """Messages, read: the events, the same as columns, the dead, and how many are too old."""
+
+    events: list[Event]
+    batch: EventBatch
+    dead: list[Outgoing]
+    expired: int
 
 
 class Judged(NamedTuple):
@@ -85,69 +95,53 @@ class Judge:
 
     def judge(self, messages: list[Msg]) -> Judged:
         """Who gets what of a batch."""
-        events, dead, expired = self.read(messages)
-        register = self._register
+        events, batch, dead, expired = self.read(messages)
         deliveries: list[Outgoing] = []
-        if events and len(register.matcher):
-            rows = [event.row for event in events]
-            matcher = register.matcher
-            batch = EventBatch.from_dicts(rows, matcher.schema, matcher.semantics)
-            found = matcher.match_batch(batch).per_event()
-            for event, keys in zip(events, found, strict=True):
+        matcher = self._register.matcher
+        if events and len(matcher):
+            for event, keys in zip(events, matcher.match_batch(batch).per_event(), strict=True):
                 if keys:
                     deliveries.extend(self.deliveries(event, keys))  # type: ignore[arg-type]
         return Judged(deliveries, dead, expired)
 
-    def read(self, messages: list[Msg]) -> tuple[list[Event], list[Outgoing], int]:
-        """The events that can be judged, the others, and how many are too old."""
-        settings, now = self._settings, time.time_ns()
+    def read(self, messages: list[Msg]) -> Read:
+        """The events that can be judged, and those that cannot."""
+        limits, now = self._settings.limits, time.time_ns()
         events: list[Event] = []
         dead: list[Outgoing] = []
         expired = 0
         for message in messages:
             place = place_of(message.reply)
-            ttl = None
-            if message.headers and TTL in message.headers:
-                lives = seconds_of(message.headers[TTL])
-                ttl = None if lives is None else lives - (now - place.time) / 1e9
-                if ttl is not None and ttl <= 0:
-                    expired += 1
-                    continue
-            if len(message.data) > settings.limits.event:
-                why = f"too big: {len(message.data):,} bytes, at most {settings.limits.event:,}"
-                dead.append(self._dead(message, place, why))
+            ttl = _left(message, place, now)
+            if ttl is not None and ttl <= 0:
+                expired += 1
                 continue
-            if place.delivered > settings.tries:
+            if len(message.data) > limits.event:
+                why = f"too big: {len(message.data):,} bytes, at most {limits.event:,}"
+            elif place.delivered > self._settings.tries:
                 why = f"given to brokers {place.delivered - 1} times, and none finished it"
-                dead.append(self._dead(message, place, why))
-                continue
-            try:
-                row = _decode(message.data)
-            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-                dead.append(self._dead(message, place, json_fault(error, message.data)))
-                continue
-            events.append(Event(place, message.data, row, ttl))
-        if events:
-            bad = self._faults([event.row for event in events])
-            if bad:
-                by_sequence = {place_of(each.reply).sequence: each for each in messages}
-                for i, why in bad.items():
-                    place = events[i].place
-                    dead.append(self._dead(by_sequence[place.sequence], place, why))
-                events = [event for i, event in enumerate(events) if i not in bad]
-        return events, dead, expired
-
-    def _faults(self, rows: list[dict[str, object]]) -> dict[int, str]:
-        schema, semantics = self._register.matcher.schema, self._register.matcher.semantics
-
-        def batch_of(some: list[dict[str, object]]) -> EventBatch:
-            return EventBatch.from_dicts(some, schema, semantics)
-
+            else:
+                try:
+                    row = _decode(message.data)
+                    events.append(Event(place, message.data, row, ttl, message.subject))
+                    continue
+                except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+                    why = json_fault(error, message.data)
+            dead.append(self._dead(message.data, message.subject, place, why))
         try:
-            batch_of(rows)
+            batch = self._batch([event.row for event in events])
         except EventError:
-            return dict(faults(rows, batch_of))
-        return {}
+            bad = dict(faults([event.row for event in events], self._batch))
+            for i, why in bad.items():
+                event = events[i]
+                dead.append(self._dead(event.data, event.subject, event.place, why))
+            events = [event for i, event in enumerate(events) if i not in bad]
+            batch = self._batch([event.row for event in events])
+        return Read(events, batch, dead, expired)
+
+    def _batch(self, rows: list[dict[str, object]]) -> EventBatch:
+        matcher = self._register.matcher
+        return EventBatch.from_dicts(rows, matcher.schema, matcher.semantics)
 
     def deliveries(self, event: Event, keys: list[str], kind: str = "") -> Iterator[Outgoing]:
         """One message per subscriber, who comes first by priority.
@@ -186,19 +180,25 @@ class Judge:
                 _leave_out(headers, ids, room)
             yield Outgoing(self._names.deliveries_to(subscriber), event.data, headers)
 
-    def _dead(self, message: Msg, place: Place, reason: str) -> Outgoing:
+    def _dead(self, data: bytes, subject: str, place: Place, reason: str) -> Outgoing:
         headers = {
             MSG_ID: str(place.sequence),
             EVENT: str(place.sequence),
             TIME: str(place.time),
-            SUBJECT: message.subject,
+            SUBJECT: subject,
             REASON: reason.encode("ascii", "backslashreplace").decode(),
         }
-        data, room = message.data, self._max_payload - 8 * _HEADERS
+        room = self._max_payload - 8 * _HEADERS
         if len(data) > room:
             headers[CUT] = str(len(data))
             data = data[:room]
         return Outgoing(self._names.dead, data, headers)
+
+
+def _left(message: Msg, place: Place, now: int) -> float | None:
+    """How many seconds an event is still worth something; None for ever."""
+    lives = seconds_of(message.headers.get(TTL, "")) if message.headers else None
+    return None if lives is None else lives - (now - place.time) / 1e9
 
 
 def _leave_out(headers: dict[str, str], ids: list[str], room: int) -> None:

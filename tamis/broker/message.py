@@ -28,6 +28,7 @@ class Message:
 
     Attributes:
         data: The event as it was published.
+        delivery: The number of this delivery in the stream of deliveries.
         sequence: The number of the event in its stream.
         subscriptions: The ids of the subscriptions that it matched, highest priority first.
         left_out: How many more it matched, for which there was no room.
@@ -42,6 +43,7 @@ class Message:
         "_connection",
         "_reply",
         "data",
+        "delivery",
         "left_out",
         "priority",
         "redelivered",
@@ -70,7 +72,9 @@ class Message:
         except (KeyError, ValueError) as error:
             raise BrokerError(f"not a delivery of a broker: {error!r}", "message") from error
         self.left_out = int(headers.get(LEFT_OUT, 0))
-        self.redelivered = AGAIN in headers or place_of(message.reply).delivered > 1
+        place = place_of(message.reply)
+        self.delivery = place.sequence
+        self.redelivered = AGAIN in headers or place.delivered > 1
 
     @property
     def event(self) -> dict[str, Any]:

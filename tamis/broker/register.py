@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections import Counter
-from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
@@ -19,7 +17,7 @@ from nats.aio.msg import Msg
 
 from tamis.broker.connection import Connection, log
 from tamis.broker.following import Begun, followed, latest_of_each
-from tamis.broker.names import Names, parts_of
+from tamis.broker.names import Names, key_of, parts_of
 from tamis.broker.wire import MARKER, OPERATION, decoded, place_of
 from tamis.engines.subscription import Subscription
 from tamis.errors import TamisError
@@ -40,6 +38,7 @@ class Entry:
         ttl: How long it lives from its revision on, in seconds; None for ever.
         revision: When it last changed: its number in the bucket.
         token: The id as JSON in ASCII, for headers.
+        renewed: Whether it was written again since, to live on.
         is_sequence: Whether it is one, which other hands judge.
     """
 
@@ -51,7 +50,13 @@ class Entry:
     ttl: float | None
     revision: int
     token: str
+    renewed: bool = False
     is_sequence: bool = False
+
+    @property
+    def key(self) -> str:
+        """Its key in the bucket."""
+        return key_of(self.subscriber, self.id)
 
 
 class Register:
@@ -61,7 +66,8 @@ class Register:
         matcher: Those that are no sequences; to be used on the executor only.
         entries: All, by key.
         revision: The last change that is in it.
-        held: How many each subscriber has.
+        sequences: Those that are sequences, by key.
+        of_subscriber: The keys of each subscriber, with what they stand for.
         refused: Keys of the bucket that are no good subscriptions, and why.
         ready: Set when all that was in the bucket at the start is in it.
     """
@@ -72,7 +78,6 @@ class Register:
         names: Names,
         matcher: Matcher,
         executor: Executor,
-        changed: Callable[[], None] = lambda: None,
     ) -> None:
         """Begin with none.
 
@@ -81,17 +86,16 @@ class Register:
             names: All names.
             matcher: An empty one.
             executor: With one thread.
-            changed: Called after changes to sequences.
         """
         self._connection = connection
         self._stream = names.bucket_stream(names.subscriptions)
         self._subjects = names.bucket_subject(names.subscriptions, ">")
         self._skip = len(self._subjects) - 1
         self._executor = executor
-        self._changed = changed
         self.matcher = matcher
         self.entries: dict[str, Entry] = {}
-        self.held: Counter[str] = Counter()
+        self.sequences: dict[str, Entry] = {}
+        self.of_subscriber: dict[str, dict[str, Entry]] = {}
         self.refused: dict[str, str] = {}
         self.revision = 0
         self.ready = asyncio.Event()
@@ -125,22 +129,26 @@ class Register:
 
     def of(self, subscriber: str) -> list[Entry]:
         """All subscriptions of a subscriber, by id."""
-        found = [entry for entry in self.entries.values() if entry.subscriber == subscriber]
-        return sorted(found, key=lambda entry: entry.id)
+        # A copy, as the other thread may be at work.
+        found = self.of_subscriber.get(subscriber, {}).copy()
+        return sorted(found.values(), key=lambda entry: entry.id)
+
+    def held(self, subscriber: str) -> int:
+        """How many subscriptions a subscriber has."""
+        return len(self.of_subscriber.get(subscriber, ()))
 
     # -- on the executor --------------------------------------------------------------------------
 
     def _apply(self, messages: list[Msg]) -> None:
-        sequences = False
         for message in messages:
             revision = place_of(message.reply).sequence
             key = message.subject[self._skip :]
             headers = message.headers or {}
             try:
                 if OPERATION in headers or MARKER in headers:
-                    sequences |= self._remove(key)
+                    self._remove(key)
                 else:
-                    sequences |= self._put(key, message.data, revision)
+                    self._put(key, message.data, revision)
                 self.refused.pop(key, None)
             except (TamisError, ValueError, TypeError, KeyError) as error:
                 # Nobody but brokers writes here; what somebody wrote all the same harms nobody.
@@ -148,10 +156,8 @@ class Register:
                 self._remove(key)
                 self.refused[key] = str(error)
             self.revision = max(self.revision, revision)
-        if sequences:
-            self._changed()
 
-    def _put(self, key: str, data: bytes, revision: int) -> bool:
+    def _put(self, key: str, data: bytes, revision: int) -> None:
         subscriber, id = parts_of(key)
         told = decoded(data)
         entry = Entry(
@@ -163,36 +169,39 @@ class Register:
             told.get("ttl"),
             revision,
             json.dumps(id),
+            told.get("renewed", False),
         )
         old = self.entries.get(key)
         if old is not None and (old.selector, old.priority) == (entry.selector, entry.priority):
             if not old.is_sequence or old.since == entry.since:  # it lives on, that is all
-                old.revision, old.ttl = revision, entry.ttl
-                return False
+                old.revision, old.ttl, old.renewed = revision, entry.ttl, entry.renewed
+                return
         matcher = self.matcher
         prepared = Subscription.of(
             key, entry.selector, entry.priority, matcher.schema, matcher.semantics
         )
         entry.is_sequence = isinstance(prepared.selector, Sequence)
-        was_sequence = self._remove(key)
-        if not entry.is_sequence:
+        self._remove(key)
+        if entry.is_sequence:
+            self.sequences[key] = entry
+        else:
             matcher.add(key, entry.selector, entry.priority)
         self.entries[key] = entry
-        self.held[subscriber] += 1
-        return entry.is_sequence or was_sequence
+        self.of_subscriber.setdefault(subscriber, {})[key] = entry
 
-    def _remove(self, key: str) -> bool:
+    def _remove(self, key: str) -> None:
         entry = self.entries.pop(key, None)
         if entry is None:
-            return False
-        self.held[entry.subscriber] -= 1
-        if not self.held[entry.subscriber]:
-            del self.held[entry.subscriber]
-        if not entry.is_sequence:
+            return
+        theirs = self.of_subscriber[entry.subscriber]
+        del theirs[key]
+        if not theirs:
+            del self.of_subscriber[entry.subscriber]
+        if entry.is_sequence:
+            del self.sequences[key]
+        else:
             self.matcher.remove(key)
-        return entry.is_sequence
 
     def _keep_only(self, keys: set[str]) -> None:
-        gone = [key for key in self.entries if key not in keys]
-        if any([self._remove(key) for key in gone]):
-            self._changed()
+        for key in [key for key in self.entries if key not in keys]:
+            self._remove(key)

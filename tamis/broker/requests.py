@@ -146,7 +146,7 @@ class Requests:
         many: bool = False,
     ) -> list[Answer]:
         """Check, store and index; what became of each is put among the results."""
-        held = self._register.held[subscriber]
+        held = self._register.held(subscriber)
         group, stored = Group(), list[tuple[int, str]]()
         since = None
         for i, one in wanted:
@@ -240,6 +240,7 @@ class Requests:
                 "selector": entry.selector,
                 "priority": entry.priority,
                 "ttl": entry.ttl,
+                "renewed": True,
             }
             if entry.is_sequence:
                 told["since"] = entry.since

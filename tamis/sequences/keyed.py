@@ -75,6 +75,10 @@ class Keyed:
             self._forget()
         return began is not None
 
+    def adopt(self, other: Keyed) -> None:
+        """Go on from where another copy of this sequence is."""
+        self._states, self._now, self.late = other._states, other._now, other.late
+
     def _forget(self) -> None:
         if self.machine.within is None or self._now is None:
             return

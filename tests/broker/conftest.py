@@ -1,0 +1,119 @@
+"""One NATS server for all tests of a process, with file storage; each test has its own prefix."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+pytest.importorskip("nats", reason="pip install 'tamis[broker]'")
+
+from tamis.broker.broker import Broker
+from tamis.broker.config import ServerConfig
+from tamis.broker.connection import connected
+from tamis.broker.server import answers, binary
+from tamis.broker.settings import Settings
+from tests.broker.ports import free_port
+
+
+class Nats:
+    """A server that a test may kill, and start again on the same folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.port = free_port()
+        self.url = f"nats://127.0.0.1:{self.port}"
+        self._file = folder / "nats.conf"
+        self._file.write_text(ServerConfig(store=folder / "js", port=self.port).text())
+        self._log = folder / "nats.log"
+        self.start()
+
+    def start(self) -> None:
+        command = [binary(), "-c", str(self._file), "-l", str(self._log)]
+        self.process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + 20
+        while not answers("127.0.0.1", self.port):
+            assert time.monotonic() < deadline and self.process.poll() is None, (
+                self._log.read_text()
+            )
+            time.sleep(0.02)
+
+    def kill(self, how: int = signal.SIGKILL) -> None:
+        os.kill(self.process.pid, how)
+        self.process.wait()
+
+
+@pytest.fixture(scope="session")
+def shared_nats(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nats]:
+    server = Nats(tmp_path_factory.mktemp("nats"))
+    yield server
+    server.kill(signal.SIGTERM)
+
+
+@pytest.fixture
+def own_nats(tmp_path: Path) -> Iterator[Nats]:
+    server = Nats(tmp_path)
+    yield server
+    server.kill(signal.SIGTERM)
+
+
+@pytest.fixture
+def prefix() -> str:
+    return "t" + uuid4().hex[:8]
+
+
+@asynccontextmanager
+async def brokering(url: str, settings: Settings) -> AsyncIterator[Broker]:
+    connection = await connected(url)
+    try:
+        async with Broker(connection, settings) as broker:
+            yield broker
+    finally:
+        await connection.close()
+
+
+def run(work: Coroutine[Any, Any, None], seconds: float = 60) -> None:
+    asyncio.run(asyncio.wait_for(work, seconds))
+
+
+class Processes:
+    """Broker processes, which a test may kill."""
+
+    def __init__(self, *arguments: str) -> None:
+        self._arguments = arguments
+        self.running: list[subprocess.Popen[bytes]] = []
+
+    def start(self) -> None:
+        command = [sys.executable, "-m", "tamis", "serve", *self._arguments]
+        self.running.append(subprocess.Popen(command, stderr=subprocess.DEVNULL))
+
+    def kill(self, which: int) -> None:
+        process = self.running.pop(which)
+        process.kill()
+        process.wait()
+
+    def stop(self) -> None:
+        for process in self.running:
+            process.terminate()
+        for process in self.running:
+            process.wait(30)
+
+
+@pytest.fixture
+def processes() -> Iterator[Callable[..., Processes]]:
+    made: list[Processes] = []
+
+    def make(*arguments: str) -> Processes:
+        made.append(Processes(*arguments))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.stop()
