@@ -6,10 +6,6 @@ import contextlib
 import json
 import os
 import random
-import signal
-import subprocess
-import sys
-import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +17,7 @@ from tamis import Matcher
 from tamis.spark import change, compile, versions
 from tamis.spark.versions import resolve
 from tests.soak import count, record
+from tests.spark.killing import KilledStream
 from tests.spark.streamer import holding
 
 if TYPE_CHECKING:
@@ -28,7 +25,6 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
-ROOT = Path(__file__).parents[2]
 KILLS = count(2, 20)
 FILES = count(12, 60)
 EVENTS = 120  # in a file
@@ -78,7 +74,7 @@ def test_exactly_once(spark: SparkSession, tmp_path: Path) -> None:
         assert (done.version, done.rejected) == (number + 2, 1)
         (tmp_path / f"go-{number + 1}").touch()
 
-    stream = _Stream(tmp_path)
+    stream = KilledStream(tmp_path, "tests.spark.streamer")
     try:
         for target in _targets(rng, 1, 0, LIVE):
             stream.kill_at(target, rng)
@@ -175,68 +171,3 @@ def _read(line: str) -> dict[str, object] | None:
         if isinstance(event["a"], int):
             return event
     return None
-
-
-class _Stream:
-    """The streaming job, in a session of its own so that all its processes can be killed.
-
-    Attributes:
-        kills: How often it was killed.
-        in_flight: How often that was in the middle of a micro-batch.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self.kills = self.in_flight = 0
-        self.start()
-
-    def start(self) -> None:
-        (self._folder / "started").unlink(missing_ok=True)
-        with (self._folder / "log").open("ab") as log:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.spark.streamer", str(self._folder)],
-                cwd=ROOT,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
-
-    def kill_at(self, target: int, rng: random.Random) -> None:
-        """Kill it soon after so many micro-batches are done, and start it again."""
-        self.wait(self._folder / "started")
-        if target:
-            self.wait(self._folder / "checkpoint" / "commits" / str(target - 1))
-        time.sleep(rng.uniform(0, 0.8))
-        self.kill()
-        self.start()
-
-    def wait(self, path: Path) -> None:
-        end = time.monotonic() + 300
-        while not path.exists():
-            said = (self._folder / "log").read_text(errors="replace")[-3000:]
-            assert self._process.poll() is None or path.exists(), said
-            assert time.monotonic() < end, f"{path.name} did not come: {said}"
-            time.sleep(0.01)
-
-    def kill(self) -> None:
-        assert self._process.poll() is None, "it was done too early"
-        self.end()
-        self.kills += 1
-        offsets, commits = (
-            {name for name in os.listdir(self._folder / "checkpoint" / log) if name.isdigit()}
-            for log in ("offsets", "commits")
-        )
-        self.in_flight += offsets != commits
-
-    def end(self) -> None:
-        """Kill all of it: the driver and its JVM, and the workers, which make their own group."""
-        if self._process.poll() is None:
-            mine = self._process.pid
-            listed = subprocess.run(["ps", "-eo", "pgid=,sid="], capture_output=True, check=True)
-            pairs = [line.split() for line in listed.stdout.splitlines()]
-            groups = {int(group) for group, session in pairs if int(session) == mine}
-            for group in sorted(groups, key=lambda group: group != mine):
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(group, signal.SIGKILL)
-        self._process.wait()
