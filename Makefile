@@ -42,7 +42,7 @@ format: $(STAMP)  ## Lay out the code
 
 soak: $(STAMP)  ## The long counts: whole fuzz and oracle runs, figures go to results/soak.jsonl
 	rm -f results/soak.jsonl
-	TAMIS_SOAK=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile tests/oracles tests/fuzz tests/language tests/predicates/test_regions.py tests/analysis tests/engines tests/bloom tests/routing tests/index tests/saved tests/spark tests/demo tests/cli/test_spark_commands.py
+	TAMIS_SOAK=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile tests/oracles tests/fuzz tests/language tests/predicates/test_regions.py tests/analysis tests/engines tests/bloom tests/routing tests/index tests/saved tests/spark tests/demo tests/cli/test_spark_commands.py tests/broker
 
 bench: $(STAMP)  ## Measure
 	$(BIN)/tamis bench parse --out results/parse.json
@@ -51,6 +51,7 @@ bench: $(STAMP)  ## Measure
 	$(BIN)/tamis bench bloom --full --out results/bloom.json --plots results/bloom
 	$(BIN)/tamis bench bdd --full --out results/bdd.json
 	$(BIN)/tamis bench lint --full --out results/lint.json
+	$(BIN)/tamis bench broker --out results/broker.json
 
 clean:  ## Remove what the other targets made
 	rm -rf $(VENV) demo-report .mypy_cache .ruff_cache .pytest_cache .hypothesis

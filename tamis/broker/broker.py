@@ -76,8 +76,16 @@ class Broker:
         Raises:
             BrokerError: NATS refuses.
         """
-        settings, names, connection = self.settings, self.names, self._connection
         self._failed = asyncio.get_running_loop().create_future()
+        try:
+            await self._begun()
+        except BaseException:
+            await self._stack.aclose()
+            raise
+        return self
+
+    async def _begun(self) -> None:
+        settings, names, connection = self.settings, self.names, self._connection
         await prepare(connection.nats.jetstream(), names, settings)
         stack = self._stack
         stack.callback(self._executor.shutdown)
@@ -93,7 +101,12 @@ class Broker:
             settings,
             self.id,
         )
-        await self.register.ready.wait()
+        ready = asyncio.ensure_future(self.register.ready.wait())
+        failed = asyncio.ensure_future(self.failed())
+        await asyncio.wait([ready, failed], return_when=asyncio.FIRST_COMPLETED)
+        if failed.done():
+            failed.result()
+        failed.cancel()
         requests = Requests(connection, self.register, self._publisher, names, settings)
         await stack.enter_async_context(requests)
         status = await connection.nats.subscribe(names.status, cb=self._tell)
@@ -107,7 +120,6 @@ class Broker:
         self._pulling.add_done_callback(self._ended)
         stack.push_async_callback(self._drain)
         self._start(self.sequencing.run())
-        return self
 
     async def __aexit__(self, *_: object) -> None:
         """Finish what has begun, give back what has not, and stop."""
@@ -116,7 +128,7 @@ class Broker:
     async def failed(self) -> None:
         """Wait for ever, or until a part of the broker has failed; that is then raised."""
         assert self._failed is not None
-        await self._failed
+        await asyncio.shield(self._failed)
 
     def status(self) -> dict[str, object]:
         """What it is and does."""

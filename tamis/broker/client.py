@@ -72,7 +72,7 @@ class Client:
         self._connection = connection
         self._stack = AsyncExitStack()
         self._pull: Pull | None = None
-        self._seen: OrderedDict[int, None] = OrderedDict()
+        self._seen: OrderedDict[tuple[int, float], bool] = OrderedDict()
         self._renewing: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Client:
@@ -275,15 +275,25 @@ class Client:
                 await self._pull.stop()
                 self._pull = None
                 continue
+            message = Message(taken[0], self._connection, self._acked)
+            # A server that was killed may have forgotten that it gave this to us already, or that
+            # it was acknowledged.
+            acked = self._seen.get((message.delivery, message.time))
+            if acked:
+                await message.ack()
+                continue
+            message.redelivered |= acked is not None
+            self._remember(message, False)
             given += 1
-            message = Message(taken[0], self._connection)
-            # A server that was killed may have forgotten that it gave this to us already.
-            if message.delivery in self._seen:
-                message.redelivered = True
-            self._seen[message.delivery] = None
-            if len(self._seen) > _REMEMBERED:
-                self._seen.popitem(last=False)
             yield message
+
+    def _acked(self, message: Message) -> None:
+        self._remember(message, True)
+
+    def _remember(self, message: Message, acked: bool) -> None:
+        self._seen[message.delivery, message.time] = acked
+        if len(self._seen) > _REMEMBERED:
+            self._seen.popitem(last=False)
 
     async def _opened(self) -> Pull:
         passing = {} if self.durable else {"passing": PASSING}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 MIB = 1024 * 1024
@@ -49,8 +50,8 @@ class ServerConfig:
         }
         <BLANKLINE>
         """
-        # JSON's strings are strings of this language.
-        quoted = json.dumps
+        # JSON's strings are strings of this language, but for its \u.
+        quoted = partial(json.dumps, ensure_ascii=False)
         name = self.port if self.port > 0 else "any"
         lines = [
             f"listen: {quoted(f'{self.host}:{self.port}')}",

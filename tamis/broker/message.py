@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 from nats.aio.msg import Msg
+from nats.errors import Error as NatsError
 
 from tamis.broker.connection import Connection
 from tamis.broker.wire import (
@@ -40,6 +42,7 @@ class Message:
     """
 
     __slots__ = (
+        "_acked",
         "_connection",
         "_reply",
         "data",
@@ -53,14 +56,22 @@ class Message:
         "time",
     )
 
-    def __init__(self, message: Msg, connection: Connection) -> None:
+    def __init__(
+        self, message: Msg, connection: Connection, acked: Callable[[Message], None]
+    ) -> None:
         """Read the headers.
+
+        Args:
+            message: As NATS gave it.
+            connection: To NATS.
+            acked: To be told of the acknowledgement.
 
         Raises:
             BrokerError: It is no delivery of a broker.
         """
         headers = message.headers or {}
         self._connection = connection
+        self._acked = acked
         self._reply = message.reply
         self.data = message.data
         try:
@@ -84,16 +95,23 @@ class Message:
 
     async def ack(self) -> None:
         """Say that it has been dealt with; it will not come again."""
-        await self._connection.nats.publish(self._reply, b"+ACK")
+        await self._say(b"+ACK")
+        self._acked(self)
 
     async def nak(self, delay: float = 0.0) -> None:
         """Ask for it again, after some seconds."""
         told = b"-NAK" if not delay else b'-NAK {"delay": %d}' % int(delay * 1e9)
-        await self._connection.nats.publish(self._reply, told)
+        await self._say(told)
 
     async def working(self) -> None:
         """Say that it takes longer, so that it does not come again meanwhile."""
-        await self._connection.nats.publish(self._reply, b"+WPI")
+        await self._say(b"+WPI")
+
+    async def _say(self, what: bytes) -> None:
+        try:
+            await self._connection.nats.publish(self._reply, what)
+        except NatsError as error:
+            raise BrokerError(f"cannot tell NATS: {error}", "unreachable") from error
 
     def __repr__(self) -> str:
         """What it is."""

@@ -71,7 +71,10 @@ class Pull:
         self._stopping = True
         self._forget()
         self._watch.cancel()
-        if not self._nats.is_closed:
+        if self._nats.is_connected:
+            # What NATS sent before it heard this arrives; else it would come again much later.
+            await self._subscription.drain()  # type: ignore[no-untyped-call]
+        elif not self._nats.is_closed:
             await self._subscription.unsubscribe()
         self._arrived.set()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from nats.errors import NoRespondersError, TimeoutError
 from nats.js import JetStreamContext
 from nats.js.api import (
     AckPolicy,
@@ -14,7 +15,7 @@ from nats.js.api import (
     StorageType,
     StreamConfig,
 )
-from nats.js.errors import APIError, BadRequestError, NotFoundError
+from nats.js.errors import APIError, NotFoundError, ServiceUnavailableError
 
 from tamis.broker.names import Names
 from tamis.broker.settings import Settings
@@ -124,8 +125,10 @@ async def prepare(js: JetStreamContext, names: Names, settings: Settings) -> Non
         for wanted in streams(names, settings):
             await _prepare_stream(js, wanted)
         await js.add_consumer(names.event_stream, shared_consumer(names, settings))
-    except (APIError, BadRequestError) as error:
-        raise BrokerError(f"NATS refuses {error.description or error}", "storage") from error
+    except (ServiceUnavailableError, NoRespondersError, TimeoutError) as error:
+        raise BrokerError(f"JetStream does not answer ({error}); is it on?", "storage") from error
+    except APIError as error:
+        raise BrokerError(f"NATS refuses: {error.description or error}", "storage") from error
 
 
 async def _prepare_stream(js: JetStreamContext, wanted: StreamConfig) -> None:

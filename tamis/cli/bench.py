@@ -226,6 +226,27 @@ def spark(
             console.stdout().print(fit)
 
 
+BROKER_EXAMPLES = """\
+[bold]Examples[/bold]
+  tamis bench broker
+  tamis bench broker --out results/broker.json
+
+A NATS server of its own, a broker, and a process that publishes and receives; the floor is the same
+without matching: who gets an event is known.
+"""
+
+
+@app.command("broker", cls=Verb, epilog=BROKER_EXAMPLES)
+def broker(
+    experiments: ExperimentsArgument = None,
+    out: OutOption = None,
+) -> None:
+    """A broker end to end: events per second, latency, against plain fan-out on NATS."""
+    from tamis.bench.broker import EXPERIMENTS
+
+    _run("broker", EXPERIMENTS, experiments, True, out)
+
+
 def _check_drawing(plots: Path | None) -> None:
     """See that figures can be drawn, before the long work and not after it."""
     from importlib.util import find_spec

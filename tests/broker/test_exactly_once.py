@@ -8,7 +8,7 @@ from tests.broker.conftest import Nats, Processes, run
 from tests.broker.delivering import Work, delivered
 from tests.soak import SOAK, count, only_in_soak, record
 
-_OPTIONS = ("--ack-wait", "2", "--delivery-wait", "5", "--wait", "2", "--quiet")
+_OPTIONS = ("--ack-wait", "2", "--delivery-wait", "5", "--wait", "50", "--batch", "16", "--quiet")
 
 
 def test_one_broker_delivers_in_order(
@@ -34,8 +34,8 @@ def test_three_brokers_and_kills(
     async def go() -> None:
         outcome = await delivered(own_nats, brokers, prefix, work, 3, kills=4, seconds=8)
         assert outcome.kills == 4 and outcome.killed_nats == 1
-        # An acknowledgement that was on its way when NATS was killed is lost; else nothing is.
-        assert outcome.unmarked == 0
+        # No subscriber crashed; an acknowledgement that NATS lost is none of their business.
+        assert outcome.repeated == 0
         record("broker: three, a few kills", events=work.events, **asdict(outcome))
 
     run(go(), 200)
@@ -50,7 +50,7 @@ def test_three_brokers_and_many_kills(
 
     async def go() -> None:
         outcome = await delivered(own_nats, brokers, prefix, work, 3, kills=50, seconds=300)
-        assert outcome.kills == 50 and outcome.unmarked == 0
+        assert outcome.kills == 50 and outcome.repeated == 0
         record("broker: three, 50 kills", events=work.events, **asdict(outcome))
 
     asyncio.run(go())
