@@ -87,7 +87,7 @@ def test_all_flights(source: SparkSession) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "workload: is missing; there are atree2004, "),
+        ({}, "url: is missing: option('url', 'nats://127.0.0.1:4222') is a broker; or say a"),
         ({"workload": "flihgts"}, "unknown workload 'flihgts'; did you mean 'flights'?"),
         ({"workload": "selective"}, "has no end: say how many"),
         ({"workload": "selective", "row": 5}, "row: unknown option; did you mean 'rows'?"),
