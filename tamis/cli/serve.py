@@ -141,4 +141,4 @@ def serve(
         )
     )
     figures = broker.figures
-    say(f"{counted(figures.events, 'event')}, {counted(figures.deliveries, 'delivery')}")
+    say(f"{counted(figures.events, 'event')}, {figures.deliveries:,} delivered")

@@ -111,12 +111,15 @@ async def delivered(
         assert sequences == sorted(set(sequences)), "an event was stored twice, or out of order"
         await killing
         wanted = work.expected(sequences)
-        deadline = time.monotonic() + 60 + seconds
+        before, deadline = 0, time.monotonic() + 60
         while any(len(a.first) < len(b) for a, b in zip(got, wanted, strict=True)):
             for reader in readers:
                 if reader.done():
                     reader.result()
-            if time.monotonic() > deadline:
+            now, here = time.monotonic(), sum(len(each.first) for each in got)
+            if here > before:
+                before, deadline = here, now + 60
+            if now > deadline:  # nothing more comes
                 break
             await asyncio.sleep(0.1)
         await asyncio.sleep(1)  # for what should not come

@@ -8,14 +8,15 @@ from tests.broker.conftest import Nats, Processes, run
 from tests.broker.delivering import Work, delivered
 from tests.soak import SOAK, count, only_in_soak, record
 
-_OPTIONS = ("--ack-wait", "2", "--delivery-wait", "5", "--wait", "50", "--batch", "16", "--quiet")
+# Slow on purpose: whoever is killed has events in hand.
+_OPTIONS = ("--ack-wait", "2", "--delivery-wait", "5", "--wait", "20", "--batch", "32", "--quiet")
 
 
 def test_one_broker_delivers_in_order(
     own_nats: Nats, processes: Callable[..., Processes], prefix: str
 ) -> None:
     work = Work(events=count(2_000, 20_000), subscriptions=count(500, 5_000))
-    brokers = processes("--nats", own_nats.url, "--prefix", prefix, *_OPTIONS)
+    brokers = processes("--nats", own_nats.url, "--prefix", prefix, "--quiet")
 
     async def go() -> None:
         outcome = await delivered(own_nats, brokers, prefix, work, 1)
