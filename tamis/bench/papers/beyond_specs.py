@@ -8,7 +8,7 @@ from tamis.engines import ENGINES
 
 PAPER = "beyond"
 EVENTS = 16_384
-SIZES = {"small": (3_000, 0.05), "paper": (100_000, 0.5)}
+SIZES = {"small": (3_000, 0.05), "paper": (30_000, 0.25)}
 # These look at each subscription, or each node, for every event or for every addition.
 FEWER = {"brute": 2_000, "siena": 2_000, "forest": 2_000, "bdd": 10_000}
 
