@@ -128,6 +128,8 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Service"]:
     from tests.broker.service import Service
 
     running = Service(tmp_path_factory.mktemp("service"))
-    running.start()
-    yield running
-    running.stop()
+    try:
+        running.start()
+        yield running
+    finally:
+        running.stop()
