@@ -33,6 +33,7 @@ def figures(scale: str) -> list[Figure]:
             log="y",
             note="An engine that cannot express a workload says which construct. Brute force, the "
             "posets and the diagram have fewer subscriptions, as their names say.",
+            names=tuple(WORKLOADS),
         )
         for what, metric, unit in (
             ("Events", "events_per_s", "events per second"),

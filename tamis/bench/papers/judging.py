@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 
 from tamis.bench.growing import exponent, fitted
 from tamis.bench.papers.catalogue import figures
@@ -29,15 +28,8 @@ def judged(results: Results, scale: str) -> list[Judged]:
     for figure in figures(scale):
         curves = results.curves(figure)
         verdicts = tuple((claim, claim.check(curves)) for claim in figure.claims)
-        found.append(Judged(figure, curves, verdicts, tuple(_gathered(results.gaps(figure)))))
+        found.append(Judged(figure, curves, verdicts, tuple(results.gaps(figure))))
     return found
-
-
-def _gathered(gaps: Iterator[str]) -> Iterator[str]:
-    """One line for several places of a curve that lack for the same reason."""
-    parted = [gap.rpartition(": ") for gap in gaps]
-    for reason, same in groupby(parted, key=lambda gap: gap[2]):
-        yield f"{'; '.join(where for where, _, _ in same)}: {reason}"
 
 
 def tally(found: Sequence[Judged]) -> dict[bool | None, int]:

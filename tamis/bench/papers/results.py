@@ -119,14 +119,23 @@ class Results:
         return {curve.label: self.curve(curve) for curve in figure.curves}
 
     def gaps(self, figure: Figure) -> Iterator[str]:
-        """What is not in a figure that should be, and why."""
+        """What is not in a figure that should be, and why; a line for each curve and reason."""
         for curve in figure.curves:
+            lacking: dict[str, list[str]] = {}
             for x, point, metric in curve.places:
-                line = self.lines.get(point.key)
-                if line is None:
-                    yield f"{curve.label} at {x:,g}: not measured"
-                elif "failed" in line:
-                    yield f"{curve.label} at {x:,g}: {line['failed']}"
-                elif metric not in line["metrics"]:  # type: ignore[operator]
-                    refused = line["metrics"].get("refused", "no such metric")  # type: ignore[attr-defined]
-                    yield f"{curve.label} at {x:,g}: {refused}"
+                why = self._lack(point, metric)
+                if why is not None:
+                    lacking.setdefault(why, []).append(figure.named(x))
+            for why, places in lacking.items():
+                yield f"{curve.label} at {', '.join(places)}: {why}"
+
+    def _lack(self, point: Point, metric: str) -> str | None:
+        """Why there is no such metric of a point; None where there is."""
+        line = self.lines.get(point.key)
+        if line is None:
+            return "not measured"
+        if "failed" in line:
+            return str(line["failed"])
+        metrics = line["metrics"]
+        assert isinstance(metrics, dict)
+        return None if metric in metrics else str(metrics.get("refused", "no such metric"))

@@ -106,6 +106,7 @@ class Figure:
         claims: What the paper says about it.
         told: The values that the paper prints, by label of a curve.
         log: The axes that are logarithmic: "", "x", "y" or "xy".
+        names: What each x is called, if they are no numbers.
         note: What is not as in the paper.
     """
 
@@ -119,11 +120,16 @@ class Figure:
     told: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)
     log: str = ""
     note: str = ""
+    names: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
         """What files of it are called."""
         return re.sub(r"[^a-z0-9]+", "-", f"{self.paper}-{self.number}".lower()).strip("-")
+
+    def named(self, x: float) -> str:
+        """What an x is called."""
+        return self.names[int(x)] if self.names else f"{x:,.10g}"
 
     def points(self) -> list[Point]:
         """All that must be measured for it."""

@@ -67,11 +67,11 @@ def test_curves_and_gaps() -> None:
     results.add(line(POINTS[1], failed="took too long"))
     results.add(line(POINTS[2], metrics={"refused": "XOR is not supported"}))
     places = [Place(point.size, point, "rate") for point in POINTS]
-    places.append(Place(4, Point("kind", {"subscriptions": 4}), "rate"))
+    places += [Place(n, Point("kind", {"subscriptions": n}), "rate") for n in (4, 1_000_000)]
     figure = Figure("bdd", "1", "t", "x", "y", (Curve("c", tuple(places)),))
     assert results.curves(figure) == {"c": [Measured(1, 5, 4, 7)]}
     assert list(results.gaps(figure)) == [
         "c at 2: took too long",
         "c at 3: XOR is not supported",
-        "c at 4: not measured",
+        "c at 4, 1,000,000: not measured",
     ]
