@@ -210,7 +210,7 @@ def _missing(*labels: str) -> Verdict:
 
 def _where(pairs: Pairs) -> str:
     xs = [x for x, _, _ in pairs]
-    return f"at {min(xs):,g}" if len(xs) == 1 else f"from {min(xs):,g} to {max(xs):,g}"
+    return f"at {min(xs):,.10g}" if len(xs) == 1 else f"from {min(xs):,.10g} to {max(xs):,.10g}"
 
 
 def _range(figures: Iterable[float]) -> str:
