@@ -1,9 +1,4 @@
-"""Any function over many inputs, one task each: a table of work in, a table of findings out.
-
->>> from tamis.spark.sweep import swept  # doctest: +SKIP
->>> swept(spark, abs, [-1, 2], tasks=2)  # doctest: +SKIP
-[1, 2]
-"""
+"""Any function over many inputs, one task each: a table of work in, a table of findings out."""
 
 from __future__ import annotations
 
