@@ -1,10 +1,11 @@
 """How many items are enough to measure by."""
 
-import time
+from functools import partial
 
 import pytest
 
-from tamis.bench.measure import enough, event_rates, rounds
+from tamis.bench import measure
+from tamis.bench.measure import event_rates, rounds
 
 
 def test_rounds_are_taken_in_turns_after_one_to_warm_up() -> None:
@@ -19,7 +20,7 @@ def test_rates() -> None:
     assert rates == {"a": {"events_per_s": 4.0, "slowest": 2.0, "fastest": 8.0}}
 
 
-def test_enough_items(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_enough_items() -> None:
     now = 0.0
     asked: list[int] = []
 
@@ -28,9 +29,9 @@ def test_enough_items(monkeypatch: pytest.MonkeyPatch) -> None:
         asked.append(count)
         now += 0.1 + count / 1000  # a tenth of a second once, a thousand a second from there
 
-    monkeypatch.setattr(time, "perf_counter", lambda: now)
-    assert enough(work, most=10_000, seconds=1.0) == pytest.approx(900, rel=0.2)
-    assert enough(work, most=10_000, seconds=0.2) >= 256  # a few would not show what many take
+    enough = partial(measure.enough, work, clock=lambda: now)
+    assert enough(most=10_000, seconds=1.0) == pytest.approx(900, rel=0.2)
+    assert enough(most=10_000, seconds=0.2) >= 256  # a few would not show what many take
     assert asked[:3] == [1, 1, 4]
-    assert enough(work, most=100, seconds=1.0) == 100
-    assert enough(work, most=10_000, least=5, seconds=0.01) == 5
+    assert enough(most=100, seconds=1.0) == 100
+    assert enough(most=10_000, least=5, seconds=0.01) == 5

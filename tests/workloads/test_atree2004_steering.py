@@ -36,7 +36,9 @@ def counted(found: Steered, subscriptions: int, events: int, start: int = 0) -> 
     return len(matches) / subscriptions / events
 
 
-@pytest.mark.parametrize("length", [6, pytest.param(10, marks=only_in_soak), 14])
+@pytest.mark.parametrize(
+    "length", [6, *(pytest.param(more, marks=only_in_soak) for more in (10, 14))]
+)
 @pytest.mark.parametrize(("parameters", "snps", "smpe"), TARGETS)
 def test_both_are_as_asked(length: int, parameters: dict, snps: float, smpe: float) -> None:
     found = steered(
@@ -62,8 +64,10 @@ def test_snps_is_what_the_engine_says(operators: str) -> None:
     assert engine.stats()["snps_internal"] == pytest.approx(found.snps, abs=near)
 
 
-@pytest.mark.parametrize("values", [1_000, 20_000, 2_000_000])
-@pytest.mark.parametrize("subscriptions", [20_000, 60_000])
+@pytest.mark.parametrize(
+    "values", [20_000, *(pytest.param(v, marks=only_in_soak) for v in (1_000, 2_000_000))]
+)
+@pytest.mark.parametrize("subscriptions", [20_000, pytest.param(60_000, marks=only_in_soak)])
 def test_a_sample_shares_as_much_as_the_whole(values: int, subscriptions: int) -> None:
     workload = Workload(
         subscriptions=subscriptions, predicates=10, shared_predicates=4, values=values, pool=4
