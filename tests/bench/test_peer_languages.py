@@ -233,7 +233,7 @@ def test_traps(name: str, ask) -> None:
 def test_peers_mean_what_we_mean(name: str, ask) -> None:
     said = 0
 
-    @settings(max_examples=count(20, 3_000), deadline=None)
+    @settings(max_examples=count(40, 3_000), deadline=None)
     @given(st.lists(SELECTORS, min_size=4, max_size=8), EVENTS)
     def check(selectors: list, events: list) -> None:
         nonlocal said
