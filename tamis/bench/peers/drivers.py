@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Callable, Mapping
@@ -24,6 +25,8 @@ from tamis.bench.peers.peer import Limits, Outcome
 SOURCES = Path(__file__).parent / "drivers"
 ATTRIBUTES = "attributes.json"
 BUILD_PATIENCE = 600.0
+# Where packages are brought from is nobody's business who reads a row of results.
+_ADDRESS = re.compile(r"https?://[^\s:]+(?::\d+)?[^\s:]*")
 
 
 class CannotBuild(Exception):
@@ -112,7 +115,8 @@ class Driver:
             said = [line.strip() for line in error.stdout.splitlines() if line.strip()]
             faults = [line for line in said if "rror" in line or "orbidden" in line] or said
             told = faults[0] if faults else f"exit code {error.returncode}"
-            raise CannotBuild(f"its driver cannot be built: {step[0]}: {told[:300]}") from error
+            told = _ADDRESS.sub("its registry", told)[:300]
+            raise CannotBuild(f"its driver cannot be built: {step[0]}: {told}") from error
         except subprocess.TimeoutExpired as error:
             raise CannotBuild(f"its driver cannot be built: {step[0]} took too long") from error
 
