@@ -80,7 +80,7 @@ def grows(label: str, least: float, most: float, what: str = "x") -> Check:
     """A curve is as a power of x, between two; negative where it falls."""
 
     def check(curves: Curves) -> Verdict:
-        curve = curves.get(label, ())
+        curve = _positive(curves, label)
         if len(curve) < 2:
             return _missing(label)
         power = exponent([value.x for value in curve], [value.y for value in curve])
@@ -99,7 +99,7 @@ def falls_faster(faster: str, slower: str) -> Check:
     def check(curves: Curves) -> Verdict:
         powers = []
         for label in (faster, slower):
-            curve = curves.get(label, ())
+            curve = _positive(curves, label)
             if len(curve) < 2:
                 return _missing(label)
             powers.append(exponent([v.x for v in curve], [v.y for v in curve]))
@@ -202,6 +202,11 @@ def _together(curves: Curves, first: str, second: str) -> Pairs:
         for value in curves.get(first, ())
         if others.get(value.x)
     ]
+
+
+def _positive(curves: Curves, label: str) -> list[Measured]:
+    """The values that have a logarithm."""
+    return [value for value in curves.get(label, ()) if value.y > 0]
 
 
 def _missing(*labels: str) -> Verdict:

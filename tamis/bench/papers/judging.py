@@ -53,7 +53,9 @@ def growths(found: Sequence[Judged]) -> Iterator[tuple[str, str, str]]:
     """How curves of the thesis grow, the engine `block` among them: what, whose, and how."""
     by_number = {one.figure.number: one for one in found if one.figure.paper == "atree"}
     for what, number, kind in _GROWTHS:
-        for label, values in by_number[number].curves.items():
+        for label, curve in by_number[number].curves.items():
+            # A few subscriptions may be nothing to speak of: `block` keeps them as a draft.
+            values = [value for value in curve if value.y > 0]
             if len(values) > 1:
                 yield what, label, _fit(values, kind)
     for label, values in _by_matches(by_number):

@@ -68,6 +68,18 @@ def test_how_things_grow_is_fitted(file: Path, tmp_path: Path) -> None:
     assert "counting, 20,000 subscriptions" in grows
 
 
+def test_a_figure_of_zero_is_not_fitted(file: Path, tmp_path: Path) -> None:
+    """As of a structure that has not begun."""
+    results = Results.open(file)
+    for line in results.lines.values():
+        metrics = line["metrics"]
+        assert isinstance(metrics, dict)
+        if line["kind"] == "thesis" and line["parameters"]["engine"] == "block":  # type: ignore[index]
+            metrics["bytes"] = 0.0
+    text = write(results, "small", tmp_path, plots=False).markdown.read_text("utf-8")
+    assert "| bytes by subscriptions, =, L = 10 | block" not in text
+
+
 @WANT_PLOTS
 def test_plots_are_drawn_as_svg_and_png(file: Path, tmp_path: Path) -> None:
     results = Results.open(file)
