@@ -393,22 +393,3 @@ def test_the_example(tmp_path: Path) -> None:
     # No subscription of the example is for nothing.
     rows = (EXAMPLES / "subscriptions.jsonl").read_text().splitlines()
     assert {json.loads(row)["id"] for row in rows} == {id for ids in answers for id in ids}
-
-
-def test_an_open_schema(tmp_path: Path) -> None:
-    rules, schema = tmp_path / "rules.txt", tmp_path / "schema.json"
-    rules.write_text("n = 1 AND other = 'x'\n")
-    events = '{"n": 1.0, "other": "x"}\n'
-    schema.write_text('{"n": "INT"}')
-    asked = ["match", "-s", rules, "-e", "-", "--schema", schema, "-q"]
-    assert "unknown attribute other" in run(*asked, stdin=events).stderr
-    schema.write_text('\ufeff{"open": true, "attributes": {"n": "INT"}}')
-    assert run(*asked, stdin=events).stdout == '{"event": 0, "matches": [1]}\n'
-
-
-@pytest.mark.parametrize("verb", ["", "match", "explain", "parse", "bench", "bench parse"])
-def test_help_names_no_type_of_flags(verb: str) -> None:
-    done = run(*verb.split(), "--help")
-    assert done.exit_code == 0 and "<bool>" not in done.stdout
-    if verb != "bench":
-        assert f"\n   tamis {verb or 'match'}" in done.stdout

@@ -2,6 +2,8 @@
 
 Readers take the stack as it is at the moment and go on with it. New subscriptions wait in a draft;
 the next match makes a small segment of it, the *tail*, and when the tail is large enough it stays.
+
+It is long as all that is asked of an engine is asked here; what it does is done beside it.
 """
 
 from __future__ import annotations
