@@ -112,7 +112,7 @@ def falls_faster(faster: str, slower: str) -> Check:
 
 
 def at_least(label: str, x: float, y: float) -> Check:
-    """A curve is not below a value at an x, nor anywhere before it; or, of a lower x, beyond."""
+    """A curve is not below a value at an x."""
 
     def check(curves: Curves) -> Verdict:
         found = [value for value in curves.get(label, ()) if value.x == x]

@@ -42,7 +42,7 @@ def tally(found: Sequence[Judged]) -> dict[bool | None, int]:
 
 # By what grows: the figure, and whether its curves are to be taken by power or by a line.
 _GROWTHS = (
-    ("events per second by subscriptions, = , L = 10", "Figure 5.5", "power"),
+    ("events per second by subscriptions, =, L = 10", "Figure 5.5", "power"),
     ("bytes by subscriptions, =, L = 10", "Figure 5.8", "line"),
     ("insertions per second by subscriptions, =, L = 10", "Figure 5.2", "power"),
     ("events per second by predicates (L), =", "Figure 5.25", "power"),
