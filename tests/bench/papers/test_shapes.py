@@ -8,11 +8,15 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tamis.bench.growing import exponent
 from tamis.bench.papers import bdd_points, bloom_points, thesis_points
 from tamis.bench.papers.spec import Point
+from tamis.bloom.filter import Bloom
+from tamis.bloom.hashing import Shape
+from tamis.bloom.wire import DENSE, SPARSE, encoded
 
 
 @cache
@@ -96,3 +100,16 @@ def test_names_of_skewed_frequency_set_more_bits() -> None:
     )
     assert pareto["bits_per_event"] > 10 * uniform["bits_per_event"]  # type: ignore[operator]
     assert pareto["fill_percent"] < 3  # type: ignore[operator]
+
+
+def test_the_sparse_form_is_the_smaller_up_to_where_the_paper_has_the_two_cross() -> None:
+    shape = Shape(1 << 14, 2)
+    rng = np.random.default_rng(2008)
+
+    def form(bits: int) -> int:
+        places = np.sort(rng.choice(shape.m, bits, replace=False))
+        return encoded(shape, Bloom.at(shape, places.tolist()).bits)[0]
+
+    crossing = shape.m // 14  # m / log2(m), §4.5; ours notes distances, and is smaller for longer
+    assert form(crossing // 10) == form(crossing) == SPARSE
+    assert form(shape.m // 4) == DENSE
