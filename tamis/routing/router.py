@@ -226,7 +226,7 @@ class Router(ABC):
     def _withdrawn(self, neighbour: str, interest: Interest) -> list[Told]:
         """What a neighbour is told when no other interface wants it any more."""
 
-    def _opened(self, neighbour: str) -> None:  # noqa: B027: most have nothing to do
+    def _opened(self, neighbour: str) -> None:  # noqa: B027  # most do nothing
         """A neighbour is new."""
 
     def _closed(self, neighbour: str) -> None:  # noqa: B027
