@@ -101,7 +101,7 @@ class FilterTable:
             InputError: The filter is of another shape.
         """
         found: set[str] = self.tree.publish(bloom, source)  # type: ignore[assignment]
-        return (found | self._everything.addresses) - {source}  # type: ignore[arg-type]
+        return (found | self._everything.addresses) - {source}
 
     def sizes(self) -> dict[str, int]:
         """How large it is."""
