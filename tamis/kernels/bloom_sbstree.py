@@ -7,6 +7,8 @@ bit and all above its last are left out at once.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -123,7 +125,7 @@ def sbstree_publish(
                     entry = entries[entry, NEXT]
                 if at < last and nodes[node, SIZE]:
                     start = nodes[node, START]
-                    end = start + nodes[node, SIZE]
+                    end: Any = start + nodes[node, SIZE]
                     if waiting + 3 > len(pending):
                         pending = grown(pending)
                     pending[waiting] = lower_bound(keys, start, end, np.int64(bits[at]))
@@ -134,7 +136,8 @@ def sbstree_publish(
                 continue
             if not waiting:
                 break
-            place, end = np.int64(pending[waiting - 3]), np.int64(pending[waiting - 2])
+            place: Any = np.int64(pending[waiting - 3])
+            end = np.int64(pending[waiting - 2])
             at = first + np.int64(pending[waiting - 1])
             bit = np.int64(-1)
             if end - place <= 8 * (last - at):
