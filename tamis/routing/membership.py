@@ -118,12 +118,11 @@ class Membership:
             node: The one.
             without: A neighbour over whom not to go.
         """
-        found = [
-            path for source, each, path in self._paths() if each == node and source != without
-        ]
+        found = [path for source, each, path in self._paths() if each == node and source != without]
         if not found:
             return None
-        return _walked(self.name, reversed(min(found, key=_rank)))
+        best: Path = min(found, key=_rank)
+        return _walked(self.name, reversed(best))
 
     def loop(self) -> Loop | None:
         """A cycle through what is known, if there is one."""

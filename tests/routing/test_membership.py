@@ -1,7 +1,8 @@
-"""Nodes come to know each other and their links; cycles are found, and opened where they must be."""
+"""Nodes come to know each other and their links; cycles are found, and opened rightly."""
 
 import random
 from collections import defaultdict
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -109,7 +110,7 @@ def test_in_a_tree_everybody_knows_everybody_and_every_link(
             way = node.way(other)
             assert way is not None and way[0] == name and way[-1] == other
             ends = {link.ends for link in overlay.links}
-            assert all(tuple(sorted(pair)) in ends for pair in zip(way, way[1:], strict=False))
+            assert all(tuple(sorted(pair)) in ends for pair in pairwise(way))
             assert node.way(other, without=way[1]) is None
 
 
