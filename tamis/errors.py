@@ -15,6 +15,7 @@
     ├── IndexCorrupt              an index on disk that is damaged, or of another format
     ├── IndexLocked               an index on disk that another writer has open
     ├── InputError                a file, a row or an option that cannot be read
+    ├── LoopError                 a link between brokers that would close a loop
     └── BrokerError               a broker, or NATS, that refuses or cannot be reached
 
 Every error carries its parts as attributes, so that a program need not read the message.
@@ -30,6 +31,7 @@ __all__ = [
     "IndexCorrupt",
     "IndexLocked",
     "InputError",
+    "LoopError",
     "SchemaError",
     "SelectorError",
     "SelectorSyntaxError",
@@ -275,6 +277,28 @@ class InputError(TamisError):
         self.line = line
         where = source if line is None else f"{source}:{line}"
         super().__init__(f"{where}: {reason}" if where else reason)
+
+
+class LoopError(TamisError):
+    """A link between brokers that would close a loop, in which events would go round for ever.
+
+    Attributes:
+        one: A broker that was to be linked.
+        other: The other.
+        way: The brokers from the one to the other as they are linked already, both among them.
+    """
+
+    def __init__(self, one: str, other: str, way: list[str]) -> None:
+        """Say which way there is already."""
+        self.one = one
+        self.other = other
+        self.way = way
+        shown = " - ".join(self.way)
+        super().__init__(
+            f"linking {one} to {other} would close a loop: there is {shown} already"
+            if one != other
+            else f"{one} cannot be linked to itself"
+        )
 
 
 class BrokerError(TamisError):

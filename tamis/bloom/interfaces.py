@@ -1,26 +1,16 @@
-"""The interfaces of the DEBS 2008 paper, Listings 1 and 2; an address is anything hashable."""
+"""The interfaces of the DEBS 2008 paper, Listing 2; an address is anything hashable.
+
+Listing 1, of brokers that match again, is `routing/router.py`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from tamis.bloom.filter import Bloom
 from tamis.bloom.held import Leaf
 from tamis.language.evaluate import Event
-
-S = TypeVar("S", contravariant=True)
-
-
-@runtime_checkable
-class IPoset(Protocol[S]):
-    """Traditional routing (Listing 1): each broker matches an event by its content."""
-
-    def subscribe(self, subscription: S, address: Hashable) -> set[Hashable]:
-        """Store a subscription; where to send it on."""
-
-    def publish(self, event: Event) -> set[Hashable]:
-        """The forward set of an event."""
 
 
 @runtime_checkable

@@ -1,17 +1,12 @@
-"""The table of a broker: which subscriptions came from where, and where an event goes.
+"""The table of a broker: who wants what, and so where an event goes.
 
-The two ways of the DEBS 2008 paper (§4.1), both behind Listing 1. `EdgeTable`: all brokers have all
-subscriptions, the first one evaluates an event's predicates, and all others go by its filter.
-`ContentTable`: a subscription is not sent to a neighbour that has one which covers it, so brokers
-have different ones, and each evaluates again.
-
-Both may send an event where nobody wants it (the one because of filters, the other never), and
-never the other way round; who delivers it checks.
+Two kinds: `FilterTable` goes by Bloom filters (DEBS 2008, §4.3-4.5), and may name an address that
+wants nothing of the event; `EngineTable` has any engine, and does not. Neither ever leaves one out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable
 
 from tamis.bloom.bfposet import BFPoset
 from tamis.bloom.filter import Bloom
@@ -21,22 +16,41 @@ from tamis.engines.protocol import Engine
 from tamis.engines.subscription import Subscription
 from tamis.errors import UnsupportedExpression
 from tamis.events import EventBatch
-from tamis.language.disjuncts import Conjunction, disjuncts
 from tamis.language.evaluate import Event
-from tamis.language.expr import Sequence
-from tamis.predicates.covering import Coverage, coverage_of
-
-MOST = 64  # conjunctions of one selector
+from tamis.language.expr import And, BoolExpr
+from tamis.routing.interest import Interest
 
 
-class EdgeTable:
-    """bfposet and sbstree, for edge routing.
+class Everything:
+    """Addresses that are sent every event: they want something that a table cannot hold."""
 
-    >>> table = EdgeTable(Shape(16384, 4), neighbours=["north", "south"])
-    >>> sorted(table.subscribe(Subscription.of(1, "x > 5 AND y = 0"), "north"))
-    ['south']
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._wanted: dict[str, dict[Interest, None]] = {}
+
+    @property
+    def addresses(self) -> set[str]:
+        """Them."""
+        return set(self._wanted)
+
+    def insert(self, interest: Interest, address: str) -> None:
+        """Take what an address wants."""
+        self._wanted.setdefault(address, {})[interest] = None
+
+    def remove(self, interest: Interest, address: str) -> None:
+        """Take it back."""
+        del self._wanted[address][interest]
+        if not self._wanted[address]:
+            del self._wanted[address]
+
+
+class FilterTable:
+    """bfposet and sbstree.
+
+    >>> table = FilterTable(Shape(16384, 4))
+    >>> table.insert(Interest.parse("x > 5 AND y = 0"), "north")
     >>> bloom = table.match({"x": 7, "y": 0})
-    >>> table.forward(Bloom.from_bytes(bloom.to_bytes())), table.publish({"x": 7})
+    >>> table.forward(Bloom.from_bytes(bloom.to_bytes())), table.forward(table.match({"x": 7}))
     ({'north'}, set())
 
     Attributes:
@@ -44,128 +58,130 @@ class EdgeTable:
         tree: The filters.
     """
 
-    def __init__(self, shape: Shape, neighbours: Iterable[Hashable] = ()) -> None:
-        """Begin with no subscriptions.
+    def __init__(self, shape: Shape) -> None:
+        """Begin with nothing.
 
         Args:
             shape: The shape of filters: the same at all brokers.
-            neighbours: The brokers next to this one.
         """
-        self.poset = BFPoset(shape, neighbours)
+        self.poset = BFPoset(shape)
         self.tree = SbsTree(shape)
+        self._everything = Everything()
 
-    def subscribe(self, subscription: Subscription, address: Hashable) -> set[Hashable]:
-        """Store a subscription; where to send it on: to all neighbours but where it came from.
-
-        Raises:
-            UnsupportedExpression: It is a sequence, or a choice of too many conjunctions; nothing
-                has changed.
-        """
-        for conjunction in _disjuncts(subscription):
+    def insert(self, interest: Interest, address: str) -> None:
+        """Take what an address wants and did not want before."""
+        if interest.conjunctions is None:
+            self._everything.insert(interest, address)
+            return
+        for conjunction in interest.conjunctions:
             held = self.poset.hold(conjunction)
             self.tree.insert(self.poset.filter_of_held(held), address)
-        return set(self.poset.neighbours - {address})
 
-    def unsubscribe(self, subscription: Subscription, address: Hashable) -> set[Hashable]:
-        """Forget a subscription that came from an address; where to tell it.
+    def remove(self, interest: Interest, address: str) -> None:
+        """Take it back.
 
         Raises:
-            KeyError: It did not; nothing has changed.
+            KeyError: It is not there.
         """
-        conjunctions = _disjuncts(subscription)
-        removed: list[Bloom] = []
-        try:
-            for conjunction in conjunctions:
-                bloom = self.poset.filter_of(conjunction)
-                self.tree.remove(bloom, address)
-                removed.append(bloom)
-        except KeyError:
-            for bloom in removed:
-                self.tree.insert(bloom, address)
-            raise
-        for conjunction in conjunctions:
+        if interest.conjunctions is None:
+            self._everything.remove(interest, address)
+            return
+        for conjunction in interest.conjunctions:
+            self.tree.remove(self.poset.filter_of(conjunction), address)
             self.poset.unsubscribe(conjunction, address)
-        return set(self.poset.neighbours - {address})
 
     def match(self, event: Event) -> Bloom:
-        """At the edge: the filter that goes with an event."""
+        """The filter of an event: all of its predicates that hold."""
         return self.poset.match(event)
 
-    def forward(self, bloom: Bloom) -> set[Hashable]:
-        """At every broker: where an event with this filter goes."""
-        return self.tree.publish(bloom)
-
-    def publish(self, event: Event) -> set[Hashable]:
-        """The forward set of an event, by its content."""
-        return self.forward(self.match(event))
-
-
-class ContentTable:
-    """An engine, for routing by content with covering.
-
-    >>> from tamis.engines.brute import BruteEngine
-    >>> table = ContentTable(BruteEngine, neighbours=["north", "south"])
-    >>> sorted(table.subscribe(Subscription.of(1, "x > 5"), "client"))
-    ['north', 'south']
-    >>> sorted(table.subscribe(Subscription.of(2, "x > 15"), "north"))  # south has x > 5
-    []
-    >>> sorted(table.publish({"x": 20}))
-    ['client', 'north']
-    """
-
-    def __init__(self, engine: Callable[[], Engine], neighbours: Iterable[Hashable] = ()) -> None:
-        """Begin with no subscriptions.
-
-        Args:
-            engine: Makes the engine that matches, such as `tamis.ENGINES["siena"]`.
-            neighbours: The brokers next to this one.
-        """
-        self._engine = engine()
-        self._sources: list[Hashable] = []
-        self._sent: dict[Hashable, list[Coverage]] = {each: [] for each in neighbours}
-
-    def subscribe(self, subscription: Subscription, address: Hashable) -> set[Hashable]:
-        """Store a subscription; where to send it on: where nothing was sent that covers it.
+    def forward(self, bloom: Bloom, source: str | None = None) -> set[str]:
+        """Where an event with this filter goes; not to where it came from.
 
         Raises:
-            UnsupportedExpression: The engine cannot express it; nothing has changed.
+            InputError: The filter is of another shape.
         """
-        number = len(self._sources)
-        self._engine.add(
-            Subscription(
-                number,
-                subscription.text,
-                subscription.priority,
-                subscription.selector,
-                subscription.required,
-                subscription.functions,
-            )
-        )
-        self._sources.append(address)
-        coverage = coverage_of(subscription.condition)
-        wanted = set()
-        for neighbour, sent in self._sent.items():
-            if neighbour != address and not any(each.covers(coverage) for each in sent):
-                sent[:] = [each for each in sent if not coverage.covers(each)]
-                sent.append(coverage)
-                wanted.add(neighbour)
-        return wanted
+        found: set[str] = self.tree.publish(bloom, source)  # type: ignore[assignment]
+        return (found | self._everything.addresses) - {source}
 
-    def publish(self, event: Event) -> set[Hashable]:
-        """The forward set of an event."""
+    def sizes(self) -> dict[str, int]:
+        """How large it is."""
+        return {
+            "predicates": len(self.poset),
+            "nodes": self.tree.nodes,
+            "bytes": self.tree.nbytes,
+        }
+
+
+class EngineTable:
+    """Any engine.
+
+    >>> from tamis.engines.brute import BruteEngine
+    >>> table = EngineTable(BruteEngine)
+    >>> table.insert(Interest.parse("x > 5"), "north")
+    >>> table.forward({"x": 7}), table.forward({"x": 3})
+    ({'north'}, set())
+    """
+
+    def __init__(self, engine: Callable[[], Engine]) -> None:
+        """Begin with nothing.
+
+        Args:
+            engine: Makes the engine, such as `tamis.engines.ENGINES["siena"]`.
+        """
+        self._engine = engine()
+        self._everything = Everything()
+        self._numbers: dict[tuple[str, str], list[int]] = {}
+        self._addresses: dict[int, str] = {}
+        self._next = 0
+
+    def insert(self, interest: Interest, address: str) -> None:
+        """Take what an address wants and did not want before."""
+        # Some engines know conjunctions only.
+        numbers = self._added([interest.condition], address)
+        if numbers is None and interest.conjunctions is not None:
+            numbers = self._added([And(each) for each in interest.conjunctions], address)
+        if numbers is None:
+            self._everything.insert(interest, address)
+        else:
+            self._numbers[address, interest.text] = numbers
+
+    def remove(self, interest: Interest, address: str) -> None:
+        """Take it back.
+
+        Raises:
+            KeyError: It is not there.
+        """
+        numbers = self._numbers.pop((address, interest.text), None)
+        if numbers is None:
+            self._everything.remove(interest, address)
+        else:
+            self._removed(numbers)
+
+    def _added(self, conditions: list[BoolExpr], address: str) -> list[int] | None:
+        """The numbers under which an engine has them; None if there is one that it cannot take."""
+        numbers: list[int] = []
+        for condition in conditions:
+            try:
+                self._engine.add(Subscription(self._next, "", 0, condition))
+            except UnsupportedExpression:
+                self._removed(numbers)
+                return None
+            numbers.append(self._next)
+            self._addresses[self._next] = address
+            self._next += 1
+        return numbers
+
+    def _removed(self, numbers: list[int]) -> None:
+        for number in numbers:
+            self._engine.remove(number)
+            del self._addresses[number]
+
+    def forward(self, event: Event) -> set[str]:
+        """Where an event goes."""
         matches = self._engine.match(EventBatch.of([dict(event)]))
-        return {self._sources[number] for number in matches.subscription.tolist()}
+        found = {self._addresses[number] for number in matches.subscription.tolist()}
+        return found | self._everything.addresses
 
-
-def _disjuncts(subscription: Subscription) -> list[Conjunction]:
-    condition = subscription.condition
-    if isinstance(condition, Sequence):
-        raise UnsupportedExpression("a sequence (FIRST … THEN …)", "routing by Bloom filters")
-    found = disjuncts(condition, MOST)
-    if found is None:
-        raise UnsupportedExpression(
-            f"a choice of more than {MOST} conjunctions",
-            "routing by Bloom filters",
-            "write it as several subscriptions",
-        )
-    return [tuple(dict.fromkeys(conjunction)) for conjunction in found]
+    def sizes(self) -> dict[str, int]:
+        """How large it is."""
+        return {"entries": len(self._addresses)}

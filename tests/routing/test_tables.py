@@ -6,19 +6,19 @@ from hypothesis import strategies as st
 
 from tamis.bloom.filter import Bloom
 from tamis.bloom.hashing import Shape
-from tamis.bloom.interfaces import IPoset
 from tamis.engines import ENGINES
-from tamis.engines.subscription import Subscription
-from tamis.errors import UnsupportedExpression
-from tamis.language import parse
-from tamis.predicates.covering import covers
-from tamis.routing.tables import ContentTable, EdgeTable
+from tamis.routing.cover_index import CoverIndex
+from tamis.routing.interest import Interest
+from tamis.routing.maximal import Maximal
+from tamis.routing.tables import EngineTable, FilterTable
 from tests.engines.oracle import matching
+from tests.routing.networks import conjunctions
 from tests.strategies import bool_exprs, events
 
-texts = bool_exprs(depth=2).map(str)
+texts = st.one_of(conjunctions, bool_exprs(depth=2).map(str))
 ADDRESSES = ["north", "south", "client"]
-stored = st.lists(st.tuples(texts, st.sampled_from(ADDRESSES)), max_size=6)
+stored = st.lists(st.tuples(texts, st.sampled_from(ADDRESSES)), max_size=6, unique=True)
+batches = st.lists(events(), min_size=1, max_size=3)
 
 
 def wanted(model: list[tuple[str, str]], event: dict[str, object]) -> set[str]:
@@ -26,78 +26,129 @@ def wanted(model: list[tuple[str, str]], event: dict[str, object]) -> set[str]:
     return {model[number][1] for number in found}
 
 
+def cannot_hold(model: list[tuple[str, str]]) -> set[str]:
+    return {address for text, address in model if Interest.parse(text).conjunctions is None}
+
+
 @given(
     shape=st.builds(Shape, st.sampled_from([1, 3, 40, 1 << 14]), st.integers(1, 4)),
-    kept=stored,
-    gone=stored,
-    batch=st.lists(events(), min_size=1, max_size=3),
+    model=stored,
+    gone=st.sets(st.integers(0, 5)),
+    batch=batches,
 )
-def test_edge_routing_has_no_false_negative(shape, kept, gone, batch) -> None:
+def test_filters_have_no_false_negative(shape, model, gone, batch) -> None:
     """The filter is made once, at the edge; another broker with this table goes by its bytes."""
-    edge, inner = EdgeTable(shape), EdgeTable(shape)
-    model = []
-    for text, address in [*gone, *kept]:
-        try:
-            edge.subscribe(Subscription.of(0, text), address)
-        except UnsupportedExpression:
-            continue
-        model.append((text, address))
+    edge, inner = FilterTable(shape), FilterTable(shape)
+    for text, address in model:
+        edge.insert(Interest.parse(text), address)
     # The other one has them in another order, and has forgotten nothing yet.
     for text, address in reversed(model):
-        inner.subscribe(Subscription.of(0, text), address)
-    for text, address in [pair for pair in gone if pair in model]:
+        inner.insert(Interest.parse(text), address)
+    for text, address in [pair for number, pair in enumerate(model) if number in gone]:
         for table in (edge, inner):
-            table.unsubscribe(Subscription.of(0, text), address)
-        model.remove((text, address))
+            table.remove(Interest.parse(text), address)
+    model = [pair for number, pair in enumerate(model) if number not in gone]
     for event in batch:
         bloom = edge.match(event)
         assert bloom == inner.match(event)
         found = inner.forward(Bloom.from_bytes(bloom.to_bytes()))
-        assert found == edge.publish(event) >= wanted(model, event)
+        assert found == edge.forward(bloom) >= wanted(model, event)
         if shape.m > 1000:
-            assert found == wanted(model, event)
+            assert found == wanted(model, event) | cannot_hold(model)
 
 
-@given(model=stored, batch=st.lists(events(), min_size=1, max_size=3))
-def test_routing_by_content(model, batch) -> None:
-    table = ContentTable(ENGINES["brute"], neighbours=["north", "south"])
-    sent: dict[str, list[str]] = {"north": [], "south": []}
+@pytest.mark.parametrize("engine", ["brute", "siena", "block"])
+@given(model=stored, gone=st.sets(st.integers(0, 5)), batch=batches)
+def test_engines_are_exact(engine, model, gone, batch) -> None:
+    table = EngineTable(ENGINES[engine])
     for text, address in model:
-        for neighbour in table.subscribe(Subscription.of("x", text), address):
-            assert neighbour != address
-            sent[neighbour].append(text)
+        table.insert(Interest.parse(text), address)
+    for text, address in [pair for number, pair in enumerate(model) if number in gone]:
+        table.remove(Interest.parse(text), address)
+    model = [pair for number, pair in enumerate(model) if number not in gone]
     for event in batch:
-        assert table.publish(event) == wanted(model, event)
-        # Whoever is not told a subscription has others that send all of its events here.
-        for neighbour, told in sent.items():
-            others = [(text, "") for text, address in model if address != neighbour]
-            here = matching({n: text for n, text in enumerate(told)}, event)
-            assert bool(here) >= bool(wanted(others, event))
+        found = table.forward(event)
+        assert found >= wanted(model, event)
+        assert found - wanted(model, event) <= cannot_hold(model)
 
 
-def test_a_covered_subscription_is_kept_back() -> None:
-    table = ContentTable(ENGINES["brute"], neighbours=["a", "b"])
-    assert covers(parse("x > 5"), parse("x > 15 AND y = 0"))
-    assert table.subscribe(Subscription.of(1, "x > 15"), "client") == {"a", "b"}
-    assert table.subscribe(Subscription.of(2, "x > 5"), "a") == {"b"}
-    assert table.subscribe(Subscription.of(3, "x > 15 AND y = 0"), "client") == set()
-    assert table.subscribe(Subscription.of(4, "y = 0"), "b") == {"a"}
-
-
-def test_edge_routing_tells_everybody_else() -> None:
-    table = EdgeTable(Shape(1024, 3), neighbours=["a", "b"])
-    assert isinstance(table, IPoset) and isinstance(ContentTable(ENGINES["brute"]), IPoset)
-    rule = Subscription.of(1, "x = 1 OR y = 2")
-    assert table.subscribe(rule, "a") == {"b"}
-    assert table.unsubscribe(rule, "a") == {"b"}
-    assert len(table.poset) == 0 and table.tree.nodes == 1
-    # What was never there is refused, and what is there of it stays.
-    table.subscribe(Subscription.of(2, "x = 1"), "a")
+def test_a_table_forgets_all_of_it() -> None:
+    table = FilterTable(Shape(1024, 3))
+    rule, other = Interest.parse("x = 1 OR y = 2"), Interest.parse("x = 1")
+    table.insert(rule, "a"), table.insert(other, "b")
+    table.remove(rule, "a")
+    assert table.forward(table.match({"x": 1, "y": 2})) == {"b"}
     with pytest.raises(KeyError):
-        table.unsubscribe(rule, "a")
-    assert table.publish({"x": 1}) == {"a"} and len(table.poset) == 1
-    with pytest.raises(UnsupportedExpression, match="sequence"):
-        table.subscribe(Subscription.of(3, "FIRST x = 1 THEN y = 2"), "a")
-    wide = " AND ".join(f"(a{n} = 1 OR b{n} = 1)" for n in range(7))
-    with pytest.raises(UnsupportedExpression, match="more than 64 conjunctions"):
-        table.subscribe(Subscription.of(4, wide), "a")
+        table.remove(rule, "a")
+    table.remove(other, "b")
+    assert table.sizes()["predicates"] == 0 and table.tree.nodes == 1
+
+
+def test_what_is_too_wide_for_a_table_is_sent_everything() -> None:
+    wide = Interest.parse(" AND ".join(f"(a{n} = 1 OR b{n} = 1)" for n in range(7)))
+    assert wide.conjunctions is None
+    for table in (FilterTable(Shape(1024, 3)), EngineTable(ENGINES["siena"])):
+        table.insert(wide, "a")
+        assert forwarded(table, {"z": 0}) == {"a"}
+        table.remove(wide, "a")
+        assert forwarded(table, {"z": 0}) == set()
+    exact = EngineTable(ENGINES["block"])
+    exact.insert(wide, "a")
+    assert exact.forward({"z": 0}) == set()
+
+
+def forwarded(table: FilterTable | EngineTable, event: dict[str, object]) -> set[str]:
+    return table.forward(table.match(event) if isinstance(table, FilterTable) else event)
+
+
+@given(kept=st.lists(conjunctions | texts, max_size=8, unique=True), asked=conjunctions | texts)
+def test_the_index_finds_what_comparing_all_finds(kept, asked) -> None:
+    index = CoverIndex()
+    interests = [Interest.parse(text) for text in kept]
+    interests = [each for each in interests if each.coverage.filters]
+    for each in interests:
+        index.add(each)
+    interest = Interest.parse(asked)
+    if not interest.coverage.filters:
+        return
+    above = [each for each in interests if each.covers(interest)]
+    below = [each for each in interests if interest.covers(each)]
+    found, covered = index.covering(interest), list(index.covered(interest))
+    assert found in above if found else not above or has_tests(interest, *above)
+    assert set(covered) <= set(below) and len(covered) == len(set(covered))
+    assert len(covered) == len(below) or has_tests(interest, *below)
+    for each in interests:
+        index.remove(each)
+    assert not len(index) and not index._general and not index._special
+
+
+def has_tests(*interests: Interest) -> bool:
+    """With tests of text beside it a single value is not seen to be one."""
+    filters = [each for interest in interests for each in interest.coverage.filters]
+    return any(asked.tests for each in filters for asked in each.terms.values())
+
+
+@given(data=st.data())
+def test_the_maximal_ones_are_told(data) -> None:
+    """What is told covers everything, and nothing of it covers other of it."""
+    maximal, there, told = Maximal(), [], set()
+    for _ in range(data.draw(st.integers(1, 12))):
+        if there and data.draw(st.booleans()):
+            changes = maximal.remove(there.pop(data.draw(st.integers(0, len(there) - 1))))
+        else:
+            interest = Interest.parse(data.draw(conjunctions))
+            if interest in there:
+                continue
+            there.append(interest)
+            changes = maximal.add(interest)
+        before = set(told)
+        for interest, wanted in changes:
+            assert (interest in told) != wanted
+            told = told | {interest} if wanted else told - {interest}
+            # At no moment is something of what was told before, and is still wanted, uncovered.
+            for each in before & set(there):
+                assert any(other.covers(each) for other in told)
+        assert told == set(maximal.told) and len(maximal) == len(there)
+        for each in there:
+            assert not each.coverage.filters or any(other.covers(each) for other in told)
+        assert not any(a.covers(b) for a in told for b in told if a is not b)

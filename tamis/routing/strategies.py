@@ -1,0 +1,205 @@
+"""Four ways to route, from none to the Bloom filter paper's (DEBS 2008, §4.1).
+
+| strategy | a neighbour is told | an event is matched |
+|---|---|---|
+| `flooding` | nothing | nowhere: it goes everywhere |
+| `siena` | what nothing else covers | at every broker, by a poset of subscriptions |
+| `covering` | what nothing else covers | at every broker, by a bfposet and a sbstree |
+| `edge` | everything | once, at the first: its filter travels with it, through the sbstrees |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar, Final
+
+from tamis.bloom.filter import Bloom
+from tamis.bloom.hashing import Shape
+from tamis.engines import ENGINES
+from tamis.engines.protocol import Engine
+from tamis.errors import InputError
+from tamis.language.evaluate import Event
+from tamis.routing.interest import Interest
+from tamis.routing.maximal import Maximal
+from tamis.routing.router import HERE, Router, Told
+from tamis.routing.tables import EngineTable, FilterTable
+
+SHAPE: Final = Shape(16384, 4)  # as in the paper's examples, with k for a few thousand predicates
+
+
+class FloodingRouter(Router):
+    """Every event goes everywhere; who wants it is found at the end."""
+
+    strategy: ClassVar[str] = "flooding"
+
+    def told(self, neighbour: str) -> dict[str, Interest]:
+        """Nothing."""
+        self._check(neighbour)
+        return {}
+
+    def _store(self, interest: Interest, source: str) -> None:
+        """There is no table."""
+
+    def _drop(self, interest: Interest, source: str) -> None:
+        """There is no table."""
+
+    def _found(
+        self, event: Event, source: str, bloom: Bloom | None
+    ) -> tuple[set[str], Bloom | None]:
+        here = {HERE} if self._wanted[HERE] else set()
+        return here | self.neighbours, None
+
+    def _announced(self, neighbour: str, interest: Interest) -> list[Told]:
+        return []
+
+    def _withdrawn(self, neighbour: str, interest: Interest) -> list[Told]:
+        return []
+
+
+class _Covering(Router):
+    """A neighbour is told what nothing else covers that it is told."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._maximal: dict[str, Maximal] = {}
+
+    def told(self, neighbour: str) -> dict[str, Interest]:
+        """The maximal ones of what others want."""
+        self._check(neighbour)
+        return {interest.text: interest for interest in self._maximal[neighbour].told}
+
+    def _announced(self, neighbour: str, interest: Interest) -> list[Told]:
+        changes = self._maximal[neighbour].add(interest)
+        return [Told(neighbour, each, wanted) for each, wanted in changes]
+
+    def _withdrawn(self, neighbour: str, interest: Interest) -> list[Told]:
+        changes = self._maximal[neighbour].remove(interest)
+        return [Told(neighbour, each, wanted) for each, wanted in changes]
+
+    def _opened(self, neighbour: str) -> None:
+        self._maximal[neighbour] = Maximal()
+
+    def _closed(self, neighbour: str) -> None:
+        del self._maximal[neighbour]
+
+
+class SienaRouter(_Covering):
+    """Every broker matches every event; by Siena's poset, or by another engine."""
+
+    strategy: ClassVar[str] = "siena"
+
+    def __init__(self, engine: Callable[[], Engine] = ENGINES["siena"]) -> None:
+        """Begin with nothing."""
+        super().__init__()
+        self.table = EngineTable(engine)
+
+    def _store(self, interest: Interest, source: str) -> None:
+        self.table.insert(interest, source)
+
+    def _drop(self, interest: Interest, source: str) -> None:
+        self.table.remove(interest, source)
+
+    def _found(
+        self, event: Event, source: str, bloom: Bloom | None
+    ) -> tuple[set[str], Bloom | None]:
+        self.evaluations += 1
+        return self.table.forward(event), None
+
+    def _table_sizes(self) -> dict[str, int]:
+        return self.table.sizes()
+
+
+class CoveringRouter(_Covering):
+    """Every broker matches every event, by filters that it makes for itself."""
+
+    strategy: ClassVar[str] = "covering"
+
+    def __init__(self, shape: Shape = SHAPE) -> None:
+        """Begin with nothing."""
+        super().__init__()
+        self.table = FilterTable(shape)
+
+    def _store(self, interest: Interest, source: str) -> None:
+        self.table.insert(interest, source)
+
+    def _drop(self, interest: Interest, source: str) -> None:
+        self.table.remove(interest, source)
+
+    def _found(
+        self, event: Event, source: str, bloom: Bloom | None
+    ) -> tuple[set[str], Bloom | None]:
+        self.evaluations += 1
+        return self.table.forward(self.table.match(event), source or None), None
+
+    def _table_sizes(self) -> dict[str, int]:
+        return self.table.sizes()
+
+
+class EdgeRouter(Router):
+    """The first broker makes the filter of an event, and the others go by it.
+
+    So the first one has to know all predicates of all subscribers: everybody is told everything.
+    """
+
+    strategy: ClassVar[str] = "edge"
+
+    def __init__(self, shape: Shape = SHAPE) -> None:
+        """Begin with nothing."""
+        super().__init__()
+        self.table = FilterTable(shape)
+
+    def told(self, neighbour: str) -> dict[str, Interest]:
+        """All that others want."""
+        self._check(neighbour)
+        return {
+            interest.text: interest
+            for interest, holders in self._holders.items()
+            if len(holders) > 1 or neighbour not in holders
+        }
+
+    def _store(self, interest: Interest, source: str) -> None:
+        self.table.insert(interest, source)
+
+    def _drop(self, interest: Interest, source: str) -> None:
+        self.table.remove(interest, source)
+
+    def _found(
+        self, event: Event, source: str, bloom: Bloom | None
+    ) -> tuple[set[str], Bloom | None]:
+        if bloom is None:
+            self.evaluations += 1
+            bloom = self.table.match(event)
+        return self.table.forward(bloom, source or None), bloom
+
+    def _announced(self, neighbour: str, interest: Interest) -> list[Told]:
+        return [Told(neighbour, interest, True)]
+
+    def _withdrawn(self, neighbour: str, interest: Interest) -> list[Told]:
+        return [Told(neighbour, interest, False)]
+
+    def _table_sizes(self) -> dict[str, int]:
+        return self.table.sizes()
+
+
+STRATEGIES: Final[dict[str, type[Router]]] = {
+    each.strategy: each for each in (FloodingRouter, SienaRouter, CoveringRouter, EdgeRouter)
+}
+
+
+def router(strategy: str, shape: Shape = SHAPE) -> Router:
+    """A router of a strategy.
+
+    Args:
+        strategy: One of `STRATEGIES`.
+        shape: Of filters, where there are any; the same at all brokers.
+
+    Raises:
+        InputError: There is no such strategy.
+    """
+    kind = STRATEGIES.get(strategy)
+    if kind is None:
+        names = ", ".join(STRATEGIES)
+        raise InputError(f"{strategy!r} is no way of routing; there are {names}")
+    if issubclass(kind, CoveringRouter | EdgeRouter):
+        return kind(shape)
+    return kind()
