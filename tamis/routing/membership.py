@@ -1,10 +1,10 @@
 """Who is in the overlay, and over which links: a path vector; pure, no I/O.
 
 Each node tells each neighbour of all nodes that it reaches otherwise, itself among them, and of the
-links on the way. In an acyclic graph nobody is heard of over two neighbours. If somebody is, the two
-paths hold a cycle; everybody on it comes to know it, sees the same youngest link in it, and the two
-ends of that one give it up. The youngest link of a cycle is in no spanning tree of the oldest links,
-so however many cycles are found at a time, and in whatever order, the graph stays connected.
+links on the way. In an acyclic graph nobody is heard of over two neighbours. If somebody is, the
+two paths hold a cycle; everybody on it comes to know it, sees the same youngest link in it, and the
+two ends of that one give it up. The youngest link of a cycle is in no spanning tree of the oldest
+links, so however many cycles are found at a time, in whatever order, the graph stays connected.
 """
 
 from __future__ import annotations

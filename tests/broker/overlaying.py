@@ -1,7 +1,8 @@
 """Nodes of an overlay: real NATS servers, and brokers in this process or in others of their own."""
 
 import asyncio
-import os
+import subprocess
+import sys
 import time
 from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -123,5 +124,60 @@ async def nodes(
         await overlay.close()
 
 
-def is_root() -> bool:
-    return os.geteuid() == 0
+class Served:
+    """Nodes of real processes: for each a NATS server, and as many `tamis serve` as one likes."""
+
+    def __init__(self, folder: Path, *options: str) -> None:
+        self._folder = folder
+        self._options = options
+        self.nats: dict[str, Nats] = {}
+        self._links: dict[str, list[str]] = {}
+        self.running: dict[str, list[subprocess.Popen[bytes]]] = {}
+
+    @property
+    def urls(self) -> dict[str, str]:
+        return {name: server.url for name, server in self.nats.items()}
+
+    def make(self, edges: Iterable[tuple[str, str]], brokers: int = 1) -> None:
+        edges = list(edges)
+        names = sorted({name for edge in edges for name in edge})
+        for name in names:
+            (self._folder / name).mkdir()
+            self.nats[name] = Nats(self._folder / name)
+        for name in names:
+            self._links[name] = [self.nats[other].url for one, other in edges if one == name]
+            for _ in range(brokers):
+                self.start(name)
+
+    def start(self, name: str) -> None:
+        command = [sys.executable, "-m", "tamis", "serve", "--nats", self.nats[name].url]
+        command += ["--name", name, *self._options]
+        for link in self._links[name]:
+            command += ["--link", link]
+        with (self._folder / f"{name}.log").open("ab") as log:
+            process = subprocess.Popen(command, stderr=log)
+        self.running.setdefault(name, []).append(process)
+
+    def kill(self, name: str) -> None:
+        process = self.running[name].pop()
+        process.kill()
+        process.wait()
+
+    def logs(self) -> str:
+        return "".join(
+            f"{each.name}: {each.read_text()}" for each in sorted(self._folder.glob("*.log"))
+        )
+
+    def close(self) -> None:
+        every = [each for some in self.running.values() for each in some]
+        for process in every:
+            process.terminate()
+        for process in every:
+            try:
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        for server in self.nats.values():
+            if server.process.poll() is None:
+                server.kill(15)
