@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import tamis
+from tamis.broker.connection import connected
+from tamis.broker.following import Begun, followed, from_sequence
+from tamis.broker.names import Names
 from tests.broker.delivering import Work
 from tests.broker.overlaying import out_of_step
 
@@ -22,6 +25,7 @@ class Got:
     first: dict[str, list[str]] = field(default_factory=dict)
     repeated: int = 0
     unmarked: int = 0
+    open: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 @dataclass
@@ -91,13 +95,12 @@ async def crossed(
             ]
             async with tamis.connect(urls[reader[:-1]], reader, timeout=60) as client:
                 await client.subscribe_many(mine)
-                pull = await client._opened()
-                await pull.stop()
         await quiet(urls)
         readers = [
             asyncio.create_task(_read(urls[reader[:-1]], reader, got[reader]))
             for reader in readers_of
         ]
+        await asyncio.gather(*(each.open.wait() for each in got.values()))
         other = asyncio.create_task(meanwhile()) if meanwhile else None
         origins = [""] * len(work.rows)
         chunk = max(1, work.events // 50)
@@ -166,6 +169,8 @@ async def _arrived(
 
 async def _read(url: str, name: str, got: Got) -> None:
     async with tamis.connect(url, name, timeout=60) as client:
+        client._pull = await client._opened()
+        got.open.set()
         async for message in client.messages():
             if message.origin in got.first:
                 got.repeated += 1
@@ -173,3 +178,30 @@ async def _read(url: str, name: str, got: Got) -> None:
             else:
                 got.first[message.origin] = sorted(message.subscriptions)
             await message.ack()
+
+
+async def stored_twice(urls: Mapping[str, str], prefix: str = "tamis") -> list[str]:
+    """Events that stand more than once in the events of a node, however they came there."""
+    twice = []
+    for name, url in urls.items():
+        connection = await connected(url)
+        try:
+            seen = set()
+            names = Names(prefix)
+            start = from_sequence(1)
+            start.filter_subject, start.headers_only = f"{names.events}.link.*", True
+            async for news in followed(connection, names.event_stream, lambda s=start: s):  # type: ignore[misc]
+                if isinstance(news, Begun):
+                    left = news.pending
+                else:
+                    left -= len(news)
+                    for message in news:
+                        origin = message.headers["Tamis-Origin"]  # type: ignore[index]
+                        if origin in seen:
+                            twice.append(f"{origin} at {name}")
+                        seen.add(origin)
+                if left <= 0:
+                    break
+        finally:
+            await connection.close()
+    return twice

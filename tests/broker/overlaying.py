@@ -132,6 +132,8 @@ class Served:
         self._options = options
         self.nats: dict[str, Nats] = {}
         self._links: dict[str, list[str]] = {}
+        self._inside: dict[str, tuple[str, ...]] = {}
+        self._nearby: dict[str, str] = {}
         self.running: dict[str, list[subprocess.Popen[bytes]]] = {}
 
     @property
@@ -149,8 +151,23 @@ class Served:
             for _ in range(brokers):
                 self.start(name)
 
+    def add(
+        self,
+        name: str,
+        links: list[str],
+        nats: Nats,
+        nearby: str | None = None,
+        inside: tuple[str, ...] = (),
+    ) -> None:
+        """A node with a server of any kind: links by URL, and how its broker reaches it."""
+        self.nats[name], self._links[name] = nats, links
+        self._inside[name], self._nearby[name] = inside, nearby or nats.url
+        self.start(name)
+
     def start(self, name: str) -> None:
-        command = [sys.executable, "-m", "tamis", "serve", "--nats", self.nats[name].url]
+        near = self._nearby.get(name, self.nats[name].url)
+        command = [*self._inside.get(name, ()), sys.executable, "-m", "tamis", "serve"]
+        command += ["--nats", near]
         command += ["--name", name, *self._options]
         for link in self._links[name]:
             command += ["--link", link]

@@ -94,7 +94,7 @@ class Keeper:
             except BrokerError as error:
                 if error.code in _FINAL:
                     raise
-                self._say(str(error))
+                self._say(f"{self.shown}: {error}")
             except (Interrupted, NatsError, OSError, TimeoutError) as error:
                 self._say(f"{self.neighbour or self.shown}: the link is down: {error!r}")
             finally:
