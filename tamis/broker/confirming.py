@@ -15,6 +15,7 @@ from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 
 from tamis.broker.connection import Connection, log
+from tamis.broker.wire import AGAIN, MSG_ID
 from tamis.errors import BrokerError
 
 _PATIENCE = 3.0
@@ -173,6 +174,12 @@ class Confirming:
             elif not self._repeats:
                 self.lost.set()
 
+    async def _repeat(self, word: str, sent: _Sent) -> None:
+        """Publish once more; NATS may have stored it, and may have forgotten its id by now."""
+        if not sent.refused and sent.headers and MSG_ID in sent.headers:
+            sent.headers.setdefault(AGAIN, "1")
+        await self._send(word, sent)
+
     async def _confirmed(self, message: Msg) -> None:
         word = message.subject[len(self._prefix) :]
         sent = self._sent.get(word)
@@ -228,7 +235,7 @@ class Confirming:
             return
         for word, sent in list(self._sent.items()):
             if word in self._sent:
-                await self._send(word, sent)
+                await self._repeat(word, sent)
 
     async def _watched(self) -> None:
         while True:
@@ -239,6 +246,6 @@ class Confirming:
             for word, sent in list(self._sent.items()):
                 if self._repeats or sent.refused:
                     if sent.at < now - _PATIENCE and word in self._sent:
-                        await self._send(word, sent)
+                        await self._repeat(word, sent)
                 elif sent.at < now - _SILENCE:
                     self.lost.set()

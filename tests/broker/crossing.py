@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -66,7 +66,8 @@ async def crossed(
     work: Work,
     *,
     seconds: float = 0.0,
-    meanwhile: Callable[[], Awaitable[None]] | None = None,
+    meanwhile: Callable[[], Awaitable[object]] | None = None,
+    gates: Mapping[str, asyncio.Lock] | None = None,
     patience: float = 60.0,
 ) -> Outcome:
     """Subscribe at all nodes, publish at all nodes, and see that everybody gets exactly theirs.
@@ -76,6 +77,7 @@ async def crossed(
         work: The events and subscriptions.
         seconds: How long publishing is to take at least.
         meanwhile: What happens while events are published.
+        gates: By node, a lock: whoever has it publishes there, or kills its server.
         patience: How long to wait when nothing comes any more.
     """
     began = time.monotonic()
@@ -108,7 +110,8 @@ async def crossed(
             some = list(range(low, min(low + chunk, work.events)))
 
             async def publish(name: str, mine: list[int]) -> None:
-                found = await publishers[name].publish_many([work.rows[i] for i in mine])
+                async with gates[name] if gates else nullcontext():
+                    found = await publishers[name].publish_many([work.rows[i] for i in mine])
                 for i, sequence in zip(mine, found, strict=True):
                     origins[i] = f"{name}.{sequence}"
 
@@ -205,3 +208,18 @@ async def stored_twice(urls: Mapping[str, str], prefix: str = "tamis") -> list[s
         finally:
             await connection.close()
     return twice
+
+
+async def totals(urls: Mapping[str, str]) -> dict[str, int]:
+    """Figures of all brokers of all nodes together."""
+    summed: dict[str, int] = defaultdict(int)
+    for url in urls.values():
+        async with tamis.connect(url) as client:
+            for status in await client.brokers():
+                overlay = status["overlay"]
+                for name in ("evaluations", "checks", "false_positives", "looped"):
+                    summed[name] += overlay[name]
+                for link in overlay["links"].values():
+                    for name in ("events_out", "bytes_out", "filter_bytes_out", "interests_told"):
+                        summed[name] += link[name]
+    return dict(summed)

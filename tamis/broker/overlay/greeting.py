@@ -49,17 +49,22 @@ class Meeting:
         self._settings = settings
         self._node = node
 
-    async def check(self, other: Description) -> None:
+    async def check(self, other: Description, asked: bool = False) -> None:
         """See that a link to another node is right.
+
+        Args:
+            other: The other node.
+            asked: Whether that node makes the link; errors are then said as it sees it.
 
         Raises:
             BrokerError: It is not.
         """
-        self.description.check(other)
+        one, two = (other, self.description) if asked else (self.description, other)
+        one.check(two)
         checked_name(other.name, "node")
         way = await self.table.on_executor(self.table.members.way, other.name, other.name)
         if way is not None:
-            error = LoopError(self.description.name, other.name, list(way))
+            error = LoopError(one.name, two.name, list(reversed(way) if asked else way))
             raise BrokerError(str(error), "loop")
 
     async def record(self, neighbour: str, record: LinkRecord) -> None:
@@ -119,9 +124,7 @@ class Greeting(Meeting):
             return {}
         asked = decoded(data)
         other = msgspec.convert(asked.get("node"), Description)
-        # The same check as on the other side, which would say it with the names the other way round.
-        other.check(self.description)
-        await self.check(other)
+        await self.check(other, asked=True)
         mine = self.table.records.get(neighbour)
         if mine is not None and mine.by != neighbour and not mine.refused:
             raise BrokerError(
