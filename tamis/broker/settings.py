@@ -9,6 +9,7 @@ from typing import Any
 from tamis.bloom.hashing import Shape
 from tamis.broker.limits import Limits
 from tamis.broker.names import DEFAULT_PREFIX
+from tamis.routing.strategies import SHAPE
 from tamis.schema import Schema
 
 HOUR = 3600.0
@@ -29,7 +30,7 @@ class NodeSettings:
 
     name: str
     routing: str = "edge"
-    shape: Shape = Shape(16_384, 4)
+    shape: Shape = SHAPE
     links: tuple[str, ...] = ()
     queue: int = 1_000_000
     options: Mapping[str, Any] = field(default_factory=dict)

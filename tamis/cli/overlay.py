@@ -207,6 +207,9 @@ def tables(shown: Picture) -> Iterator[str]:
     yield from _columns(rows)
     for name, why in shown.silent.items():
         yield f"{name} does not answer: {why}"
+    for name, node in shown.nodes.items():
+        for where, trouble in node.down.items():
+            yield f"{name} has no link to {where}: {trouble or 'it is just being made'}"
 
 
 def _state(shown: Picture, name: str, neighbour: str) -> str:

@@ -214,5 +214,11 @@ def test_a_link_is_taken_away(tmp_path: Path) -> None:
             assert await unlink(there, Names(), "b", forget=True) == 0
             await asyncio.sleep(0.3)
             assert overlay.brokers["a"].node.table.records == {}  # type: ignore[union-attr]
+            await asyncio.to_thread(overlay.nats["b"].start)
+            while not overlay.brokers["b"].connection.nats.is_connected:
+                await asyncio.sleep(0.05)
+            await asyncio.sleep(2.5)
+            # It was told to make this link, and then to have it no more.
+            assert overlay.brokers["a"].node.table.records == {}  # type: ignore[union-attr]
 
     run(go(), 90)

@@ -1,4 +1,4 @@
-"""A link, run by the node that was given it: connected for ever, by one of its brokers at a time."""
+"""A link, run by the node that was given it: for ever, and by one of its brokers at a time."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ class Keeper:
     Attributes:
         neighbour: The node there, once it is known.
         up: Whether the link works, and this broker runs it.
-        trouble: Why it does not.
+        trying: Whether this broker tries to have it.
+        trouble: Why it does not work.
     """
 
     def __init__(self, meeting: Meeting, url: str, holder: str, options: dict[str, Any]) -> None:
@@ -62,9 +63,9 @@ class Keeper:
         self._lease = Lease(meeting.js, meeting.names, name, holder)
         self.shown = without_password(url)
         self.neighbour = ""
-        self.up = False
+        self.up = self.trying = False
         self.trouble = ""
-        self._over = False
+        self._over = self._linked = False
 
     async def run(self) -> None:
         """Keep it, for ever, or until it is taken away.
@@ -78,18 +79,18 @@ class Keeper:
                     await while_held(self._lease, self._meeting.connection, self._kept)
                 await asyncio.sleep(LASTS / 6)
         finally:
-            self.up = False
+            self.up = self.trying = False
             await self._lease.release()
 
     async def _kept(self) -> None:
-        pause = _PAUSE
+        pause, self.trying = _PAUSE, True
         while True:
             began = asyncio.get_running_loop().time()
             try:
                 await self._session()
             except _Unlinked:
                 log.warning("the link to %s was taken away", self.neighbour)
-                self._over = True
+                self._over, self.trying = True, False
                 return
             except BrokerError as error:
                 if error.code in _FINAL:
@@ -111,6 +112,8 @@ class Keeper:
 
     async def _session(self) -> None:
         """The link, as long as both ends are there."""
+        if self._linked and self.neighbour not in self._meeting.table.records:
+            raise _Unlinked  # it was forgotten while the other end was away
         closed = asyncio.Event()
 
         async def over() -> None:
@@ -131,7 +134,7 @@ class Keeper:
             self.neighbour, record = await greeted(meeting, there)
             here = End(meeting.description.name, meeting.connection, meeting.names)
             other = End(self.neighbour, there, meeting.names)
-            self.up, self.trouble = True, ""
+            self.up, self.trouble, self._linked = True, "", True
             await first_of(
                 [
                     closed.wait(),

@@ -145,6 +145,9 @@ class Node:
         return {
             "node": self._greeting.description,
             "leads": self._telling.leads,
+            "down": {
+                each.shown: each.trouble for each in self._keepers if each.trying and not each.up
+            },
             "checks": self.figures.checks,
             "false_positives": self.figures.false_positives,
             "looped": self.figures.looped,

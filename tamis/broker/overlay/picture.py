@@ -28,6 +28,7 @@ class NodePicture:
         figures: Subscriptions, events, deliveries, evaluations, checks, false positives.
         table: How large its router is.
         links: By neighbour, the figures of the link as this end has them.
+        down: Servers to which it tries to make a link, and why it does not work.
     """
 
     name: str
@@ -36,6 +37,7 @@ class NodePicture:
     figures: dict[str, int] = field(default_factory=dict)
     table: dict[str, Any] = field(default_factory=dict)
     links: dict[str, dict[str, Any]] = field(default_factory=dict)
+    down: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -55,7 +57,7 @@ class Picture:
     @property
     def in_step(self) -> bool:
         """Whether all that is to be told has arrived, as far as one can see."""
-        if self.silent or any(not node.brokers for node in self.nodes.values()):
+        if self.silent or any(not node.brokers or node.down for node in self.nodes.values()):
             return False
         for name, node in self.nodes.items():
             for neighbour, link in node.links.items():
@@ -87,6 +89,7 @@ def _node(name: str, brokers: list[dict[str, Any]], waiting: dict[str, int]) -> 
         return node
     first = brokers[0]["overlay"]
     node.routing, node.table = first["node"]["routing"], first["table"]
+    node.down = {where: why for each in brokers for where, why in each["overlay"]["down"].items()}
     node.figures = {
         "subscriptions": brokers[0]["subscriptions"],
         **{each: sum(one[each] for one in brokers) for each in ("events", "deliveries")},

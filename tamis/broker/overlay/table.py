@@ -1,8 +1,8 @@
 """What a node knows: its links, what is wanted here and beyond each, and who else there is.
 
-Every broker of a node has all of it, from the buckets of its own NATS: it reads the bucket of routes
-when it starts, and again whenever its consumer was lost, and follows it. All is done on the thread
-that also indexes subscriptions and judges events, so an event is routed by one state of it all.
+Every broker of a node has all of it, from the buckets of its own NATS: it reads the bucket of
+routes when it starts, and again whenever its consumer was lost, and follows it. All is done on the
+thread that also indexes subscriptions and judges events, so an event is routed by one state of all.
 """
 
 from __future__ import annotations
