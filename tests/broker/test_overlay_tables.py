@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from tamis.bloom.hashing import Shape
+from tamis.broker.backlog import Backlog
+from tamis.broker.latency import Histogram
 from tamis.broker.names import Names
 from tamis.broker.overlay.leaving import unlink
 from tamis.routing.network import Network, Passage
@@ -135,5 +137,11 @@ def test_flooding_tells_nothing(tmp_path: Path) -> None:
             state = await overlay.brokers["b"].node.refresh()  # type: ignore[union-attr]
             assert state["links"]["a"]["events_in"] == 2 and state["false_positives"] == 1
             assert state["links"]["a"]["interests_told"] == 0
+            metrics = pytest.importorskip("tamis.gateway.metrics")
+            status = overlay.brokers["b"].status()
+            waiting = Backlog(waiting=0, judging=0, dead=0, unread={})
+            text = metrics.metrics_text(status, Histogram(), waiting, 0, {})
+            assert 'tamis_link_events_total{neighbour="a",direction="in"} 2' in text
+            assert "tamis_overlay_false_positives_total 1" in text
 
     run(go(), 60)
