@@ -209,6 +209,8 @@ class Broker:
             await links.confirmed()
             for place, error in group.failed.items():
                 log.warning("not delivered: %s: %s", judged.deliveries[place].subject, error)
+            for error in links.failed.values():
+                log.warning("not sent over a link: %s", error)
             for message in messages:
                 await self._nats_publish(message.reply, b"+ACK")
         finally:

@@ -51,12 +51,16 @@ class Forwarding:
 
     def source(self, event: Event) -> str:
         """The neighbour that an event came from; HERE if it was published here."""
-        return event.subject[len(self._from) :] if event.subject.startswith(self._from) else HERE
+        # Without an origin it is the batch of a writer who is called so.
+        if event.headers and ORIGIN in event.headers and event.subject.startswith(self._from):
+            return event.subject[len(self._from) :]
+        return HERE
 
     def origin(self, event: Event) -> str:
         """Where an event was published first: the node, and its number there."""
-        told = event.headers.get(ORIGIN) if event.headers and self.source(event) else None
-        return told or f"{self._table.name}.{event.place.sequence}"
+        if event.headers and self.source(event):
+            return event.headers[ORIGIN]
+        return f"{self._table.name}.{event.place.sequence}"
 
     def about(self, event: Event) -> dict[str, str]:
         """The headers that a delivery has in an overlay."""

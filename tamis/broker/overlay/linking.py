@@ -59,6 +59,7 @@ class Keeper:
         self._meeting = meeting
         self._url = url
         self._options = options
+        self._holder = holder
         name = f"link-lease-{xxhash.xxh3_64_hexdigest(url.encode())}"
         self._lease = Lease(meeting.js, meeting.names, name, holder)
         self.shown = without_password(url)
@@ -130,15 +131,20 @@ class Keeper:
         # A new connection each time: what an old one still has in its buffers must not be sent.
         there.nats.options["allow_reconnect"] = False
         meeting = self._meeting
+        by_name = None
         try:
             self.neighbour, record = await greeted(meeting, there)
+            # Another broker of this node may have been given another address of the same one.
+            by_name = Lease(meeting.js, meeting.names, f"link-to-{self.neighbour}", self._holder)
+            if not await by_name.taken():
+                raise Interrupted("another broker runs it, under another address")
             here = End(meeting.description.name, meeting.connection, meeting.names)
             other = End(self.neighbour, there, meeting.names)
             self.up, self.trouble, self._linked = True, "", True
             await first_of(
                 [
                     closed.wait(),
-                    self._watched(other, record),
+                    self._watched(other, record, by_name),
                     *(work.run() for work in (Mover(here, other), Mover(other, here))),
                     *(work.run() for work in (Copier(here, other), Copier(other, here))),
                     relayed(here, other),
@@ -147,9 +153,11 @@ class Keeper:
             )
             raise Interrupted("the connection is gone")
         finally:
+            if by_name is not None:
+                await by_name.release()
             await _cut(there)
 
-    async def _watched(self, other: End, record: LinkRecord) -> None:
+    async def _watched(self, other: End, record: LinkRecord, by_name: Lease) -> None:
         """See that the link is still wanted, on both sides."""
         meeting = self._meeting
         js = other.connection.nats.jetstream()
@@ -162,6 +170,8 @@ class Keeper:
                 if refused:
                     raise BrokerError(refused, "loop")
                 raise _Unlinked
+            if not await by_name.taken() and meeting.connection.nats.is_connected:
+                raise Interrupted("another broker runs it")
             await asyncio.sleep(_LOOK)
 
     async def _taken_away(self, other: End) -> None:

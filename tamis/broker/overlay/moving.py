@@ -208,7 +208,6 @@ class Mover:
             if self._done[number]:
                 await self._acknowledge(message)
             return False
-        self._highest = max(self._highest, number)
         origin = headers.get(ORIGIN, "")
         ttl = seconds_of(headers[TTL]) if TTL in headers else None
         if ttl is not None:
@@ -219,12 +218,15 @@ class Mover:
         if there or again or (ttl is not None and ttl <= 0):
             self._remember(origin)
             self._mark(number, True)
+            self._highest = max(self._highest, number)
             self.skipped += 1
             await self._acknowledge(message)
             return False
         self._remember(origin)
         self._mark(number, False)
+        # Together: whoever writes down how far it is must not take it for stored.
         self._open[number] = self._place
+        self._highest = max(self._highest, number)
         headers |= {LINK: f"{self._queue}.{number}", MSG_ID: headers.get(MSG_ID, origin)}
         await self._publisher.publish(group, self._subject, message.data, headers)
         return True

@@ -80,6 +80,8 @@ class Table:
         self._out_nodes: dict[str, dict[str, object]] = {}
         self._desired: dict[str, dict[str, Interest]] = {}
         self._dirty: dict[str, set[str]] = {}
+        self._version = 0
+        self._state: tuple[int, dict[str, Any]] = -1, {}
         self.left: Callable[[str], None] = lambda neighbour: None
 
     async def run(self) -> None:
@@ -159,6 +161,7 @@ class Table:
         self._loop.call_soon_threadsafe(self.changed.set)
 
     def _put(self, text: str, data: bytes | None) -> None:
+        self._version += 1
         key = Key.parse(text)
         (self._keys.discard if data is None else self._keys.add)(text)
         if key.side == "link":
@@ -230,6 +233,7 @@ class Table:
             self._dirty.setdefault(key.neighbour, set()).add(key.word)
 
     def _tell(self, told: Iterable[Told]) -> None:
+        self._version += 1
         for neighbour, interest, wanted in told:
             desired = self._desired.get(neighbour)
             if desired is None:
@@ -277,6 +281,13 @@ class Table:
 
     def state(self) -> dict[str, Any]:
         """The links, and how far they are told; see docs/protocol.md."""
+        if self._state[0] != self._version:  # to look is cheap, as long as nothing changes
+            self._state = self._version, self._looked()
+        found = self._state[1]
+        links = {neighbour: dict(link) for neighbour, link in found["links"].items()}
+        return {**found, "links": links, "evaluations": self.router.evaluations}
+
+    def _looked(self) -> dict[str, Any]:
         links = {}
         for neighbour, record in self.records.items():
             desired = self._desired.get(neighbour, {})
@@ -293,6 +304,5 @@ class Table:
             "links": links,
             "nodes": sorted(self.members.nodes),
             "known_links": sorted(list(link.ends) for link in self.members.all_links),
-            "evaluations": self.router.evaluations,
             "table": self.router.sizes(),
         }
