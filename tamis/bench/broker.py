@@ -30,7 +30,8 @@ from tamis.broker.client import Client
 from tamis.broker.config import ServerConfig
 from tamis.broker.connection import Connection, connected
 from tamis.broker.following import Begun, followed, from_sequence
-from tamis.broker.judging import Judge, Judged, Outgoing
+from tamis.broker.judging import Judge, Judged
+from tamis.broker.messages import Outgoing
 from tamis.broker.names import Names
 from tamis.broker.server import Server
 from tamis.broker.settings import Settings

@@ -31,7 +31,7 @@ def accounts(users: Users, names: Names, broker_hash: str) -> str:
     lines.append(f"      {{user: {quoted(BROKER)}, password: {quoted(broker_hash)}}}")
     others = [user for _, user in sorted(users.by_name.items()) if "admin" not in user.roles]
     admins = [user for _, user in sorted(users.by_name.items()) if "admin" in user.roles]
-    lines += [f"      {each}" for user in admins for each in _credentials(user)]
+    lines += [f"      {each}" for user in admins for each in _credentials(user, names)]
     lines += ["    ]", "    exports: ["]
     exported: dict[str, list[str]] = {}
     for user in others:
@@ -45,7 +45,7 @@ def accounts(users: Users, names: Names, broker_hash: str) -> str:
     lines += ["    ]", "  }"]
     for user in others:
         lines += [f"  {quoted(_account(user))} {{", "    users: ["]
-        lines += [f"      {each}" for each in _credentials(user)]
+        lines += [f"      {each}" for each in _credentials(user, names)]
         lines += ["    ]", "    imports: ["]
         lines += [
             f"      {{service: {{account: {_HOME}, subject: {quoted(subject)}}}}}"
@@ -70,12 +70,18 @@ def _account(user: User) -> str:
     return f"USER_{user.name}"
 
 
-def _credentials(user: User) -> Iterator[str]:
+def _credentials(user: User, names: Names) -> Iterator[str]:
     """Each way to be known as this user."""
+    limited = ""
+    if "admin" not in user.roles:
+        # What comes over a link says of itself where it was published, and is believed.
+        denied = json.dumps(names.events_from(">"))
+        limited = f", permissions: {{publish: {{deny: [{denied}]}}}}"
     if user.bcrypt:
-        yield f"{{user: {json.dumps(user.name)}, password: {json.dumps(user.bcrypt)}}}"
+        known = f"user: {json.dumps(user.name)}, password: {json.dumps(user.bcrypt)}"
+        yield f"{{{known}{limited}}}"
     if user.nkey:
-        yield f"{{nkey: {user.nkey}}}"
+        yield f"{{nkey: {user.nkey}{limited}}}"
 
 
 def _subjects(user: User, names: Names) -> Iterator[str]:

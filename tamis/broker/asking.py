@@ -1,10 +1,11 @@
-"""A request to the brokers in the name of a subscriber, and its answer."""
+"""A request to the brokers, and its answer."""
 
 from __future__ import annotations
 
 import asyncio
 from typing import Any
 
+from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 from nats.errors import NoRespondersError
 
@@ -61,3 +62,21 @@ async def ask(
         told = decoded(answer.data)
         raised(told, selector)
         return told
+
+
+async def statuses(connection: Connection, names: Names, wait: float) -> list[dict[str, Any]]:
+    """What all brokers of this node tell that answer within some seconds."""
+    inbox = connection.nats.new_inbox()
+    answers: list[dict[str, Any]] = []
+
+    async def take(message: Msg) -> None:
+        if message.data:
+            answers.append(decoded(message.data))
+
+    subscription = await connection.nats.subscribe(inbox, cb=take)
+    try:
+        await connection.nats.publish(names.status, b"", reply=inbox)
+        await asyncio.sleep(wait)
+    finally:
+        await subscription.unsubscribe()
+    return answers

@@ -25,6 +25,7 @@ from tamis.broker.connection import Connection, log
 from tamis.broker.judging import Judge, Judged
 from tamis.broker.latency import Histogram
 from tamis.broker.names import Names
+from tamis.broker.overlay.node import Node
 from tamis.broker.pulling import Pull
 from tamis.broker.register import Register
 from tamis.broker.requests import Requests
@@ -60,6 +61,7 @@ class Broker:
         register: The subscriptions.
         figures: What it has done.
         latency: From the time an event was stored until its deliveries were, of some of them.
+        node: Its part in an overlay; None if it stands alone.
     """
 
     def __init__(self, connection: Connection, settings: Settings | None = None) -> None:
@@ -74,6 +76,7 @@ class Broker:
         matcher = Matcher(self.settings.schema, self.settings.semantics)
         self.register = Register(connection, self.names, matcher, self._executor)
         self._judge = Judge(self.register, self.names, self.settings, connection.nats.max_payload)
+        self.node: Node | None = None
         self._stack = AsyncExitStack()
         self._failed: asyncio.Future[None] | None = None
 
@@ -97,6 +100,11 @@ class Broker:
         stack = self._stack
         stack.callback(self._executor.shutdown)
         self._publisher = await stack.enter_async_context(Confirming(connection))
+        if settings.node is not None:
+            node = Node(connection, names, settings, settings.node, self._executor, self.id)
+            self.node, self._judge.forwarding = node, node.forwarding
+            self.register.listener = node.table
+            self._start(node.table.run())
         self._start(self.register.run())
         self.sequencing = Sequencing(
             connection,
@@ -108,18 +116,18 @@ class Broker:
             settings,
             self.id,
         )
-        ready = asyncio.ensure_future(self.register.ready.wait())
-        failed = asyncio.ensure_future(self.failed())
-        await asyncio.wait([ready, failed], return_when=asyncio.FIRST_COMPLETED)
-        if failed.done():
-            failed.result()
-        failed.cancel()
+        await self._unless_failed(self.register.ready.wait())
+        if self.node is not None:
+            await self._unless_failed(self.node.table.ready.wait())
+            await self.node.check()
+            await stack.enter_async_context(self.node)
         requests = Requests(connection, self.register, self._publisher, names, settings)
         await stack.enter_async_context(requests)
         status = await connection.nats.subscribe(names.status, cb=self._tell)
         stack.push_async_callback(status.unsubscribe)
         self._in_flight = asyncio.Semaphore(settings.in_flight)
         self._finishing: set[asyncio.Task[None]] = set()
+        self._in_hand: dict[int, tuple[float, list[Msg]]] = {}
         self._pull = await stack.enter_async_context(
             Pull(connection, names.event_stream, names.group, 2 * settings.batch)
         )
@@ -127,6 +135,18 @@ class Broker:
         self._pulling.add_done_callback(self._ended)
         stack.push_async_callback(self._drain)
         self._start(self.sequencing.run())
+        if self.node is not None:
+            for work in (*self.node.works(), self._holding):
+                self._start(work())
+
+    async def _unless_failed(self, what: Awaitable[object]) -> None:
+        """Wait for something that may never come if a part of the broker has failed."""
+        coming, failed = asyncio.ensure_future(what), asyncio.ensure_future(self.failed())
+        await asyncio.wait([coming, failed], return_when=asyncio.FIRST_COMPLETED)
+        coming.cancel()
+        if failed.done():
+            failed.result()
+        failed.cancel()
 
     async def __aexit__(self, *_: object) -> None:
         """Finish what has begun, give back what has not, and stop."""
@@ -151,6 +171,7 @@ class Broker:
             "refused": len(self.register.refused),
             "sequences": self.sequencing.leads,
             **asdict(self.figures),
+            **({} if self.node is None else {"overlay": self.node.status()}),
         }
 
     # -- events -----------------------------------------------------------------------------------
@@ -164,25 +185,36 @@ class Broker:
                     return
                 await asyncio.sleep(0.1)  # NATS does not have the consumer at the moment
                 continue
+            self._in_hand[id(messages)] = loop.time(), messages
             await self._in_flight.acquire()
             judged = await loop.run_in_executor(self._executor, self._judge.judge, messages)
-            group = Group()
+            group, links = Group(), Group()
             # Published here, in order, and confirmed later, while the next batch is judged.
             for out in (*judged.deliveries, *judged.dead):
                 await self._publisher.publish(group, *out)
-            task = asyncio.create_task(self._finished(messages, judged, group))
+            for out in judged.links:
+                # A neighbour may have left since this was judged.
+                if self.node is not None and self.node.is_linked(out.subject):
+                    await self.node.publisher.publish(links, *out)
+            task = asyncio.create_task(self._finished(messages, judged, group, links))
             self._finishing.add(task)
             task.add_done_callback(self._finishing.discard)
 
-    async def _finished(self, messages: list[Msg], judged: Judged, group: Group) -> None:
+    async def _finished(
+        self, messages: list[Msg], judged: Judged, group: Group, links: Group
+    ) -> None:
         """Acknowledge events once all that was made of them is stored."""
         try:
             await group.confirmed()
+            await links.confirmed()
             for place, error in group.failed.items():
                 log.warning("not delivered: %s: %s", judged.deliveries[place].subject, error)
+            for error in links.failed.values():
+                log.warning("not sent over a link: %s", error)
             for message in messages:
                 await self._nats_publish(message.reply, b"+ACK")
         finally:
+            self._in_hand.pop(id(messages), None)
             self._in_flight.release()
         for message in messages[::_SAMPLED]:
             self.latency.observe(time.time() - place_of(message.reply).time / 1e9)
@@ -194,6 +226,18 @@ class Broker:
         figures.dead += len(judged.dead)
         figures.expired += judged.expired
         figures.undeliverable += len(group.failed)
+
+    async def _holding(self) -> None:
+        """Keep what waits for the queue of a link to have room: nobody else could do it either."""
+        pause = self.settings.ack_wait / 3
+        while True:
+            await asyncio.sleep(pause)
+            held = list(self._in_hand.values())
+            late = asyncio.get_running_loop().time() - pause
+            if any(since < late for since, _ in held):
+                for messages in (*(each for _, each in held), self._pull.waiting):
+                    for message in messages:
+                        await self._nats_publish(message.reply, b"+WPI")
 
     async def _nats_publish(self, subject: str, payload: bytes) -> None:
         try:
@@ -227,4 +271,6 @@ class Broker:
 
     async def _tell(self, message: Msg) -> None:
         if message.reply:
+            if self.node is not None:
+                await self.node.refresh()
             await self._nats_publish(message.reply, encoded(self.status()))

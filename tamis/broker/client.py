@@ -11,14 +11,14 @@ from uuid import uuid4
 
 from nats.errors import Error as NatsError
 
-from tamis.broker.asking import ask
+from tamis.broker.asking import ask, statuses
 from tamis.broker.confirming import Confirming
 from tamis.broker.connection import Connection, log
 from tamis.broker.message import Message
 from tamis.broker.names import Names, checked_name
 from tamis.broker.publishing import EventLike, publish_many
 from tamis.broker.pulling import Pull
-from tamis.broker.wire import decoded, raised
+from tamis.broker.wire import raised
 from tamis.errors import BrokerError, TamisError
 
 # What a passing subscriber leaves behind goes so many seconds after it was last heard of.
@@ -193,20 +193,7 @@ class Client:
 
     async def brokers(self, wait: float = 0.3) -> list[dict[str, Any]]:
         """What all brokers are doing that answer within some seconds."""
-        inbox = self._connection.nats.new_inbox()
-        answers: list[dict[str, Any]] = []
-
-        async def take(message: Any) -> None:
-            if message.data:
-                answers.append(decoded(message.data))
-
-        subscription = await self._connection.nats.subscribe(inbox, cb=take)
-        try:
-            await self._connection.nats.publish(self._names.status, b"", reply=inbox)
-            await asyncio.sleep(wait)
-        finally:
-            await subscription.unsubscribe()
-        return answers
+        return await statuses(self._connection, self._names, wait)
 
     async def settled(self, revision: int, brokers: int = 1, timeout: float = 30.0) -> None:
         """Wait until so many brokers answer, and all that do have indexed a revision.

@@ -15,10 +15,13 @@ from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 
 from tamis.broker.connection import Connection, log
+from tamis.broker.wire import AGAIN, MSG_ID
 from tamis.errors import BrokerError
 
 _PATIENCE = 3.0
 _PAUSE = 0.25
+# Without repeats, a message that is not heard of for so long is lost, or its confirmation is.
+_SILENCE = 15.0
 # Errors of JetStream that no repetition mends: too large, wrong expectation, bad TTL or header.
 _FINAL = {10054, 10071, 10164, 10165, 10166}
 
@@ -82,6 +85,7 @@ class _Sent:
     payload: bytes
     headers: dict[str, str] | None
     at: float
+    refused: bool = False
 
 
 class Confirming:
@@ -89,10 +93,21 @@ class Confirming:
 
     Attributes:
         window: At most so many messages are on their way; whoever publishes waits.
+        lost: Set, for one that does not repeat, when a message may be stored or not, and nobody
+            says which.
     """
 
-    def __init__(self, connection: Connection, window: int = 4096) -> None:
-        """Take a connection."""
+    def __init__(self, connection: Connection, window: int = 4096, repeats: bool = True) -> None:
+        """Take a connection.
+
+        Args:
+            connection: To NATS.
+            window: At most so many messages are on their way.
+            repeats: Whether what is not confirmed in time is published again. What NATS has
+                refused is published again in any case.
+        """
+        self._repeats = repeats
+        self.lost = asyncio.Event()
         self._connection = connection
         self._nats = connection.nats
         self.window = window
@@ -147,6 +162,7 @@ class Confirming:
 
     async def _send(self, word: str, sent: _Sent) -> None:
         sent.at = asyncio.get_running_loop().time()
+        sent.refused = False
         try:
             await self._nats.publish(
                 sent.subject, sent.payload, reply=self._prefix + word, headers=sent.headers
@@ -155,6 +171,14 @@ class Confirming:
             # It stays among those sent, so it is tried again; unless it can never be.
             if type(error).__name__ in ("MaxPayloadError", "BadSubjectError", "BadHeaderError"):
                 self._end(word, BrokerError(f"NATS does not take it: {error}", "size"))
+            elif not self._repeats:
+                self.lost.set()
+
+    async def _repeat(self, word: str, sent: _Sent) -> None:
+        """Publish once more; NATS may have stored it, and may have forgotten its id by now."""
+        if not sent.refused and sent.headers and MSG_ID in sent.headers:
+            sent.headers.setdefault(AGAIN, "1")
+        await self._send(word, sent)
 
     async def _confirmed(self, message: Msg) -> None:
         word = message.subject[len(self._prefix) :]
@@ -180,11 +204,18 @@ class Confirming:
             log.warning("NATS cannot store a message yet: %s", trouble)
         sent.group.trouble = trouble
         sent.at -= _PATIENCE - _PAUSE
+        sent.refused = True
 
     def abandon(self, group: Group) -> None:
         """Try no more to publish what is not confirmed; some of it may be stored all the same."""
         error = BrokerError(group.trouble or "NATS does not confirm it", "timeout")
         for word in [word for word, sent in self._sent.items() if sent.group is group]:
+            self._end(word, error)
+
+    def drop(self, subject: str) -> None:
+        """Try no more to publish what is for a subject."""
+        error = BrokerError(f"{subject} is no more", "unknown")
+        for word in [word for word, sent in self._sent.items() if sent.subject == subject]:
             self._end(word, error)
 
     def _end(self, word: str, error: BrokerError | None) -> None:
@@ -199,16 +230,22 @@ class Confirming:
             self._room.set()
 
     async def _all_again(self) -> None:
+        if not self._repeats:
+            self.lost.set()
+            return
         for word, sent in list(self._sent.items()):
             if word in self._sent:
-                await self._send(word, sent)
+                await self._repeat(word, sent)
 
     async def _watched(self) -> None:
         while True:
             await asyncio.sleep(_PAUSE)
             if not self._nats.is_connected:
                 continue
-            late = asyncio.get_running_loop().time() - _PATIENCE
+            now = asyncio.get_running_loop().time()
             for word, sent in list(self._sent.items()):
-                if sent.at < late and word in self._sent:
-                    await self._send(word, sent)
+                if self._repeats or sent.refused:
+                    if sent.at < now - _PATIENCE and word in self._sent:
+                        await self._repeat(word, sent)
+                elif sent.at < now - _SILENCE:
+                    self.lost.set()

@@ -62,7 +62,8 @@ class Connection:
                 await asyncio.wait_for(self.nats.flush(), 5)
         except (NatsError, TimeoutError, OSError):
             pass
-        await self.nats.close()
+        with suppress(NatsError, OSError):  # a server that is gone cannot be told
+            await self.nats.close()
 
 
 async def connected(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 from nats.aio.msg import Msg
 
+from tamis.broker.messages import Event, Outgoing
 from tamis.broker.names import Names
 from tamis.broker.register import Register
 from tamis.broker.settings import Settings
@@ -35,27 +36,12 @@ from tamis.events import EventBatch
 from tamis.files.events import faults
 from tamis.files.records import json_fault
 
+if TYPE_CHECKING:
+    from tamis.broker.overlay.forwarding import Forwarding
+
 _decode = msgspec.json.Decoder(dict).decode
 # What headers and the protocol line may take besides the ids, in bytes.
 _HEADERS = 1024
-
-
-class Outgoing(NamedTuple):
-    """A message to be published."""
-
-    subject: str
-    payload: bytes
-    headers: dict[str, str]
-
-
-class Event(NamedTuple):
-    """An event that can be judged."""
-
-    place: Place
-    data: bytes
-    row: dict[str, object]
-    ttl: float | None
-    subject: str
 
 
 class Read(NamedTuple):
@@ -74,15 +60,21 @@ class Judged(NamedTuple):
         deliveries: One per event and subscriber, in the order of events and then of priority.
         dead: Events that cannot be judged.
         expired: How many events had outlived their time.
+        links: What goes over links to other nodes.
     """
 
     deliveries: list[Outgoing]
     dead: list[Outgoing]
     expired: int
+    links: Sequence[Outgoing] = ()
 
 
 class Judge:
-    """Judges events by a register; to be used on its executor."""
+    """Judges events by a register; to be used on its executor.
+
+    Attributes:
+        forwarding: Where else events go; None for a broker that stands alone.
+    """
 
     def __init__(
         self, register: Register, names: Names, settings: Settings, max_payload: int
@@ -92,17 +84,50 @@ class Judge:
         self._names = names
         self._settings = settings
         self._max_payload = max_payload
+        self.forwarding: Forwarding | None = None
 
     def judge(self, messages: list[Msg]) -> Judged:
         """Who gets what of a batch."""
         events, batch, dead, expired = self.read(messages)
-        deliveries: list[Outgoing] = []
+        if self.forwarding is not None:
+            return self._passed(self.forwarding, events, batch, dead, expired)
+        deliveries = [each for _, some in self._matched(events, batch) for each in some]
+        return Judged(deliveries, dead, expired)
+
+    def _matched(
+        self, events: list[Event], batch: EventBatch
+    ) -> Iterator[tuple[int, Iterator[Outgoing]]]:
+        """The places of events that somebody gets, each with its deliveries."""
         matcher = self._register.matcher
         if events and len(matcher):
-            for event, keys in zip(events, matcher.match_batch(batch).per_event(), strict=True):
+            found = matcher.match_batch(batch).per_event()
+            for i, (event, keys) in enumerate(zip(events, found, strict=True)):
                 if keys:
-                    deliveries.extend(self.deliveries(event, keys))  # type: ignore[arg-type]
-        return Judged(deliveries, dead, expired)
+                    yield i, self.deliveries(event, keys)  # type: ignore[arg-type]
+
+    def _passed(
+        self,
+        forwarding: Forwarding,
+        events: list[Event],
+        batch: EventBatch,
+        dead: list[Outgoing],
+        expired: int,
+    ) -> Judged:
+        """In an overlay: only what somebody here may want is held against subscriptions."""
+        here, links, doubtful = forwarding.passed(events, batch)
+        mine = events if len(here) == len(events) else [events[i] for i in here]
+        if len(here) < len(events) and here:
+            batch_here = self._batch([event.row for event in mine])
+        else:
+            batch_here = batch
+        deliveries: list[Outgoing] = []
+        delivered = set()
+        for place, some in self._matched(mine, batch_here):
+            delivered.add(here[place])
+            deliveries.extend(some)
+        if doubtful:
+            forwarding.settle(doubtful, delivered, batch.rows())
+        return Judged(deliveries, dead, expired, links)
 
     def read(self, messages: list[Msg]) -> Read:
         """The events that can be judged, and those that cannot."""
@@ -123,7 +148,9 @@ class Judge:
             else:
                 try:
                     row = _decode(message.data)
-                    events.append(Event(place, message.data, row, ttl, message.subject))
+                    events.append(
+                        Event(place, message.data, row, ttl, message.subject, message.headers)
+                    )
                     continue
                 except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
                     why = json_fault(error, message.data)
@@ -173,6 +200,8 @@ class Judge:
             }
             if event.place.delivered > 1:
                 headers[AGAIN] = str(event.place.delivered - 1)
+            if self.forwarding is not None:
+                headers |= self.forwarding.about(event)
             if event.ttl is not None:
                 headers[TTL] = str(max(1, math.ceil(event.ttl)))
             room = self._max_payload - len(event.data) - _HEADERS

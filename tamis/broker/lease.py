@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Awaitable, Callable
+
 from nats.errors import Error as NatsError
 from nats.js import JetStreamContext
 from nats.js.errors import APIError, NotFoundError
 
+from tamis.broker.connection import Connection
 from tamis.broker.names import Names
 from tamis.broker.wire import MARKER, OPERATION, TTL
 
@@ -64,3 +68,20 @@ class Lease:
         mine = last.data == self._holder.encode()
         free = mine or OPERATION in headers or MARKER in headers
         return last.seq if free else None
+
+
+async def while_held(
+    lease: Lease, connection: Connection, work: Callable[[], Awaitable[None]]
+) -> None:
+    """Work, as long as a lease is ours; comes back when it is no more, or the work has ended."""
+    working = asyncio.ensure_future(work())
+    try:
+        while not working.done():
+            await asyncio.wait([working], timeout=LASTS / 3)
+            # While NATS is away nobody else can have it either.
+            if not working.done() and not await lease.taken() and connection.nats.is_connected:
+                return
+        working.result()
+    finally:
+        working.cancel()
+        await asyncio.wait([working])

@@ -14,7 +14,9 @@ from tamis.broker.wire import (
     AGAIN,
     EVENT,
     LEFT_OUT,
+    ORIGIN,
     PRIORITY,
+    PUBLISHED,
     REVISION,
     SUBSCRIPTIONS,
     TIME,
@@ -37,6 +39,8 @@ class Message:
         priority: The highest of their priorities.
         revision: The version of all subscriptions that it was judged by.
         time: When the event was stored, in seconds since 1970.
+        origin: In an overlay, the node at which the event was published, and its number there.
+        published: In an overlay, when it was stored there, in seconds since 1970.
         redelivered: Whether this may not be the first time: it was given to this subscriber
             before, and not acknowledged, or a broker had to judge the event again.
     """
@@ -48,7 +52,9 @@ class Message:
         "data",
         "delivery",
         "left_out",
+        "origin",
         "priority",
+        "published",
         "redelivered",
         "revision",
         "sequence",
@@ -83,6 +89,8 @@ class Message:
         except (KeyError, ValueError) as error:
             raise BrokerError(f"not a delivery of a broker: {error!r}", "message") from error
         self.left_out = int(headers.get(LEFT_OUT, 0))
+        self.origin: str | None = headers.get(ORIGIN)
+        self.published = int(headers[PUBLISHED]) / 1e9 if PUBLISHED in headers else self.time
         place = place_of(message.reply)
         self.delivery = place.sequence
         self.redelivered = AGAIN in headers or place.delivered > 1

@@ -118,6 +118,27 @@ class Names:
         """Where every broker answers what it is doing."""
         return f"{self.prefix}.status"
 
+    def events_from(self, neighbour: str) -> str:
+        """Where the events of a neighbouring node are published, by the link."""
+        return f"{self.events}.link.{neighbour}"
+
+    def link(self, neighbour: str) -> str:
+        """Where events wait for a neighbouring node."""
+        return f"{self.prefix}.link.{neighbour}"
+
+    def peer(self, neighbour: str, verb: str) -> str:
+        """Where a neighbouring node asks for something."""
+        return f"{self.prefix}.peer.{neighbour}.{verb}"
+
+    def beyond(self, neighbour: str) -> str:
+        """Where one asks a neighbouring node what it knows, while the link is up."""
+        return f"{self.prefix}.beyond.{neighbour}"
+
+    @property
+    def overlay(self) -> str:
+        """Where the brokers of a node tell of the overlay, as one queue group."""
+        return f"{self.prefix}.overlay"
+
     def deliveries_to(self, subscriber: str) -> str:
         """Where a subscriber's deliveries are published."""
         return f"{self.prefix}.deliver.{subscriber}"
@@ -155,6 +176,15 @@ class Names:
     def dead_stream(self) -> str:
         """The stream of events that could not be judged."""
         return self._stream("DEAD")
+
+    def link_stream(self, neighbour: str) -> str:
+        """The stream of events that wait for a neighbouring node."""
+        return f"{self._stream('LINK')}_{neighbour}"
+
+    @property
+    def routes(self) -> str:
+        """The bucket of links: what neighbouring nodes are told, and what they have told."""
+        return f"{self.prefix}-routes"
 
     @property
     def subscriptions(self) -> str:

@@ -83,6 +83,11 @@ class Pull:
         """Whether nothing more will come."""
         return self._stopping
 
+    @property
+    def waiting(self) -> list[Msg]:
+        """What is here, and not yet taken."""
+        return list(self._ready)
+
     async def take(self, limit: int, wait: float, timeout: float | None = None) -> list[Msg]:
         """The next messages: waits for one, and from then on for more.
 

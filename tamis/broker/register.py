@@ -12,6 +12,7 @@ import json
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
+from typing import Protocol
 
 from nats.aio.msg import Msg
 
@@ -59,6 +60,16 @@ class Entry:
         return key_of(self.subscriber, self.id)
 
 
+class Listener(Protocol):
+    """Who is told of each change, on the executor."""
+
+    def added(self, key: str, subscription: Subscription) -> None:
+        """A subscription is there, or another one under its key."""
+
+    def removed(self, key: str) -> None:
+        """It is gone, if it was there."""
+
+
 class Register:
     """All subscriptions by key, in a matcher.
 
@@ -70,6 +81,7 @@ class Register:
         of_subscriber: The keys of each subscriber, with what they stand for.
         refused: Keys of the bucket that are no good subscriptions, and why.
         ready: Set when all that was in the bucket at the start is in it.
+        listener: Who is told of each change, if anybody is.
     """
 
     def __init__(
@@ -99,6 +111,7 @@ class Register:
         self.refused: dict[str, str] = {}
         self.revision = 0
         self.ready = asyncio.Event()
+        self.listener: Listener | None = None
         self._moved = asyncio.Condition()
 
     async def run(self) -> None:
@@ -188,6 +201,8 @@ class Register:
             matcher.add(key, entry.selector, entry.priority)
         self.entries[key] = entry
         self.of_subscriber.setdefault(subscriber, {})[key] = entry
+        if self.listener is not None:
+            self.listener.added(key, prepared)
 
     def _remove(self, key: str) -> None:
         entry = self.entries.pop(key, None)
@@ -201,6 +216,8 @@ class Register:
             del self.sequences[key]
         else:
             self.matcher.remove(key)
+        if self.listener is not None:
+            self.listener.removed(key)
 
     def _keep_only(self, keys: set[str]) -> None:
         for key in [key for key in self.entries if key not in keys]:

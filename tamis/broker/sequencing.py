@@ -27,8 +27,9 @@ from nats.js.errors import NotFoundError
 from tamis.broker.confirming import Confirming, Group
 from tamis.broker.connection import Connection, log
 from tamis.broker.following import Begun, followed, from_sequence
-from tamis.broker.judging import Judge, Outgoing
+from tamis.broker.judging import Judge
 from tamis.broker.lease import LASTS, Lease
+from tamis.broker.messages import Outgoing
 from tamis.broker.names import Names
 from tamis.broker.register import Entry, Register
 from tamis.broker.settings import Settings

@@ -2,13 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
+from tamis.bloom.hashing import Shape
 from tamis.broker.limits import Limits
 from tamis.broker.names import DEFAULT_PREFIX
+from tamis.routing.strategies import SHAPE
 from tamis.schema import Schema
 
 HOUR = 3600.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeSettings:
+    """What makes brokers a node of an overlay.
+
+    Attributes:
+        name: What the node is called; all brokers on one NATS server are one node.
+        routing: The strategy; the same in all of an overlay.
+        shape: Of the filters that events carry; the same in all of an overlay.
+        links: The NATS servers of neighbouring nodes to which this one makes a link.
+        queue: At most so many events wait for a neighbour; then the brokers wait.
+        options: Per link, what `nats.connect` takes.
+    """
+
+    name: str
+    routing: str = "edge"
+    shape: Shape = SHAPE
+    links: tuple[str, ...] = ()
+    queue: int = 1_000_000
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +57,7 @@ class Settings:
         delivery_wait: After so long without an acknowledgement a subscriber gets a delivery again.
         replicas: On how many servers of a NATS cluster everything is kept.
         limits: What subscribers may ask for.
+        node: What makes it a node of an overlay; None for a broker that stands alone.
     """
 
     prefix: str = DEFAULT_PREFIX
@@ -50,3 +76,4 @@ class Settings:
     delivery_wait: float = 30.0
     replicas: int = 1
     limits: Limits = field(default_factory=Limits)
+    node: NodeSettings | None = None

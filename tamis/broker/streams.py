@@ -18,12 +18,14 @@ from nats.js.api import (
 from nats.js.errors import APIError, NotFoundError, ServiceUnavailableError
 
 from tamis.broker.names import Names
-from tamis.broker.settings import Settings
+from tamis.broker.settings import NodeSettings, Settings
 from tamis.errors import BrokerError
 
 # How long watchers can still see that a subscription was removed; they may be away meanwhile, and
 # then read all of the bucket again.
 MARKER_TTL = 3600
+# In the metadata of a stream of a link, its name.
+QUEUE = "tamis-queue"
 # So many deliveries of a subscriber may be given and not acknowledged.
 MOST_OPEN = 10_000
 
@@ -77,9 +79,41 @@ def streams(names: Names, settings: Settings) -> list[StreamConfig]:
                 duplicate_window=settings.dedupe,
                 **bucket,
             )
-            for name in (names.subscriptions, names.state)
+            for name in (
+                names.subscriptions,
+                names.state,
+                *([names.routes] if settings.node is not None else []),
+            )
         ),
     ]
+
+
+def link_stream(
+    names: Names, settings: Settings, node: NodeSettings, neighbour: str, queue: str
+) -> StreamConfig:
+    """The stream of events that wait for a neighbouring node.
+
+    Args:
+        names: All names.
+        settings: Of the broker.
+        node: Of the node.
+        neighbour: Whom they are for.
+        queue: What to call this stream, so that it is told from one that was there before it.
+    """
+    return StreamConfig(
+        name=names.link_stream(neighbour),
+        subjects=[names.link(neighbour)],
+        storage=StorageType.FILE,
+        num_replicas=settings.replicas,
+        retention=RetentionPolicy.WORK_QUEUE,
+        # Full is full: whoever publishes waits, and nothing is lost.
+        discard=DiscardPolicy.NEW,
+        max_msgs=node.queue,
+        duplicate_window=settings.dedupe,
+        allow_direct=True,
+        allow_msg_ttl=True,
+        metadata={QUEUE: queue},
+    )
 
 
 def shared_consumer(names: Names, settings: Settings) -> ConsumerConfig:

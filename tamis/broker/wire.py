@@ -30,6 +30,11 @@ CUT = "Tamis-Cut"
 SUBJECT = "Tamis-Subject"
 BATCH = "Tamis-Batch"
 AFTER = "Tamis-After"
+ORIGIN = "Tamis-Origin"
+HOPS = "Tamis-Hops"
+FILTER = "Tamis-Filter"
+LINK = "Tamis-Link"
+PUBLISHED = "Tamis-Published"
 
 _SELECTOR_ERRORS = {
     "syntax": errors.SelectorSyntaxError,

@@ -19,6 +19,7 @@ from tamis.cli import (
     explain,
     lint,
     match,
+    overlay,
     parse,
     publish,
     serve,
@@ -55,6 +56,7 @@ app.command("parse", cls=Verb, epilog=parse.EXAMPLES)(parse.parse)
 app.command("workload", cls=Verb, epilog=workload.EXAMPLES)(workload.workload)
 app.add_typer(bench.app, name="bench")
 app.add_typer(user.app, name="user")
+app.add_typer(overlay.app, name="overlay")
 
 
 def main() -> None:

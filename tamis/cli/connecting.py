@@ -41,8 +41,22 @@ def client(
     return connect(nats, subscriber or user, prefix=prefix, **options)
 
 
-def credentials(user: str | None, authority: str | None, url: str) -> dict[str, Any]:
+def credentials(
+    user: str | None,
+    authority: str | None,
+    url: str,
+    *,
+    token: str = "TAMIS_TOKEN",
+    seed: str = "TAMIS_NKEY_SEED",
+) -> dict[str, Any]:
     """What NATS is told about who we are, and whom we trust.
+
+    Args:
+        user: Who we are, or None.
+        authority: A file of certificates to trust, or None.
+        url: Of the server.
+        token: The variable of the environment that holds the token.
+        seed: That which holds the seed of a key.
 
     Raises:
         BrokerError: A user without a token, or certificates that cannot be read.
@@ -52,13 +66,13 @@ def credentials(user: str | None, authority: str | None, url: str) -> dict[str, 
 
     told: dict[str, Any] = {}
     # Not on the command line, where everybody on the machine could read them.
-    token, seed = os.environ.get("TAMIS_TOKEN"), os.environ.get("TAMIS_NKEY_SEED")
-    if user is not None and seed:
-        told["nkeys_seed_str"] = seed
-    elif user is not None and token:
-        told |= {"user": user, "password": token}
+    secret, key = os.environ.get(token), os.environ.get(seed)
+    if user is not None and key:
+        told["nkeys_seed_str"] = key
+    elif user is not None and secret:
+        told |= {"user": user, "password": secret}
     elif user is not None:
-        raise BrokerError(f"who is {user!r}? Set TAMIS_TOKEN, or TAMIS_NKEY_SEED", "auth")
+        raise BrokerError(f"who is {user!r}? Set {token}, or {seed}", "auth")
     if authority is not None or url.startswith("tls://"):
         told["tls"] = trusting(authority)
     return told

@@ -12,7 +12,7 @@ from tamis.cli import console
 from tamis.cli.connecting import AuthorityOption, UserOption, credentials
 from tamis.cli.loading import counted
 from tamis.cli.options import QuietOption, SchemaOption, Semantics, SemanticsOption, read_schema
-from tamis.cli.serving import beside, guarded, hosts_of
+from tamis.cli.serving import Routing, beside, guarded, hosts_of, node_settings
 
 EXAMPLES = """\
 [bold]Examples[/bold]
@@ -21,6 +21,8 @@ EXAMPLES = """\
   tamis serve --nats nats://nats.example.com:4222
   tamis serve --schema events.json --batch 2048 --wait 5
   tamis serve --http 127.0.0.1:8080
+  tamis serve --name paris --port 4222
+  tamis serve --name rome --port 4223 --data rome-data --link nats://127.0.0.1:4222
   tamis serve --host 0.0.0.0 --http 0.0.0.0:8443 --tls-cert cert.pem --tls-key key.pem
 
 Then, in other terminals:
@@ -30,6 +32,9 @@ Then, in other terminals:
 Start it several times, on one machine or on many, and the brokers share the work. Ctrl-C drains:
 what has begun is finished. It listens on this machine only, unless told otherwise, and then wants
 users (`tamis user add`). docs/security.md; docs/http.md; docs/protocol.md for other languages.
+
+With --name and --link, brokers on several NATS servers are one overlay: who subscribes at one gets
+what is published at any. `tamis overlay` shows it; docs/overlay.md has it all.
 """
 
 PrefixOption = Annotated[
@@ -124,6 +129,35 @@ def serve(
         typer.Option(metavar="FILE", help="A certificate, for NATS if it is started and for HTTP."),
     ] = None,
     tls_key: Annotated[str | None, typer.Option(metavar="FILE", help="Its key.")] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Be a node of an overlay, called so."),
+    ] = None,
+    link: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--link",
+            metavar="URL",
+            help="Link this node to the one at that NATS server; may be given several times. Who "
+            "we are there: TAMIS_LINK_USER and TAMIS_LINK_TOKEN.",
+        ),
+    ] = None,
+    routing: Annotated[
+        Routing, typer.Option(help="How events find their way; the same at all nodes.")
+    ] = Routing.edge,
+    filter_bits: Annotated[
+        int,
+        typer.Option(min=8, metavar="N", help="Bits of a filter; the same at all nodes."),
+    ] = 16_384,
+    filter_hashes: Annotated[
+        int, typer.Option(min=1, max=64, metavar="N", help="Its hash functions; likewise.")
+    ] = 4,
+    link_queue: Annotated[
+        int,
+        typer.Option(
+            min=1, metavar="N", help="Events that may wait for a neighbour; then brokers wait."
+        ),
+    ] = 1_000_000,
     user: UserOption = None,
     tls_ca: AuthorityOption = None,
     max_subscriptions: Annotated[
@@ -162,6 +196,9 @@ def serve(
         ack_wait=ack_wait,
         delivery_wait=delivery_wait,
         replicas=replicas,
+        node=node_settings(
+            name, link or [], routing.value, (filter_bits, filter_hashes), link_queue, tls_ca
+        ),
         limits=Limits(selector=max_selector, cost=max_cost, subscriptions=max_subscriptions),
     )
     server = ServerConfig(store=data, host=host, port=port, sync_always=sync)
@@ -179,7 +216,7 @@ def serve(
             guard=guard,
             beside=beside(http, guard, say),
             say=say,
-            ready=lambda url: say(f"serving at {url}; Ctrl-C to stop"),
+            ready=lambda url: say(f"serving at {url}{f' as {name}' * bool(name)}; Ctrl-C to stop"),
             **credentials(user, tls_ca, nats or ""),
         )
     )

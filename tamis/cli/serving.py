@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +14,50 @@ from tamis.errors import BrokerError
 if TYPE_CHECKING:
     from tamis.broker.broker import Broker
     from tamis.broker.guarding import Guard
+    from tamis.broker.settings import NodeSettings
+
+
+class Routing(StrEnum):
+    """How events find their way from node to node."""
+
+    edge = "edge"
+    covering = "covering"
+    siena = "siena"
+    flooding = "flooding"
+
+
+def node_settings(
+    name: str | None,
+    links: list[str],
+    routing: str,
+    filters: tuple[int, int],
+    queue: int,
+    authority: str | None,
+) -> NodeSettings | None:
+    """What makes the broker a node of an overlay, if it is to be one.
+
+    Raises:
+        BrokerError: Links without a name, or a name that is none.
+    """
+    from tamis.bloom.hashing import Shape
+    from tamis.broker.names import checked_name
+    from tamis.broker.settings import NodeSettings
+    from tamis.cli.connecting import credentials
+
+    if name is None:
+        if links:
+            raise BrokerError("a node with links needs a name: --name paris", "request")
+        return None
+    user = os.environ.get("TAMIS_LINK_USER")
+    secrets = {"token": "TAMIS_LINK_TOKEN", "seed": "TAMIS_LINK_NKEY_SEED"}
+    return NodeSettings(
+        name=checked_name(name, "node"),
+        routing=routing,
+        shape=Shape(*filters),
+        links=tuple(links),
+        queue=queue,
+        options=credentials(user, authority, links[0], **secrets) if links else {},
+    )
 
 
 def guarded(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from tamis.broker.backlog import Backlog
 from tamis.broker.latency import Histogram
@@ -22,6 +23,21 @@ _GAUGES = {
     "subscriptions": "Subscriptions that this broker has indexed.",
     "refused": "Entries of the bucket of subscriptions that are none.",
     "revision": "The last change of subscriptions that this broker has indexed.",
+}
+_NODE_COUNTERS = {
+    "evaluations": "Events that this broker has held against predicates in order to route them.",
+    "checks": "Events that this broker has held against the subscriptions of its node.",
+    "false_positives": "Events that came over a link in vain.",
+    "looped": "Events that came back to where they were published, and were dropped.",
+}
+_LINK_COUNTERS = {
+    "events": "Events over a link, as this broker has judged them.",
+    "bytes": "Bytes of these events.",
+    "filter_bytes": "Bytes of the filters that they carried.",
+}
+_LINK_GAUGES = {
+    "interests_told": "Interests that a neighbour is to know.",
+    "interests_received": "Interests that a neighbour has told.",
 }
 
 
@@ -77,7 +93,27 @@ def metrics_text(
             for (method, path, code), count in sorted(answers.items())
         },
     )
+    lines += _overlay(status.get("overlay") or {})
     return "\n".join([*lines, *_histogram(latency)]) + "\n"
+
+
+def _overlay(told: Any) -> Iterator[str]:
+    """The figures of a node of an overlay, if it is one."""
+    if not told:
+        return
+    for name, help in _NODE_COUNTERS.items():
+        yield from _metric(f"overlay_{name}_total", "counter", help, {"": told[name]})
+    links = sorted(told["links"].items())
+    for name, help in _LINK_COUNTERS.items():
+        values = {
+            _labels(neighbour=neighbour, direction=way): link[f"{name}_{way}"]
+            for neighbour, link in links
+            for way in ("in", "out")
+        }
+        yield from _metric(f"link_{name}_total", "counter", help, values)
+    for name, help in _LINK_GAUGES.items():
+        values = {_labels(neighbour=neighbour): link[name] for neighbour, link in links}
+        yield from _metric(f"link_{name}", "gauge", help, values)
 
 
 def _metric(name: str, kind: str, help: str, values: Mapping[str, object]) -> Iterator[str]:

@@ -22,6 +22,8 @@ async def health(request: Request, desk: Desk) -> Response:
 async def metrics(request: Request, desk: Desk) -> Response:
     """Figures for Prometheus."""
     waiting = await backlog(desk.broker.connection, desk.broker.names)
+    if desk.broker.node is not None:
+        await desk.broker.node.refresh()
     text = metrics_text(
         desk.broker.status(), desk.broker.latency, waiting, desk.streams.total(), desk.answers
     )

@@ -30,19 +30,28 @@ if TYPE_CHECKING:
 class Nats:
     """A server that a test may kill, and start again on the same folder."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        host: str = "127.0.0.1",
+        reached: str = "127.0.0.1",
+        inside: tuple[str, ...] = (),
+    ) -> None:
         self.port = free_port()
-        self.url = f"nats://127.0.0.1:{self.port}"
+        self.url = f"nats://{reached}:{self.port}"
+        self._reached = reached
+        self._inside = inside
         self._file = folder / "nats.conf"
-        self._file.write_text(ServerConfig(store=folder / "js", port=self.port).text())
+        config = ServerConfig(store=folder / "js", host=host, port=self.port)
+        self._file.write_text(config.text())
         self._log = folder / "nats.log"
         self.start()
 
     def start(self) -> None:
-        command = [binary(), "-c", str(self._file), "-l", str(self._log)]
+        command = [*self._inside, binary(), "-c", str(self._file), "-l", str(self._log)]
         self.process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
         deadline = time.monotonic() + 20
-        while not answers("127.0.0.1", self.port):
+        while not answers(self._reached, self.port):
             assert time.monotonic() < deadline and self.process.poll() is None, (
                 self._log.read_text()
             )

@@ -1,0 +1,84 @@
+"""The bucket of routes, as it is written: keys put and taken away, a whole neighbour cleared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+from nats.js import JetStreamContext
+from nats.js.errors import NotFoundError
+
+from tamis.broker.confirming import Confirming, Group
+from tamis.broker.names import Names
+from tamis.broker.overlay.records import LinkRecord
+from tamis.broker.streams import MARKER_TTL
+from tamis.broker.wire import OPERATION, ROLLUP, TTL, encoded
+
+REMOVAL = {OPERATION: "PURGE", ROLLUP: "sub", TTL: str(MARKER_TTL)}
+
+
+async def put(publisher: Confirming, names: Names, values: Mapping[str, object]) -> int:
+    """Put values under keys; gives the last revision.
+
+    Raises:
+        BrokerError: NATS will never take one of them.
+    """
+    group = Group()
+    for key, value in values.items():
+        subject = names.bucket_subject(names.routes, key)
+        await publisher.publish(group, subject, encoded(value))
+    return await _confirmed(group)
+
+
+async def remove(publisher: Confirming, names: Names, keys: Iterable[str]) -> int:
+    """Take keys away; gives the last revision.
+
+    Raises:
+        BrokerError: NATS will never take one of them.
+    """
+    group = Group()
+    for key in keys:
+        subject = names.bucket_subject(names.routes, key)
+        await publisher.publish(group, subject, b"", REMOVAL)
+    return await _confirmed(group)
+
+
+async def _confirmed(group: Group) -> int:
+    await group.confirmed()
+    group.check()
+    return max(group.sequences, default=0)
+
+
+async def link_record(js: JetStreamContext, names: Names, neighbour: str) -> LinkRecord | None:
+    """A link, as the bucket has it now."""
+    stream = names.bucket_stream(names.routes)
+    try:
+        last = await js.get_last_msg(
+            stream, names.bucket_subject(names.routes, f"link.{neighbour}")
+        )
+    except NotFoundError:
+        return None
+    return msgspec.json.decode(last.data, type=LinkRecord) if last.data else None
+
+
+async def put_link(js: JetStreamContext, names: Names, neighbour: str, record: LinkRecord) -> int:
+    """Write a link into the bucket; gives the revision."""
+    subject = names.bucket_subject(names.routes, f"link.{neighbour}")
+    return (await js.publish(subject, encoded(record))).seq
+
+
+async def clear(js: JetStreamContext, names: Names, neighbour: str) -> None:
+    """Take a link away on this side: what was told and heard, and what waits."""
+    subject = names.bucket_subject(names.routes, f"link.{neighbour}")
+    # First: whoever follows the bucket forgets all of it at this one message.
+    await js.publish(subject, b"", headers=REMOVAL)
+    stream = names.bucket_stream(names.routes)
+    for side in ("in", "out"):
+        keys = names.bucket_subject(names.routes, f"{side}.{neighbour}.>")
+        await js.purge_stream(stream, subject=keys)
+    state = names.bucket_stream(names.state)
+    await js.purge_stream(state, subject=names.bucket_subject(names.state, f"link.{neighbour}"))
+    try:
+        await js.delete_stream(names.link_stream(neighbour))
+    except NotFoundError:
+        pass

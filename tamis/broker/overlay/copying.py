@@ -1,0 +1,132 @@
+"""Interests from one end of a link to the other: what A tells B becomes what B was told by A.
+
+At the beginning, and whenever the reading begins anew, both are compared: so whatever was done by
+halves is mended. Then changes are copied as they come. What is new goes before what is gone, so B
+never knows too little. Nothing is taken away but what this link has seen last: a removal that comes
+late, over a connection that is gone, hits nothing that is newer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import aclosing
+
+from nats.aio.msg import Msg
+
+from tamis.broker.confirming import Confirming, Group
+from tamis.broker.following import Begun, followed, latest_of_each
+from tamis.broker.overlay.bucket import REMOVAL
+from tamis.broker.overlay.ends import End, Interrupted
+from tamis.broker.wire import MARKER, OPERATION, place_of
+
+_EXPECTED = "Nats-Expected-Last-Subject-Sequence"
+
+
+class Copier:
+    """Copies from one end to the other.
+
+    Attributes:
+        settled: How often it has caught up with all that there was.
+    """
+
+    def __init__(self, source: End, target: End) -> None:
+        """Name the ends."""
+        self._source = source
+        self._target = target
+        names = source.names
+        self._stream = names.bucket_stream(names.routes)
+        self._out = names.bucket_subject(names.routes, f"out.{target.name}.")
+        self._in = names.bucket_subject(names.routes, f"in.{source.name}.")
+        self._standing: dict[str, tuple[int, bytes]] = {}
+        self.settled = 0
+
+    async def run(self) -> None:
+        """Copy, for ever.
+
+        Raises:
+            Interrupted: It has to begin anew.
+        """
+        self._standing = await self._read()
+        left, seen = 0, set[str]()
+        reading = followed(
+            self._source.connection, self._stream, lambda: latest_of_each(f"{self._out}>")
+        )
+        async with Confirming(self._target.connection) as publisher, aclosing(reading):
+            async for news in reading:
+                begun = isinstance(news, Begun)
+                if isinstance(news, Begun):
+                    left, seen = news.pending, set()
+                else:
+                    changes = _latest(news, len(self._out))
+                    if left > 0:
+                        seen.update(changes)
+                        left -= len(news)
+                    await self._apply(publisher, changes)
+                if left <= 0 and (begun or seen):
+                    gone: dict[str, bytes | None] = {
+                        key: None for key in self._standing if key not in seen
+                    }
+                    await self._apply(publisher, gone)
+                    left, seen = 0, set()
+                    self.settled += 1
+        raise Interrupted("the reading has ended")
+
+    async def _read(self) -> dict[str, tuple[int, bytes]]:
+        """What stands at the other end, with its revisions."""
+        found: dict[str, tuple[int, bytes]] = {}
+        reading = followed(
+            self._target.connection, self._stream, lambda: latest_of_each(f"{self._in}>")
+        )
+        async with aclosing(reading):
+            left = 0
+            async for news in reading:
+                if isinstance(news, Begun):
+                    left, found = news.pending, {}
+                else:
+                    left -= len(news)
+                    for message in news:
+                        if not _is_gone(message):
+                            revision = place_of(message.reply).sequence
+                            key = message.subject[len(self._in) :]
+                            found[key] = revision, message.data
+                if left <= 0:
+                    return found
+        raise Interrupted("the other end cannot be read")
+
+    async def _apply(self, publisher: Confirming, changes: dict[str, bytes | None]) -> None:
+        new = {
+            key: data
+            for key, data in changes.items()
+            if data is not None and self._standing.get(key, (0, None))[1] != data
+        }
+        group = Group()
+        for key, data in new.items():
+            await publisher.publish(group, self._in + key, data)
+        await self._confirmed(group)
+        for (key, data), revision in zip(new.items(), group.sequences, strict=True):
+            self._standing[key] = revision, data
+        gone = [key for key, data in changes.items() if data is None and key in self._standing]
+        group = Group()
+        for key in gone:
+            headers = {**REMOVAL, _EXPECTED: str(self._standing[key][0])}
+            await publisher.publish(group, self._in + key, b"", headers)
+        await self._confirmed(group)
+        for key in gone:
+            del self._standing[key]
+
+    async def _confirmed(self, group: Group) -> None:
+        await group.confirmed()
+        for error in group.failed.values():
+            raise Interrupted(f"the other end has changed: {error}")
+
+
+def _latest(messages: Iterable[Msg], skip: int) -> dict[str, bytes | None]:
+    """By key, what it is now; None for what is gone."""
+    return {
+        message.subject[skip:]: None if _is_gone(message) else message.data for message in messages
+    }
+
+
+def _is_gone(message: Msg) -> bool:
+    headers = message.headers or {}
+    return OPERATION in headers or MARKER in headers

@@ -1,0 +1,163 @@
+"""Where events go from here: to whom over a link, and whether to anybody of this node.
+
+Used on the executor, by the judge. An event on a link says where it was published, when, over how
+many links it came and, with edge routing, which filter it carries.
+"""
+
+from __future__ import annotations
+
+import math
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from tamis.bloom.filter import Bloom
+from tamis.broker.messages import Event, Outgoing
+from tamis.broker.names import Names
+from tamis.broker.overlay.figures import NodeFigures
+from tamis.broker.overlay.table import Table
+from tamis.broker.wire import AGAIN, FILTER, HOPS, MSG_ID, ORIGIN, PUBLISHED, TTL
+from tamis.errors import InputError
+from tamis.events import EventBatch
+from tamis.routing.router import HERE, Route
+
+_ONLY_HERE = Route(frozenset(), True)
+_NOWHERE = Route(frozenset(), False)
+
+
+class Passed(NamedTuple):
+    """Where a batch of events goes.
+
+    Attributes:
+        here: The places in the batch of those that somebody of this node may want.
+        links: What goes over links.
+        doubtful: The places of those that came over a link and go over none.
+    """
+
+    here: list[int]
+    links: list[Outgoing]
+    doubtful: list[int]
+
+
+class Forwarding:
+    """Routes events by a table."""
+
+    def __init__(self, table: Table, names: Names, figures: NodeFigures) -> None:
+        """Take what there is to go by."""
+        self._table = table
+        self._names = names
+        self._figures = figures
+        self._from = f"{names.events}.link."
+
+    def source(self, event: Event) -> str:
+        """The neighbour that an event came from; HERE if it was published here."""
+        # Without an origin it is the batch of a writer who is called so.
+        if event.headers and ORIGIN in event.headers and event.subject.startswith(self._from):
+            return event.subject[len(self._from) :]
+        return HERE
+
+    def origin(self, event: Event) -> str:
+        """Where an event was published first: the node, and its number there."""
+        if event.headers and self.source(event):
+            return event.headers[ORIGIN]
+        return f"{self._table.name}.{event.place.sequence}"
+
+    def about(self, event: Event) -> dict[str, str]:
+        """The headers that a delivery has in an overlay."""
+        told = {ORIGIN: self.origin(event)}
+        if event.headers and PUBLISHED in event.headers and self.source(event):
+            told[PUBLISHED] = event.headers[PUBLISHED]
+        return told
+
+    def passed(self, events: list[Event], batch: EventBatch) -> Passed:
+        """Route a batch, whose events are those of the list."""
+        here: list[int] = []
+        links: list[Outgoing] = []
+        doubtful: list[int] = []
+        for i, event in enumerate(events):
+            source = self.source(event)
+            bloom, text = self._carried(event) if source else (None, "")
+            if source:
+                figures = self._figures.link(source)
+                figures.events_in += 1
+                figures.bytes_in += len(event.data)
+                figures.filter_bytes_in += len(text)
+            route = self._route(event, source, bloom, lambda i=i: batch.rows()[i])  # type: ignore[misc]
+            if route.here:
+                here.append(i)
+            if route.neighbours:
+                if route.bloom is not bloom:
+                    text = _text(route.bloom)
+                links += self._onward(event, source, route, text)
+            elif source:
+                doubtful.append(i)
+        self._figures.checks += len(here)
+        return Passed(here, links, doubtful)
+
+    def settle(
+        self, doubtful: Iterable[int], delivered: set[int], rows: list[dict[str, object]]
+    ) -> None:
+        """Count those that came in vain.
+
+        Args:
+            doubtful: Those that came over a link and go over none.
+            delivered: Those that were delivered here.
+            rows: All events, as they are judged.
+        """
+        for i in doubtful:
+            if i not in delivered and not self._table.is_step(rows[i]):
+                self._figures.false_positives += 1
+
+    def _carried(self, event: Event) -> tuple[Bloom | None, str]:
+        """The filter of an event that came over a link, and its text."""
+        text = (event.headers or {}).get(FILTER, "")
+        if not text:
+            return None, ""
+        try:
+            return Bloom.from_bytes(b64decode(text)), text
+        except (InputError, ValueError):
+            return None, ""  # it gets a new one
+
+    def _route(
+        self, event: Event, source: str, bloom: Bloom | None, row: Callable[[], dict[str, object]]
+    ) -> Route:
+        if source and self.origin(event).rpartition(".")[0] == self._table.name:
+            self._figures.looped += 1
+            return _NOWHERE
+        router = self._table.router
+        if not source and not self._table.links:
+            return _ONLY_HERE
+        if bloom is not None:
+            try:
+                return router.route(event.row, source, bloom)  # goes by the filter alone
+            except InputError:
+                pass  # of another shape, from before it was changed everywhere
+        return router.route(row(), source)
+
+    def _onward(self, event: Event, source: str, route: Route, text: str) -> Iterable[Outgoing]:
+        told = event.headers or {}
+        origin = self.origin(event)
+        headers = {
+            MSG_ID: origin,
+            ORIGIN: origin,
+            HOPS: str(int(told.get(HOPS, 0)) + 1 if source else 1),
+            PUBLISHED: (told.get(PUBLISHED) if source else None) or str(event.place.time),
+        }
+        if text:
+            headers[FILTER] = text
+        if event.place.delivered > 1:
+            headers[AGAIN] = str(event.place.delivered - 1)
+        elif source and AGAIN in told:
+            headers[AGAIN] = told[AGAIN]
+        if event.ttl is not None:
+            headers[TTL] = str(max(1, math.ceil(event.ttl)))
+        for neighbour in sorted(route.neighbours):
+            figures = self._figures.link(neighbour)
+            figures.events_out += 1
+            figures.bytes_out += len(event.data)
+            figures.filter_bytes_out += len(text)
+            yield Outgoing(self._names.link(neighbour), event.data, headers)
+
+
+def _text(bloom: Bloom | None) -> str:
+    return "" if bloom is None else b64encode(bloom.to_bytes()).decode()

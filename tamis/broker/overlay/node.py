@@ -1,0 +1,175 @@
+"""A broker's part in the overlay, all of it together."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Executor
+from contextlib import AsyncExitStack
+from typing import Any
+
+import msgspec
+from nats.aio.msg import Msg
+from nats.errors import Error as NatsError
+from nats.js.errors import NotFoundError
+
+from tamis.broker.asking import statuses
+from tamis.broker.confirming import Confirming
+from tamis.broker.connection import Connection
+from tamis.broker.names import Names, checked_name
+from tamis.broker.overlay.beyond import gathered
+from tamis.broker.overlay.figures import NodeFigures
+from tamis.broker.overlay.forwarding import Forwarding
+from tamis.broker.overlay.greeting import Greeting
+from tamis.broker.overlay.linking import Keeper
+from tamis.broker.overlay.records import Description
+from tamis.broker.overlay.table import Table
+from tamis.broker.overlay.telling import Telling
+from tamis.broker.settings import NodeSettings, Settings
+from tamis.broker.wire import encoded
+from tamis.errors import BrokerError
+
+
+class Node:
+    """For `async with`, after the table is ready.
+
+    Attributes:
+        table: What the node knows.
+        figures: What it has done.
+        forwarding: For the judge.
+        publisher: For what goes over links: it may have to wait when nothing else does.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        names: Names,
+        settings: Settings,
+        node: NodeSettings,
+        executor: Executor,
+        holder: str,
+    ) -> None:
+        """Take the parts of a broker.
+
+        Raises:
+            BrokerError: The node has no name.
+            InputError: There is no such routing.
+        """
+        checked_name(node.name, "node")
+        self.table = Table(connection, names, node, executor)
+        self.figures = NodeFigures()
+        self.forwarding = Forwarding(self.table, names, self.figures)
+        self.publisher = Confirming(connection)
+        self._connection = connection
+        self._names = names
+        self._greeting = Greeting(connection, self.table, names, settings, node)
+        self._inside = Confirming(connection)
+        self._telling = Telling(connection, self.table, self._inside, names, holder)
+        self._keepers = [
+            Keeper(self._greeting, url, holder, dict(node.options)) for url in node.links
+        ]
+        self._stack = AsyncExitStack()
+        self._state: dict[str, Any] = {}
+        self.table.left = self._left
+
+    async def check(self) -> None:
+        """See that this server is this node, and that all its brokers agree on it.
+
+        Raises:
+            BrokerError: They do not.
+        """
+        js = self._connection.nats.jetstream()
+        stream = self._names.bucket_stream(self._names.state)
+        subject = self._names.bucket_subject(self._names.state, "node")
+        me = self._greeting.description
+        try:
+            told = (await js.get_last_msg(stream, subject)).data or b""
+            before = msgspec.json.decode(told, type=Description)
+        except (NotFoundError, msgspec.DecodeError):
+            before = me
+        if before.name != me.name and self.table.records:
+            raise BrokerError(
+                f"this NATS server is the node {before.name!r}, which has links; give that --name, "
+                "or take its links away first: tamis overlay unlink",
+                "overlay",
+            )
+        for status in await statuses(self._connection, self._names, 0.2):
+            other = status.get("overlay", {}).get("node")
+            if other is not None and (there := msgspec.convert(other, Description)) != me:
+                if there.name != me.name:
+                    raise BrokerError(
+                        f"another broker on this NATS server is the node {there.name!r}; "
+                        "give all of them the same --name",
+                        "overlay",
+                    )
+                msgspec.structs.replace(me, name=f"{me.name} (this broker)").check(there)
+        await js.publish(subject, encoded(me))
+
+    async def __aenter__(self) -> Node:
+        """Begin to answer, and to publish."""
+        stack = self._stack
+        for part in (self.publisher, self._inside, self._greeting):
+            await stack.enter_async_context(part)
+        for subject, answer in ((self._names.overlay, self._tell),):
+            listening = await self._connection.nats.subscribe(
+                subject, queue=self._names.group, cb=answer
+            )
+            stack.push_async_callback(listening.unsubscribe)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Stop."""
+        await self._stack.aclose()
+
+    def works(self) -> list[Callable[[], Awaitable[None]]]:
+        """What runs as long as the broker does."""
+        return [self._telling.run, *(keeper.run for keeper in self._keepers)]
+
+    async def refresh(self) -> dict[str, Any]:
+        """What there is to be told of it, as it is now."""
+        self._state = await self.table.on_executor(self._told)
+        return self.status()
+
+    def status(self) -> dict[str, Any]:
+        """The same as it was when it was last looked at."""
+        return self._state
+
+    def _told(self) -> dict[str, Any]:
+        state = self.table.state()
+        for neighbour, link in state["links"].items():
+            link |= self.figures.of(neighbour)
+        for keeper in self._keepers:
+            if keeper.neighbour in state["links"]:
+                link = state["links"][keeper.neighbour]
+                link |= {"up": keeper.up, "trouble": keeper.trouble}
+        return {
+            "node": self._greeting.description,
+            "leads": self._telling.leads,
+            "down": {
+                each.shown: each.trouble for each in self._keepers if each.trying and not each.up
+            },
+            "checks": self.figures.checks,
+            "false_positives": self.figures.false_positives,
+            "looped": self.figures.looped,
+            **state,
+        }
+
+    def _left(self, neighbour: str) -> None:
+        """Nobody takes what was for a neighbour that has left."""
+        self.publisher.drop(self._names.link(neighbour))
+
+    def is_linked(self, subject: str) -> bool:
+        """Whether a subject is that of the queue of a link."""
+        return subject.rpartition(".")[2] in self.table.links
+
+    async def _tell(self, message: Msg) -> None:
+        # Not in the way of the next message: to ask others takes a while.
+        task = asyncio.ensure_future(self._gather(message))
+        self._asking = task
+
+    async def _gather(self, message: Msg) -> None:
+        found = await gathered(self._connection, self._names, self.table, message.data)
+        try:
+            await self._connection.nats.publish(message.reply, encoded(found))
+        except NatsError:
+            pass

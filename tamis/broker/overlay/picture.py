@@ -1,0 +1,162 @@
+"""An overlay as one sees it: figures of nodes summed over their brokers, and a drawing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from tamis.dot import quoted
+
+_SUMS = (
+    "events_in",
+    "events_out",
+    "bytes_in",
+    "bytes_out",
+    "filter_bytes_in",
+    "filter_bytes_out",
+)
+
+
+@dataclass
+class NodePicture:
+    """A node.
+
+    Attributes:
+        name: What it is called.
+        brokers: How many there are; none if the node could not be asked.
+        figures: Subscriptions, events, deliveries, evaluations, checks, false positives.
+        table: How large its router is.
+        links: By neighbour, the figures of the link as this end has them.
+        down: Servers to which it tries to make a link, and why it does not work.
+    """
+
+    name: str
+    brokers: int = 0
+    routing: str = ""
+    figures: dict[str, int] = field(default_factory=dict)
+    table: dict[str, Any] = field(default_factory=dict)
+    links: dict[str, dict[str, Any]] = field(default_factory=dict)
+    down: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class Picture:
+    """All nodes, by name, and the links between them, those of silent nodes too.
+
+    Attributes:
+        nodes: By name.
+        links: Pairs of names.
+        silent: Nodes that do not answer, and why.
+    """
+
+    nodes: dict[str, NodePicture]
+    links: list[tuple[str, str]]
+    silent: dict[str, str]
+
+    @property
+    def in_step(self) -> bool:
+        """Whether all that is to be told has arrived, as far as one can see."""
+        if self.silent or any(not node.brokers or node.down for node in self.nodes.values()):
+            return False
+        for name, node in self.nodes.items():
+            for neighbour, link in node.links.items():
+                there = self.nodes.get(neighbour, NodePicture(neighbour)).links.get(name)
+                if there is None or not link["to_tell"] == link["told"] == there["received"]:
+                    return False
+        return True
+
+
+def picture(found: dict[str, Any]) -> Picture:
+    """Read what the nodes have told; see `tamis.broker.overlay.beyond`."""
+    nodes: dict[str, NodePicture] = {}
+    links: set[tuple[str, str]] = set()
+    for name, told in found["nodes"].items():
+        brokers = [each for each in told["brokers"] if each.get("overlay")]
+        nodes[name] = _node(name, brokers, told.get("waiting", {}))
+        for each in brokers:
+            links |= {(one, other) for one, other in each["overlay"]["known_links"]}
+    for pair in links:
+        for end in pair:
+            nodes.setdefault(end, NodePicture(end))
+    silent = {name: str(why) for name, why in found.get("silent", {}).items()}
+    return Picture(dict(sorted(nodes.items())), sorted(links), silent)
+
+
+def _node(name: str, brokers: list[dict[str, Any]], waiting: dict[str, int]) -> NodePicture:
+    node = NodePicture(name, len(brokers))
+    if not brokers:
+        return node
+    first = brokers[0]["overlay"]
+    node.routing, node.table = first["node"]["routing"], first["table"]
+    node.down = {where: why for each in brokers for where, why in each["overlay"]["down"].items()}
+    node.figures = {
+        "subscriptions": brokers[0]["subscriptions"],
+        **{each: sum(one[each] for one in brokers) for each in ("events", "deliveries")},
+        **{
+            each: sum(one["overlay"][each] for one in brokers)
+            for each in ("evaluations", "checks", "false_positives", "looped")
+        },
+    }
+    for neighbour, link in first["links"].items():
+        ends = [one["overlay"]["links"].get(neighbour, {}) for one in brokers]
+        node.links[neighbour] = {
+            "by": link["by"],
+            "up": any(end.get("up", False) for end in ends),
+            "trouble": next((end["trouble"] for end in ends if end.get("trouble")), ""),
+            "refused": link["refused"],
+            **{each: sum(end.get(each, 0) for end in ends) for each in _SUMS},
+            "waiting": waiting.get(neighbour, 0),
+            **{each: link[each] for each in ("interests_told", "interests_received")},
+            **{each: _agreed(ends, each) for each in ("to_tell", "told", "received")},
+        }
+    return node
+
+
+def _agreed(ends: list[dict[str, Any]], what: str) -> str:
+    """What all brokers of a node say; something that nobody says if they differ."""
+    said = {end.get(what, "") for end in ends}
+    return said.pop() if len(said) == 1 else "…"
+
+
+def dot(shown: Picture) -> str:
+    """The graph, in the language of Graphviz."""
+    lines = ["graph overlay {", "  layout=neato; overlap=false; splines=true;"]
+    lines.append('  node [shape=box, style="rounded,filled", fillcolor=white, fontname=Helvetica];')
+    lines.append("  edge [fontname=Helvetica, fontsize=9];")
+    lines += [f"  {line}" for line in _dot_nodes(shown)]
+    lines += [f"  {line}" for line in _dot_links(shown)]
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def _dot_nodes(shown: Picture) -> Iterator[str]:
+    for name, node in shown.nodes.items():
+        if not node.brokers:
+            label = quoted(f"{name}\nsilent")
+            yield f'{quoted(name)} [label={label}, style="dashed,rounded"];'
+            continue
+        figures = node.figures
+        about = [
+            name,
+            f"{figures['subscriptions']:,} subscriptions",
+            f"{figures['evaluations']:,} evaluations, {figures['checks']:,} checks",
+            f"{figures['false_positives']:,} false positives",
+        ]
+        label = quoted("\n".join(about))
+        yield f"{quoted(name)} [label={label}];"
+
+
+def _dot_links(shown: Picture) -> Iterator[str]:
+    for one, other in shown.links:
+        there = [shown.nodes[end].links.get(to) for end, to in ((one, other), (other, one))]
+        words = [
+            f"{end} → {to}: {link['events_out']:,} events, {link['interests_told']:,} interests"
+            + f", {link['waiting']:,} wait" * bool(link["waiting"])
+            for end, to, link in ((one, other, there[0]), (other, one, there[1]))
+            if link is not None
+        ]
+        known = [link for link in there if link is not None]
+        down = not any(link["up"] for link in known)
+        style = ", style=dashed" if down else ""
+        label = quoted("\n".join(words))
+        yield f"{quoted(one)} -- {quoted(other)} [label={label}{style}];"

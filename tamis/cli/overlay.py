@@ -1,0 +1,234 @@
+"""`tamis overlay`: the nodes that are linked, what goes over the links, and links that go."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import subprocess
+from collections.abc import Iterator
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tamis.cli import console
+from tamis.cli.connecting import AuthorityOption, NatsOption, UserOption, credentials
+from tamis.cli.guard import Verb, Verbs
+from tamis.errors import BrokerError, InputError
+
+if TYPE_CHECKING:
+    from tamis.broker.overlay.picture import Picture
+
+EXAMPLES = """\
+[bold]Examples[/bold]
+  tamis overlay                                  tables of nodes and links
+  tamis overlay --nats nats://rome:4222 --format json
+  tamis overlay --out overlay.svg                drawn by Graphviz, if there is one
+  tamis overlay --wait                           until all subscriptions are known everywhere
+  tamis overlay unlink rome
+  tamis overlay unlink rome --forget             rome will not come back
+
+All nodes are asked, from neighbour to neighbour. docs/overlay.md says what the figures mean.
+"""
+UNLINK_EXAMPLES = """\
+[bold]Examples[/bold]
+  tamis overlay unlink rome
+  tamis overlay unlink rome --forget
+  tamis overlay unlink rome --nats nats://paris:4222
+
+A node that is only down has not left: what is for it waits. Start `tamis serve` without the --link,
+or it makes the link again.
+"""
+
+PrefixOption = Annotated[
+    str, typer.Option(metavar="NAME", help="What all names on NATS begin with.")
+]
+
+app = typer.Typer(
+    cls=Verbs,
+    invoke_without_command=True,
+    rich_markup_mode="rich",
+    help="Show the overlay, or take a link away.",
+    epilog=EXAMPLES,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+class Format(StrEnum):
+    """How to show it."""
+
+    table = "table"
+    json = "json"
+    dot = "dot"
+
+
+@app.callback()
+def show(
+    context: typer.Context,
+    nats: NatsOption = "nats://127.0.0.1:4222",
+    format: Annotated[
+        Format,
+        typer.Option(
+            help="[cyan]table[/cyan], [cyan]json[/cyan], or [cyan]dot[/cyan] for Graphviz."
+        ),
+    ] = Format.table,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw it there: .svg, .png, .pdf, or .dot for the text."),
+    ] = None,
+    wait: Annotated[
+        bool,
+        typer.Option(
+            "--wait", metavar="", help="Until all nodes answer and know all that is wanted."
+        ),
+    ] = False,
+    timeout: Annotated[
+        float, typer.Option(min=0, metavar="SECONDS", help="How long to wait.")
+    ] = 60.0,
+    prefix: PrefixOption = "tamis",
+    user: UserOption = None,
+    tls_ca: AuthorityOption = None,
+) -> None:
+    """Show the nodes that can be reached, their links, and what went over them."""
+    if context.invoked_subcommand is not None:
+        return
+    import msgspec
+
+    from tamis.broker.overlay.picture import dot
+
+    options = credentials(user, tls_ca, nats)
+    shown = asyncio.run(_looked(nats, prefix, options, timeout if wait else None))
+    if out is not None:
+        _draw(dot(shown), out)
+    elif format is Format.json:
+        typer.echo(msgspec.json.format(msgspec.json.encode(shown), indent=2))
+    elif format is Format.dot:
+        typer.echo(dot(shown), nl=False)
+    else:
+        for line in tables(shown):
+            typer.echo(line)
+
+
+@app.command("unlink", cls=Verb, epilog=UNLINK_EXAMPLES)
+def unlink(
+    node: Annotated[str, typer.Argument(metavar="NODE", help="The neighbour.")],
+    forget: Annotated[
+        bool,
+        typer.Option("--forget", metavar="", help="On this side only: the other is gone for good."),
+    ] = False,
+    nats: NatsOption = "nats://127.0.0.1:4222",
+    prefix: PrefixOption = "tamis",
+    user: UserOption = None,
+    tls_ca: AuthorityOption = None,
+) -> None:
+    """Take a link away, with what waits to go over it, and tell the others."""
+
+    async def work() -> int:
+        from tamis.broker.connection import connected
+        from tamis.broker.names import Names
+        from tamis.broker.overlay.leaving import unlink as unlinking
+
+        connection = await connected(nats, **credentials(user, tls_ca, nats))
+        try:
+            return await unlinking(connection, Names(prefix), node, forget=forget)
+        finally:
+            await connection.close()
+
+    waiting = asyncio.run(work())
+    lost = f"; {waiting:,} events that waited for it are gone" if waiting else ""
+    console.note(f"unlinked {node}{lost}")
+
+
+async def _looked(
+    nats: str, prefix: str, options: dict[str, Any], seconds: float | None
+) -> Picture:
+    from tamis.broker.connection import connected
+    from tamis.broker.names import Names
+    from tamis.broker.overlay.beyond import overlay
+    from tamis.broker.overlay.picture import picture
+
+    connection = await connected(nats, **options)
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + (seconds or 0)
+    try:
+        while True:
+            shown = picture(await overlay(connection, Names(prefix)))
+            if seconds is None or shown.in_step:
+                return shown
+            if loop.time() > deadline:
+                silent = ", ".join(shown.silent) or "none"
+                raise BrokerError(
+                    f"not all nodes know all that is wanted; silent nodes: {silent}", "timeout"
+                )
+            await asyncio.sleep(0.2)
+    finally:
+        await connection.close()
+
+
+def _draw(text: str, out: Path) -> None:
+    program = shutil.which("dot")
+    if out.suffix == ".dot" or program is None:
+        if program is None and out.suffix != ".dot":
+            out = out.with_suffix(".dot")
+            console.note(f"there is no Graphviz here (the program dot): its text is in {out}")
+        out.write_text(text, encoding="utf-8")
+        return
+    command = [program, f"-T{out.suffix[1:]}", "-o", str(out)]
+    done = subprocess.run(command, input=text.encode(), capture_output=True, check=False)
+    if done.returncode:
+        raise InputError(f"Graphviz cannot draw it: {done.stderr.decode().strip()}", str(out))
+
+
+def tables(shown: Picture) -> Iterator[str]:
+    """The nodes, then the links, in columns."""
+    rows: list[tuple[str, ...]] = [
+        ("node", "brokers", "subs", "events", "delivered", "evaluated", "checked", "in vain")
+    ]
+    for name, node in shown.nodes.items():
+        figures = node.figures
+        names = ("subscriptions", "events", "deliveries", "evaluations", "checks")
+        rows.append(
+            (
+                name,
+                str(node.brokers) if node.brokers else "silent",
+                *(f"{figures[each]:,}" if figures else "-" for each in names),
+                f"{figures['false_positives']:,}" if figures else "-",
+            )
+        )
+    yield from _columns(rows)
+    yield ""
+    rows = [("from", "to", "events", "bytes", "filters", "waiting", "told", "state")]
+    for name, node in shown.nodes.items():
+        for neighbour, link in node.links.items():
+            counts = ("events_out", "bytes_out", "filter_bytes_out", "waiting", "interests_told")
+            numbers = tuple(f"{link[each]:,}" for each in counts)
+            rows.append((name, neighbour, *numbers, _state(shown, name, neighbour)))
+    yield from _columns(rows)
+    for name, why in shown.silent.items():
+        yield f"{name} does not answer: {why}"
+    for name, node in shown.nodes.items():
+        for where, trouble in node.down.items():
+            yield f"{name} has no link to {where}: {trouble or 'it is just being made'}"
+
+
+def _state(shown: Picture, name: str, neighbour: str) -> str:
+    link = shown.nodes[name].links[neighbour]
+    there = shown.nodes[neighbour].links.get(name) if neighbour in shown.nodes else None
+    if link["refused"]:
+        return "refused"
+    if there is None:
+        return "silent"
+    if not (link["up"] or there["up"]):
+        return "down"
+    return "in step" if link["to_tell"] == link["told"] == there["received"] else "telling"
+
+
+def _columns(rows: list[tuple[str, ...]]) -> Iterator[str]:
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    for row in rows:
+        cells = [
+            cell.ljust(width) if rows[-1][i][:1].isalpha() else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        yield "  ".join(cells).rstrip()
