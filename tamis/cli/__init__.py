@@ -22,6 +22,7 @@ from tamis.cli import (
     parse,
     publish,
     serve,
+    simulate,
     stream,
     subscribe,
     user,
@@ -44,6 +45,7 @@ app = typer.Typer(
 app.command("match", cls=Verb, epilog=match.EXAMPLES)(match.match)
 app.command("compile", cls=Verb, epilog=compile.EXAMPLES)(compile.compile)
 app.command("stream", cls=Verb, epilog=stream.EXAMPLES)(stream.stream)
+app.command("simulate", cls=Verb, epilog=simulate.EXAMPLES)(simulate.simulate)
 app.command("backtest", cls=Verb, epilog=backtest.EXAMPLES)(backtest.backtest)
 app.command("serve", cls=Verb, epilog=serve.EXAMPLES)(serve.serve)
 app.command("publish", cls=Verb, epilog=publish.EXAMPLES)(publish.publish)
