@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tamis.bench.simulation.words import number
 from tamis.spark.simulation.findings import Line
 
 _STYLES = {
@@ -30,6 +31,7 @@ def _drawing(file: Path, columns: int = 1) -> Iterator[Any]:
 
     # The same input gives the same file: no date, and no random names inside.
     matplotlib.rcParams["svg.hashsalt"] = file.stem
+    matplotlib.rcParams["svg.fonttype"] = "none"  # text as text: small, and to be found
     drawing, plots = pyplot.subplots(
         1, columns, figsize=(4.2 * columns + 1.6, 3.6), layout="constrained", squeeze=False
     )
@@ -59,6 +61,7 @@ def by_network(
                 plot.plot(xs, ys, marker, color=colour, markersize=7, label=strategy)
             plot.set(title=title, yscale="log", xticks=range(len(networks)), xticklabels=networks)
             plot.set_xlim(-0.5, len(networks) - 0.5)
+            _plain(plot)
             plot.grid(visible=True, axis="y", which="major", alpha=0.3)
 
 
@@ -67,15 +70,17 @@ def hops(file: Path, lines: Sequence[Line]) -> None:
     networks = list(dict.fromkeys(line["network"] for line in lines))
     with _drawing(file, len(networks)) as plots:
         for plot, network in zip(plots, networks, strict=True):
-            for strategy, (colour, marker) in _STYLES.items():
+            for place, (strategy, (colour, marker)) in enumerate(_STYLES.items()):
                 for line in lines:
                     if (line["network"], line["strategy"]) == (network, strategy):
                         xs, ys = _shares(line["hops_histogram"])
-                        every = max(1, len(xs) // 8)
+                        # Not at the same places: several curves are often the same.
+                        every = (place % len(xs), max(4, len(xs) // 4))
                         plot.plot(
                             xs, ys, color=colour, marker=marker, markevery=every, label=strategy,
                             markersize=5,
                         )  # fmt: skip
+            plot.xaxis.get_major_locator().set_params(integer=True)
             plot.set(title=network, xlabel="hops", ylabel="share of arrivals", ylim=(0, 1.02))
             plot.grid(visible=True, alpha=0.3)
 
@@ -98,8 +103,18 @@ def sweep(file: Path, lines: Sequence[Line], figures: Sequence[tuple[str, str]])
                             markersize=4, label=f"{strategy}, {network}",
                         )  # fmt: skip
             plot.set(title=title, xlabel="bits of a filter, m", yscale="log")
+            _plain(plot)
             plot.set_xscale("log", base=2)
             plot.grid(visible=True, alpha=0.3)
+
+
+def _plain(plot: Any) -> None:
+    """Figures at a logarithmic axis as people write them."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    plot.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    plot.yaxis.set_major_formatter(FuncFormatter(lambda figure, _: number(figure)))
+    plot.yaxis.set_minor_formatter(NullFormatter())
 
 
 def _shares(histogram: dict[str, Any]) -> tuple[list[int], list[float]]:

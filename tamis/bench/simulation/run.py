@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tamis.bench.measure import machine
 from tamis.bench.simulation.peak import Peak
 from tamis.bench.simulation.sizes import FEW, Sizes
+from tamis.spark.simulation.filters import twins
 from tamis.spark.simulation.findings import Line, events_line, gathered, tables_line
 from tamis.spark.simulation.job import Prepared, prepare, travelled
 from tamis.spark.simulation.walking import FILTERED
@@ -141,12 +142,13 @@ def _sweep(spark: SparkSession, sizes: Sizes, prepared: Prepared) -> list[Line]:
     rows = travelled(events, prepared, sizes.swept, strategies)
     found = gathered(rows.toArrow().to_pylist(), sizes.brokers)
     kept = "events messages wasted checks checks_in_vain deliveries filter_bytes_per_message"
+    same = {shape.m: twins(prepared.interests.keys, shape) for shape in sizes.swept}
     lines = []
     order = list(sizes.topologies)
     for (network, strategy, m, k), counted in sorted(
         found.items(), key=lambda item: (order.index(item[0][0]), item[0][1:])
     ):
         line = events_line(counted)
-        about = {"kind": "sweep", "network": network, "strategy": strategy}
-        lines.append({**about, "m": m, "k": k, **{name: line[name] for name in kept.split()}})
+        about = {"kind": "sweep", "network": network, "strategy": strategy, "m": m, "k": k}
+        lines.append({**about, "twins": same[m], **{name: line[name] for name in kept.split()}})
     return lines

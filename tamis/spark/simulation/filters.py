@@ -24,3 +24,14 @@ def layout_of(keys: Keys, shape: Shape) -> Layout:
         empty - 1,
         shape.m,
     )
+
+
+def twins(keys: Keys, shape: Shape) -> int:
+    """How many pairs of predicates have all of their bits in common, so that no filter tells them.
+
+    With double hashing and m a power of two these are about 2 (n / m)^2 of n, whatever k is: both
+    hash functions need only be equal modulo m, or the one set of bits the other one backwards.
+    """
+    places = np.sort(layout_of(keys, shape).places, axis=1)
+    _, counts = np.unique(places, axis=0, return_counts=True)
+    return int((counts * (counts - 1) // 2).sum())
