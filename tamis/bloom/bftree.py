@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
-import numpy.typing as npt
 
 from tamis.bloom.hashing import Shape
 from tamis.bloom.tree import FilterTree, Offsets
@@ -45,10 +46,8 @@ class BFTree(FilterTree):
     def _find(self, bits: Ints) -> int:
         return bftree_find(self._trie, bits, self._bounds(bits))
 
-    def _publish(
-        self, offsets: Offsets, bits: Ints, words: npt.NDArray[np.uint64], addresses: int
-    ) -> tuple[Offsets, Ints, int]:
-        return bftree_publish(self._trie, offsets, bits, words, addresses)
+    def _publish(self, *asked: Any) -> tuple[Offsets, Ints, int]:
+        return bftree_publish(self._trie, *asked)
 
     def _bounds(self, bits: Ints) -> Offsets:
         """Where the parts begin among the bits."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
+from typing import Any
 
 from tamis.bloom.tree import FilterTree, Offsets
 from tamis.kernels.bloom_sbstree import sbstree_find, sbstree_insert, sbstree_publish
@@ -29,7 +28,5 @@ class SbsTree(FilterTree):
     def _find(self, bits: Ints) -> int:
         return sbstree_find(self._trie, bits)
 
-    def _publish(
-        self, offsets: Offsets, bits: Ints, words: npt.NDArray[np.uint64], addresses: int
-    ) -> tuple[Offsets, Ints, int]:
-        return sbstree_publish(self._trie, offsets, bits, words, addresses)
+    def _publish(self, *asked: Any) -> tuple[Offsets, Ints, int]:
+        return sbstree_publish(self._trie, *asked)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterator
-from typing import NamedTuple
+from collections.abc import Hashable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -120,30 +120,44 @@ class FilterTree(ABC):
             drop_entry(self._trie, node, found[0])
         self._addresses.release(code)
 
-    def publish(self, bloom: Bloom) -> set[Hashable]:
+    def publish(self, bloom: Bloom, source: Hashable = None) -> set[Hashable]:
         """The addresses of all filters that an event's filter has: its forward set.
+
+        Args:
+            bloom: The event's filter.
+            source: An address that it came from, and so is not sent to.
 
         Raises:
             InputError: The filter is of another shape.
         """
         bits = self._bits(bloom)
-        _, codes = self.publish_many(np.array([0, len(bits)]), bits)
+        _, codes = self.publish_many(np.array([0, len(bits)]), bits, [source])
         return {self._addresses[code] for code in codes.tolist()}
 
     # -- many at once -----------------------------------------------------------------------------
 
-    def publish_many(self, offsets: Offsets, bits: Ints) -> tuple[Offsets, Ints]:
+    def publish_many(
+        self, offsets: Offsets, bits: Ints, sources: Sequence[Hashable] | None = None
+    ) -> tuple[Offsets, Ints]:
         """The addresses of many events, by number.
 
         Args:
             offsets: Event e has the bits from offsets[e] up to offsets[e + 1], ascending.
             bits: See there.
+            sources: The address that each event came from, and so is not sent to.
 
         Returns:
             Where each event's addresses begin, and the numbers of the addresses, each once.
         """
         words = np.zeros(self.shape.words, np.uint64)
-        begins, codes, visited = self._publish(offsets, bits, words, self._addresses.capacity)
+        came = np.full(len(offsets) - 1, -1, np.int32)
+        for event, source in enumerate(sources or ()):
+            code = self._addresses.find(source)
+            if code is not None:
+                came[event] = code
+        begins, codes, visited = self._publish(
+            offsets, bits, words, self._addresses.capacity, len(self._addresses), came
+        )
         self.visited += visited
         return begins, codes
 
@@ -205,9 +219,7 @@ class FilterTree(ABC):
         """The node at the end of a branch; -1 if there is none."""
 
     @abstractmethod
-    def _publish(
-        self, offsets: Offsets, bits: Ints, words: npt.NDArray[np.uint64], addresses: int
-    ) -> tuple[Offsets, Ints, int]:
+    def _publish(self, *asked: Any) -> tuple[Offsets, Ints, int]:
         """See the kernels."""
 
     def _bits(self, bloom: Bloom) -> Ints:

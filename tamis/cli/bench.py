@@ -286,6 +286,27 @@ def broker(
     _run("broker", EXPERIMENTS, experiments, True, out)
 
 
+OVERLAY_EXAMPLES = """\
+[bold]Examples[/bold]
+  tamis bench overlay
+  tamis bench overlay --full --out results/overlay.json
+
+In one process, without NATS: what the routers of a line of eight brokers do with an event, hop by
+hop. With --full 10,000 subscriptions instead of 1,000. docs/overlay.md.
+"""
+
+
+@app.command("overlay", cls=Verb, epilog=OVERLAY_EXAMPLES)
+def overlay(
+    full: Annotated[bool, typer.Option("--full", help="10,000 subscriptions.")] = False,
+    out: OutOption = None,
+) -> None:
+    """Routing between brokers: the first hop and later ones, by strategy."""
+    from tamis.bench.overlay import EXPERIMENTS
+
+    _run("overlay", EXPERIMENTS, None, full, out)
+
+
 def _check_drawing(plots: Path | None, what: str = "--plots") -> None:
     """See that figures can be drawn, before the long work and not after it."""
     from importlib.util import find_spec

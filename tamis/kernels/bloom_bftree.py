@@ -114,7 +114,13 @@ def has_part(trie: Trie, node: int, words: Words) -> bool:
 
 @kernel
 def bftree_publish(
-    trie: Trie, offsets: Offsets, bits: Ints, words: Words, addresses: int
+    trie: Trie,
+    offsets: Offsets,
+    bits: Ints,
+    words: Words,
+    addresses: int,
+    live: int,
+    sources: Ints,
 ) -> tuple[Offsets, Ints, int]:
     """The addresses of the branches that each event's filter has, each once.
 
@@ -131,7 +137,11 @@ def bftree_publish(
         words_of(bits[first:last], words)
         pending[0] = ROOT
         waiting = 1
-        while waiting:
+        enough = found + live
+        if sources[event] >= 0:
+            seen[sources[event]] = event
+            enough -= 1
+        while waiting and found < enough:
             waiting -= 1
             node = pending[waiting]
             visited += 1

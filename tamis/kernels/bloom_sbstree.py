@@ -69,7 +69,13 @@ def sbstree_find(trie: Trie, bits: Ints) -> int:
 
 @kernel
 def sbstree_publish(
-    trie: Trie, offsets: Offsets, bits: Ints, words: Words, addresses: int
+    trie: Trie,
+    offsets: Offsets,
+    bits: Ints,
+    words: Words,
+    addresses: int,
+    live: int,
+    sources: Ints,
 ) -> tuple[Offsets, Ints, int]:
     """The addresses of the branches that each event's filter has, each once.
 
@@ -79,6 +85,8 @@ def sbstree_publish(
         bits: See there.
         words: Zeros, a bit for each of a filter.
         addresses: One more than the highest address.
+        live: How many addresses hang in the tree: once all are found, an event is done with.
+        sources: Event e is not for the address sources[e]; for -1 there is none.
 
     Returns:
         Where each event's addresses begin, the addresses, and how many nodes were visited.
@@ -94,7 +102,11 @@ def sbstree_publish(
         words_of(bits[first:last], words)
         pending[0], pending[1] = ROOT, 0
         waiting = 2
-        while waiting:
+        enough = found + live
+        if sources[event] >= 0:
+            seen[sources[event]] = event
+            enough -= 1
+        while waiting and found < enough:
             waiting -= 2
             node, at = pending[waiting], first + pending[waiting + 1]
             visited += 1

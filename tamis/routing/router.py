@@ -187,7 +187,7 @@ class Router(ABC):
         Raises:
             InputError: The filter is not of this network's shape.
         """
-        found, bloom = self._found(event, bloom)
+        found, bloom = self._found(event, source, bloom)
         return Route(frozenset(found - {HERE, source}), HERE in found, bloom)
 
     # -- looking around ---------------------------------------------------------------------------
@@ -215,8 +215,13 @@ class Router(ABC):
         """No longer."""
 
     @abstractmethod
-    def _found(self, event: Event, bloom: Bloom | None) -> tuple[set[str], Bloom | None]:
-        """The interfaces that may want an event, and the filter that it carries on."""
+    def _found(
+        self, event: Event, source: str, bloom: Bloom | None
+    ) -> tuple[set[str], Bloom | None]:
+        """The interfaces that may want an event, and the filter that it carries on.
+
+        One that it came from need not be among them.
+        """
 
     @abstractmethod
     def _announced(self, neighbour: str, interest: Interest) -> list[Told]:

@@ -43,7 +43,9 @@ class FloodingRouter(Router):
     def _drop(self, interest: Interest, source: str) -> None:
         """There is no table."""
 
-    def _found(self, event: Event, bloom: Bloom | None) -> tuple[set[str], Bloom | None]:
+    def _found(
+        self, event: Event, source: str, bloom: Bloom | None
+    ) -> tuple[set[str], Bloom | None]:
         here = {HERE} if self._wanted[HERE] else set()
         return here | self.neighbours, None
 
@@ -97,7 +99,9 @@ class SienaRouter(_Covering):
     def _drop(self, interest: Interest, source: str) -> None:
         self.table.remove(interest, source)
 
-    def _found(self, event: Event, bloom: Bloom | None) -> tuple[set[str], Bloom | None]:
+    def _found(
+        self, event: Event, source: str, bloom: Bloom | None
+    ) -> tuple[set[str], Bloom | None]:
         self.evaluations += 1
         return self.table.forward(event), None
 
@@ -121,9 +125,11 @@ class CoveringRouter(_Covering):
     def _drop(self, interest: Interest, source: str) -> None:
         self.table.remove(interest, source)
 
-    def _found(self, event: Event, bloom: Bloom | None) -> tuple[set[str], Bloom | None]:
+    def _found(
+        self, event: Event, source: str, bloom: Bloom | None
+    ) -> tuple[set[str], Bloom | None]:
         self.evaluations += 1
-        return self.table.forward(self.table.match(event)), None
+        return self.table.forward(self.table.match(event), source or None), None
 
     def _table_sizes(self) -> dict[str, int]:
         return self.table.sizes()
@@ -157,11 +163,13 @@ class EdgeRouter(Router):
     def _drop(self, interest: Interest, source: str) -> None:
         self.table.remove(interest, source)
 
-    def _found(self, event: Event, bloom: Bloom | None) -> tuple[set[str], Bloom | None]:
+    def _found(
+        self, event: Event, source: str, bloom: Bloom | None
+    ) -> tuple[set[str], Bloom | None]:
         if bloom is None:
             self.evaluations += 1
             bloom = self.table.match(event)
-        return self.table.forward(bloom), bloom
+        return self.table.forward(bloom, source or None), bloom
 
     def _announced(self, neighbour: str, interest: Interest) -> list[Told]:
         return [Told(neighbour, interest, True)]

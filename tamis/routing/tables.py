@@ -94,13 +94,14 @@ class FilterTable:
         """The filter of an event: all of its predicates that hold."""
         return self.poset.match(event)
 
-    def forward(self, bloom: Bloom) -> set[str]:
-        """Where an event with this filter goes.
+    def forward(self, bloom: Bloom, source: str | None = None) -> set[str]:
+        """Where an event with this filter goes; not to where it came from.
 
         Raises:
             InputError: The filter is of another shape.
         """
-        return self.tree.publish(bloom) | self._everything.addresses  # type: ignore[return-value]
+        found: set[str] = self.tree.publish(bloom, source)  # type: ignore[assignment]
+        return (found | self._everything.addresses) - {source}
 
     def sizes(self) -> dict[str, int]:
         """How large it is."""

@@ -219,6 +219,35 @@ def test_many_events_at_once(kind) -> None:
 
 
 @every_tree
+@given(
+    stored=st.lists(st.tuples(st.sets(st.integers(0, 11), max_size=3), st.sampled_from("abc"))),
+    events=st.lists(
+        st.tuples(st.sets(st.integers(0, 11)), st.sampled_from(["a", "b", "z", None])), max_size=4
+    ),
+)
+def test_few_addresses_are_all_found_but_the_one_an_event_comes_from(kind, stored, events) -> None:
+    """Once all are found the walk ends: it must not end earlier."""
+    shape = Shape(12, 1)
+    tree = kind(shape)
+    for places, address in stored:
+        tree.insert(Bloom.at(shape, places), address)
+    expected = [
+        {address for bits, address in stored if bits <= places and address != source}
+        for places, source in events
+    ]
+    filters = [Bloom.at(shape, places) for places, _ in events]
+    sources = [source for _, source in events]
+    found = [tree.publish(bloom, source) for bloom, source in zip(filters, sources, strict=True)]
+    assert found == expected
+    bits = np.concatenate([np.zeros(0, np.int32), *(each.places for each in filters)])
+    offsets = np.cumsum([0, *map(len, filters)])
+    begins, codes = tree.publish_many(offsets, bits.astype(np.int32), sources)
+    for number, wanted in enumerate(expected):
+        these = codes[begins[number] : begins[number + 1]].tolist()
+        assert {tree.address(code) for code in these} == wanted and len(these) == len(wanted)
+
+
+@every_tree
 def test_an_address_is_found_once_and_held_as_often_as_inserted(kind) -> None:
     tree = kind(SHAPE)
     one, two = Bloom.at(SHAPE, [1, 2]), Bloom.at(SHAPE, [2, 3])

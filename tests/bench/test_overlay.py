@@ -1,0 +1,15 @@
+"""The bench of routing on a line measures what it says."""
+
+from tamis.bench import overlay
+
+
+def test_one_evaluation_with_edge_routing_and_one_per_broker_without(monkeypatch) -> None:
+    monkeypatch.setattr(overlay, "_EVENTS", 20)
+    monkeypatch.setattr(overlay, "_ROUNDS", 1)
+    rows = {row["strategy"]: row for row in overlay.line(60, lambda text: None)}
+    assert rows["edge"]["evaluations_per_event"] == 1
+    for name in ("covering", "siena", "siena, by block"):
+        assert rows[name]["evaluations_per_event"] == rows[name]["brokers_per_event"] > 1
+        assert rows[name]["told"] <= rows["edge"]["told"]
+        assert rows[name]["filter_bytes"] == 0
+    assert rows["edge"]["filter_bytes"] > 0
