@@ -8,10 +8,10 @@ each other want the same; the others all rank them alike, so that a few are want
 Events are those of the same workload, published at any broker.
 
 >>> workload = Overlay(brokers=10, subscriptions=100)
->>> workload.subscriptions_table(0, 2).to_pylist()[0]
-{'number': 0, 'broker': 0, 'selector': 'drauprairt = 57 AND skoalbras > 37'}
->>> workload.events_table(3, 1).to_pylist()
-[{'broker': 2, 'event': '{"loud":59,"scelk":35,"thoocksko":33}'}]
+>>> workload.subscriptions_table(1, 1).to_pylist()
+[{'number': 1, 'broker': 6, 'selector': 'beitgleictgeem > 90'}]
+>>> workload.events_table(1).to_pylist()
+[{'broker': 7, 'event': '{"beitgleictgeem":32,"hircrount":22,"konquei":94,"kroskei":52,"pruckzoax":57,"seislecha":53,"speesaufou":21}'}]
 """
 
 from __future__ import annotations

@@ -112,11 +112,10 @@ def by_sets(
                 "covering": predicates_by_broker(known, tree.brokers).tolist(),
                 "edge": [len(interests.predicates)] * tree.brokers,
             }.get(strategy, [None] * tree.brokers)
-            found_here = walker.counted["it", shape][STRATEGIES[strategy]].copy()
+            found_here = walker.counted["it", shape][STRATEGIES[strategy]]
             evaluations = int(found_here[events_counted.EVALUATED].sum())
-            found_here[events_counted.EVALUATED] = 0
             out[strategy, shape] = {
-                "events": found_here,
+                "events": counted_by_messages(found_here),
                 "evaluations": evaluations,
                 "messages": tuple(messages[:, 1:].tolist()),
                 "told": tuple(told[:, 1:].tolist()),
@@ -124,3 +123,10 @@ def by_sets(
                 "predicates": predicates,
             }
     return out
+
+
+def counted_by_messages(counted: Any) -> Any:
+    """What `by_messages` counts of it: not at which broker an event was evaluated."""
+    found = counted.copy()
+    found[events_counted.EVALUATED] = 0
+    return found

@@ -7,6 +7,7 @@ is in its sections 3, 4 and 6.2, and is held against the simulation here.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import factorial
 
 from tamis.bench.simulation.words import bytes_text, number, share, times
 from tamis.spark.simulation.findings import Line
@@ -179,6 +180,7 @@ def claims(about: Line, strategies: Sequence[Line], lines: Sequence[Line]) -> It
     yield _filter_is_short(found)
     yield _sparse(about, found)
     yield _few_in_vain(found)
+    yield _two_functions(about, lines)
     yield _per_hop_less(found)
 
 
@@ -266,6 +268,26 @@ def _few_in_vain(found: _Lines) -> Told:
         _verdict(bool(parts), all(wasted <= 0.05 * sent for _, wasted, sent in parts)),
         "False positives are acceptable, here: at most one message in twenty (§7).",
         ", ".join(f"{network}: {share(wasted, sent)}" for network, wasted, sent in parts),
+    )
+
+
+def _two_functions(about: Line, lines: Sequence[Line]) -> Told:
+    swept = {
+        line["m"]: line["twins"]
+        for line in lines
+        if line["kind"] == "sweep" and line["run"] == about["run"]
+    }
+    m = about["m"] if about["m"] in swept else min(swept, default=0)
+    n, k = about["predicates"], about["k"]
+    expected = n * n / 2 * factorial(k) / m**k if m else 0.0
+    return (
+        _verdict(bool(swept), swept.get(m, 0) <= max(1.0, 10 * expected)),
+        "To make k hash functions of two loses nothing (§5.2).",
+        f"m = {m:,}, k = {k}: {swept.get(m, 0):,} pairs of {n:,} predicates have the same bits, "
+        f"which no larger k would change; with {k} independent functions it would be "
+        f"{expected:.1g}"
+        if swept
+        else "no sizes of filters were tried",
     )
 
 

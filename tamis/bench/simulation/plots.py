@@ -51,10 +51,10 @@ def by_network(
     strategies = [s for s in _STYLES if any(line["strategy"] == s for line in lines)]
     with _drawing(file, len(figures)) as plots:
         for plot, (title, figure) in zip(plots, figures, strict=True):
-            for number, strategy in enumerate(strategies):
+            for place, strategy in enumerate(strategies):
                 mine = {x["network"]: figure(x) for x in lines if x["strategy"] == strategy}
                 # Beside each other: several are often the same.
-                shift = (number - (len(strategies) - 1) / 2) * 0.13
+                shift = (place - (len(strategies) - 1) / 2) * 0.13
                 shown = [(n + shift, mine[x]) for n, x in enumerate(networks) if mine.get(x)]
                 colour, marker = _STYLES[strategy]
                 xs, ys = zip(*shown, strict=True) if shown else ((), ())
@@ -122,8 +122,8 @@ def _shares(histogram: dict[str, Any]) -> tuple[list[int], list[float]]:
     width, counts = histogram["width"], histogram["counts"]
     total, so_far = sum(counts), 0
     xs, ys = [], []
-    for number, count in enumerate(counts):
+    for place, count in enumerate(counts, 1):
         so_far += count
-        xs.append((number + 1) * width - 1)
+        xs.append(place * width - 1)
         ys.append(so_far / max(total, 1))
     return xs, ys

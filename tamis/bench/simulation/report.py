@@ -184,16 +184,17 @@ def _filters(lines: Sequence[Line], drawn: bool) -> Iterator[str]:
             yield f"![what is in vain, and bytes, by size of filters](filters-{run}.svg)\n"
         networks = list(dict.fromkeys(line["network"] for line in swept))
         yield "Messages in vain per event (edge / covering), and bytes of a filter:\n"
-        yield "| m | " + " | ".join(networks) + " | checks in vain | filter, bytes |"
-        yield "|---:|" + "---:|" * (len(networks) + 2)
+        yield "| m | " + " | ".join(networks) + " | checks in vain | filter, bytes | twins |"
+        yield "|---:|" + "---:|" * (len(networks) + 3)
         for m in sorted({line["m"] for line in swept}):
             found = {(x["network"], x["strategy"]): x for x in swept if x["m"] == m}
             cells = [_both(found, network, "wasted") for network in networks]
             checks = _both(found, networks[0], "checks_in_vain")
             size = found.get((networks[0], "edge"), {}).get("filter_bytes_per_message")
             shown = "-" if size is None else number(size)
-            yield f"| {m:,} | {' | '.join(cells)} | {checks} | {shown} |"
-        yield ""
+            twins = next(iter(found.values()))["twins"]
+            yield f"| {m:,} | {' | '.join(cells)} | {checks} | {shown} | {twins:,} |"
+        yield "\nTwins are pairs of predicates with the same bits, which no filter tells apart.\n"
 
 
 def _both(found: dict[tuple[str, str], Line], network: str, name: str) -> str:
