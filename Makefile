@@ -54,6 +54,8 @@ bench: $(STAMP)  ## Measure
 	$(BIN)/tamis bench peers --full --out results/peers.json
 	$(BIN)/python -m tamis.bench.peers.table results/peers.json docs/peers.md
 	$(BIN)/tamis bench broker --out results/broker.json
+	$(BIN)/tamis simulate --out results/simulate.jsonl
+	$(BIN)/tamis simulate --scale large --out results/simulate.jsonl --report docs/simulation
 
 clean:  ## Remove what the other targets made
 	rm -rf $(VENV) demo-report .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -23,6 +23,7 @@ from tamis.cli import (
     parse,
     publish,
     serve,
+    simulate,
     stream,
     subscribe,
     user,
@@ -45,6 +46,7 @@ app = typer.Typer(
 app.command("match", cls=Verb, epilog=match.EXAMPLES)(match.match)
 app.command("compile", cls=Verb, epilog=compile.EXAMPLES)(compile.compile)
 app.command("stream", cls=Verb, epilog=stream.EXAMPLES)(stream.stream)
+app.command("simulate", cls=Verb, epilog=simulate.EXAMPLES)(simulate.simulate)
 app.command("backtest", cls=Verb, epilog=backtest.EXAMPLES)(backtest.backtest)
 app.command("serve", cls=Verb, epilog=serve.EXAMPLES)(serve.serve)
 app.command("publish", cls=Verb, epilog=publish.EXAMPLES)(publish.publish)

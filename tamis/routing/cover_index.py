@@ -70,11 +70,16 @@ class CoverIndex:
 
     def covering(self, interest: Interest) -> Interest | None:
         """One that covers an interest, which is not among them; None if there is none."""
+        return next(self.all_covering(interest), None)
+
+    def all_covering(self, interest: Interest) -> Iterator[Interest]:
+        """All that cover an interest, itself if it is among them; nothing may change meanwhile."""
+        seen: set[Interest] = set()
         for key in (_ANYTHING, *_keys(interest.coverage.filters[0])):
             for each in self._general.get(key, ()):
-                if each.covers(interest):
-                    return each
-        return None
+                if each not in seen and each.covers(interest):
+                    seen.add(each)
+                    yield each
 
     def covered(self, interest: Interest) -> Iterator[Interest]:
         """All that an interest covers; nothing may change meanwhile."""

@@ -11,17 +11,21 @@ those of `tamis.workloads.catalogue.named`, in one process.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from tamis.errors import InputError
 from tamis.workloads.catalogue import Listed, named
+from tamis.workloads.overlay import EVENTS, SUBSCRIPTIONS, Overlay
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+Drawn = TypeVar("Drawn")
 
 # Rows of a partition by itself: some blocks of each workload, some seconds of drawing.
 _PART = 1 << 18
@@ -78,6 +82,27 @@ def events(
     return _frame(spark, count, partitions, made().schema, made, _events)
 
 
+def overlay_subscriptions(
+    spark: SparkSession, overlay: Overlay, partitions: int | None = None
+) -> DataFrame:
+    """The subscriptions of a network of brokers: `number`, `broker`, `selector`."""
+    made = partial(Overlay, **asdict(overlay))
+    count = overlay.subscriptions
+    return _frame(spark, count, partitions, SUBSCRIPTIONS, made, Overlay.subscriptions_table)
+
+
+def overlay_events(
+    spark: SparkSession, overlay: Overlay, count: int, partitions: int | None = None
+) -> DataFrame:
+    """So many events of a network of brokers: `broker`, and `event` as JSON."""
+    made = partial(Overlay, **asdict(overlay))
+    return _frame(spark, count, partitions, EVENTS, made, _published)
+
+
+def _published(overlay: Overlay, start: int, count: int) -> pa.Table:
+    return overlay.events_table(count, start)
+
+
 def _subscriptions(listed: Listed, start: int, count: int) -> pa.Table:
     return listed.subscriptions(start, count)
 
@@ -91,8 +116,8 @@ def _frame(
     count: int,
     partitions: int | None,
     schema: pa.Schema,
-    made: Callable[[], Listed],
-    rows: Callable[[Listed, int, int], pa.Table],
+    made: Callable[[], Drawn],
+    rows: Callable[[Drawn, int, int], pa.Table],
 ) -> DataFrame:
     if count < 0:
         raise InputError("must be 0 or more", "count")

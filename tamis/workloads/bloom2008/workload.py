@@ -90,9 +90,9 @@ class Workload:
             part = (array[start : start + _BATCH] for array in pairs)
             yield Pairs(*part).as_batch(self.words)
 
-    def events_as_dicts(self, count: int) -> Iterator[dict[str, object]]:
+    def events_as_dicts(self, count: int, start: int = 0) -> Iterator[dict[str, object]]:
         """The same events, one by one."""
-        return self._pairs(count).as_dicts(self.words)
+        return self._pairs(count, start).as_dicts(self.words)
 
     @cached_property
     def words(self) -> tuple[str, ...]:

@@ -1,0 +1,201 @@
+"""`tamis simulate`: networks of brokers on Spark, and what the four ways of routing do in them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tamis.cli import console
+from tamis.cli.options import QuietOption
+from tamis.cli.sparking import ConfOption, MasterOption, running, watched
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+EXAMPLES = """\
+[bold]Examples[/bold]
+  tamis simulate                              50 brokers, all networks; a minute or two
+  tamis simulate --topology line --brokers 200 --m 1024
+  tamis simulate --scale large --out results/simulate.jsonl --report docs/simulation
+  tamis simulate --strategies edge,covering --events 100000 --seed 7
+
+Counts are exact: those of brokers that send each message. --out keeps them as JSON lines, a line
+for each network and strategy; --report writes a page with plots of them, which need Matplotlib.
+"""
+
+
+class Scale(StrEnum):
+    """How large."""
+
+    small = "small"
+    large = "large"
+
+
+def simulate(
+    scale: Annotated[
+        Scale,
+        typer.Option(
+            metavar="small|large",
+            help="50 brokers, 20,000 subscriptions and events; or 1,000, and a million of both.",
+        ),
+    ] = Scale.small,
+    topology: Annotated[
+        str,
+        typer.Option(
+            metavar="NAMES",
+            help="[cyan]line[/cyan], [cyan]star[/cyan], [cyan]balanced[/cyan], "
+            "[cyan]random[/cyan], several with commas, or [cyan]all[/cyan].",
+        ),
+    ] = "all",
+    strategies: Annotated[
+        str,
+        typer.Option(
+            metavar="NAMES",
+            help="[cyan]flooding[/cyan], [cyan]siena[/cyan], [cyan]covering[/cyan], "
+            "[cyan]edge[/cyan], several with commas, or [cyan]all[/cyan].",
+        ),
+    ] = "all",
+    brokers: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="How many.", show_default=False)
+    ] = None,
+    subscriptions: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="How many.", show_default=False)
+    ] = None,
+    events: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="How many.", show_default=False)
+    ] = None,
+    m: Annotated[
+        int, typer.Option(min=1, metavar="BITS", help="How many bits a Bloom filter has.")
+    ] = 16384,
+    k: Annotated[
+        int, typer.Option(min=1, max=64, metavar="N", help="How many of them a predicate sets.")
+    ] = 4,
+    seed: Annotated[
+        int, typer.Option(min=0, metavar="N", help="The same seed gives the same figures.")
+    ] = 2008,
+    sweep: Annotated[
+        bool,
+        typer.Option(
+            "--sweep/--no-sweep",
+            help="Try other sizes of filters too, with the first 20,000 events.",
+        ),
+    ] = True,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Keep figures there, as JSON lines."),
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write a page about them there.")
+    ] = None,
+    scratch: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="For what is written on the way; all workers must see it.",
+            show_default=False,
+        ),
+    ] = None,
+    master: MasterOption = None,
+    conf: ConfOption = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Simulate networks of brokers on Spark: traffic, hops, evaluations, tables, false positives.
+
+    Each event goes hop by hop from the broker that publishes it; four ways of routing decide where.
+    """
+    from tamis.bench.simulation.sizes import SCALES
+    from tamis.bloom.hashing import Shape
+
+    usual = SCALES[scale.value]
+    asked: dict[str, Any] = {"brokers": brokers, "subscriptions": subscriptions, "events": events}
+    others = {name: value for name, value in asked.items() if value is not None}
+    sizes = replace(
+        usual,
+        **others,
+        topologies=usual.topologies if topology == "all" else _listed(topology),
+        strategies=usual.strategies if strategies == "all" else _listed(strategies),
+        shape=Shape(m, k),
+        sweep=usual.sweep if sweep else (),
+        seed=seed,
+    )
+    if report is not None:
+        _check_plots()
+    memory = [] if any(c.startswith("spark.driver.memory=") for c in conf or ()) else [_MEMORY]
+    with running(master, [*(conf or []), *memory]) as spark:
+        from tamis.bench.simulation.run import simulated, write
+
+        @contextmanager
+        def step(what: str) -> Iterator[None]:
+            begun = time.perf_counter()
+            with watched(spark, what, quiet):
+                yield
+            if not quiet:
+                console.note(f"{what}: {time.perf_counter() - begun:.1f} s")
+
+        name = scale.value if sizes == usual else ""
+        lines = simulated(spark, sizes, scale=name, scratch=scratch, step=step)
+    console.stdout().print(_table(lines))
+    if out is not None:
+        write(out, lines)
+        console.note(f"written: {out}")
+    if report is not None:
+        from tamis.bench.simulation.report import write as write_report
+        from tamis.bench.simulation.run import read
+
+        kept = lines if out is None else read(out)
+        console.note(f"written: {write_report(kept, lines[0]['run'], report)}")
+
+
+_MEMORY = "spark.driver.memory=4g"
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def _check_plots() -> None:
+    """Refuse before the work, not after it."""
+    from importlib.util import find_spec
+
+    from tamis.errors import InputError
+
+    if find_spec("matplotlib") is None:
+        raise InputError("plots need Matplotlib: pip install 'tamis[bench]'", "--report")
+
+
+def _table(lines: list[dict[str, Any]]) -> Table:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    from tamis.bench.simulation.words import number
+
+    table = Table(
+        box=SIMPLE_HEAD,
+        header_style="bold",
+        caption="per event; interests per broker",
+        caption_justify="left",
+    )
+    table.add_column("network", no_wrap=True)
+    table.add_column("strategy", no_wrap=True)
+    columns: dict[str, Callable[[dict[str, Any]], float]] = {
+        "messages": lambda line: line["messages"],
+        "in vain": lambda line: line["wasted"],
+        "evaluations": lambda line: line["evaluations"],
+        "hops": lambda line: line["delivery_hops"],
+        "bytes": lambda line: line["bytes"] + line["filter_bytes"],
+        "interests": lambda line: line["table"],
+    }
+    for title in columns:
+        table.add_column(title, justify="right", no_wrap=True)
+    for line in lines:
+        if line["kind"] == "strategy":
+            cells = [number(figure(line)) for figure in columns.values()]
+            table.add_row(line["network"], line["strategy"], *cells)
+    return table

@@ -1,0 +1,181 @@
+"""Trees of brokers: a line, a star, a balanced tree, a random one.
+
+Brokers are numbered so that each comes before those below it, and those below it come next: what
+lies beyond a link is then a range of numbers, or all but one. Brokers of close numbers are close in
+the tree, in a star as far as that can be.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tamis.errors import InputError
+
+Ints = npt.NDArray[np.int32]
+
+FANOUT: Final = 3  # of a balanced tree
+
+
+class Tree(NamedTuple):
+    """Brokers 0, 1, … with a link from each but the first to its parent.
+
+    >>> tree_of([-1, 0, 1, 0])
+    Tree(parent=array([-1,  0,  1,  0], dtype=int32), size=array([4, 2, 1, 1], dtype=int32))
+
+    Attributes:
+        parent: The broker above; -1 of the first.
+        size: How many brokers are below, itself among them: those from its number on.
+    """
+
+    parent: Ints
+    size: Ints
+
+    @property
+    def brokers(self) -> int:
+        """How many there are."""
+        return len(self.parent)
+
+    def depths(self) -> Ints:
+        """How many links are between each broker and the first."""
+        depths = np.zeros(self.brokers, np.int32)
+        for broker in range(1, self.brokers):
+            depths[broker] = depths[self.parent[broker]] + 1
+        return depths
+
+    def degrees(self) -> Ints:
+        """How many neighbours each broker has."""
+        degrees = np.bincount(self.parent[1:], minlength=self.brokers)
+        degrees[1:] += 1
+        return degrees.astype(np.int32)
+
+
+def tree_of(parents: Sequence[int]) -> Tree:
+    """The tree with these parents; its brokers must be numbered as said above.
+
+    Raises:
+        InputError: They are not, or it is no tree.
+    """
+    count = len(parents)
+    if not count or parents[0] != -1:
+        raise InputError("the first broker has the parent -1, and no other one", "brokers")
+    size = np.ones(count, np.int32)
+    for broker in range(count - 1, 0, -1):
+        if not 0 <= parents[broker] < broker:
+            raise InputError(f"broker {broker} comes before its parent", "brokers")
+        size[parents[broker]] += size[broker]
+    after = np.ones(count, np.int64)  # where the next broker below each must stand
+    after += np.arange(count)
+    for broker in range(1, count):
+        if after[parents[broker]] != broker:
+            raise InputError(f"broker {broker} is not next to those below its parent", "brokers")
+        after[parents[broker]] += size[broker]
+    return Tree(np.asarray(parents, np.int32), size)
+
+
+def renumbered(parents: Sequence[int]) -> tuple[Tree, Ints]:
+    """Any tree, as a `Tree`; and by old number, the new one.
+
+    Args:
+        parents: By broker, its parent; -1 of one of them.
+
+    Raises:
+        InputError: It is no tree.
+    """
+    below: list[list[int]] = [[] for _ in parents]
+    roots = []
+    for broker, parent in enumerate(parents):
+        if parent == -1:
+            roots.append(broker)
+        elif 0 <= parent < len(parents):
+            below[parent].append(broker)
+        else:
+            raise InputError(f"the parent of broker {broker}, {parent}, is none of them", "brokers")
+    if len(roots) != 1:
+        raise InputError(f"{len(roots)} brokers have no parent; one is the root", "brokers")
+    numbers = np.full(len(parents), -1, np.int32)
+    ordered: list[int] = []
+    pending = roots
+    while pending:
+        broker = pending.pop()
+        numbers[broker] = len(ordered)
+        above = parents[broker]
+        ordered.append(-1 if above == -1 else int(numbers[above]))
+        pending += reversed(below[broker])
+    if len(ordered) != len(parents):
+        raise InputError("some brokers are linked in a loop, apart from the others", "brokers")
+    return tree_of(ordered), numbers
+
+
+def line(brokers: int) -> Tree:
+    """One after the other."""
+    return tree_of(range(-1, brokers - 1))
+
+
+def star(brokers: int) -> Tree:
+    """All around the first."""
+    return tree_of([-1, *[0] * (brokers - 1)])
+
+
+def balanced(brokers: int, fanout: int = FANOUT) -> Tree:
+    """As many below each as below any other, and as few levels as can be."""
+    return renumbered([-1, *((broker - 1) // fanout for broker in range(1, brokers))])[0]
+
+
+def random_tree(brokers: int, seed: int) -> Tree:
+    """Any tree, each as likely as any other: by a random sequence of Prüfer's."""
+    if brokers < 3:
+        return line(brokers)
+    drawn = np.random.default_rng(seed).integers(brokers, size=brokers - 2).tolist()
+    left = np.bincount(drawn, minlength=brokers) + 1
+    leaves = [broker for broker in range(brokers) if left[broker] == 1]
+    heapq.heapify(leaves)
+    links: list[list[int]] = [[] for _ in range(brokers)]
+    for other in drawn:
+        leaf = heapq.heappop(leaves)
+        links[leaf].append(other)
+        links[other].append(leaf)
+        left[other] -= 1
+        if left[other] == 1:
+            heapq.heappush(leaves, other)
+    one, other = leaves
+    links[one].append(other)
+    links[other].append(one)
+    parents = [-1] * brokers
+    pending = [0]
+    while pending:
+        broker = pending.pop()
+        for each in links[broker]:
+            if each != parents[broker]:
+                parents[each] = broker
+                pending.append(each)
+    return renumbered(parents)[0]
+
+
+_MADE: dict[str, Callable[[int, int], Tree]] = {
+    "line": lambda brokers, seed: line(brokers),
+    "star": lambda brokers, seed: star(brokers),
+    "balanced": lambda brokers, seed: balanced(brokers),
+    "random": random_tree,
+}
+TOPOLOGIES: Final = tuple(_MADE)
+
+
+def topology(name: str, brokers: int, seed: int = 0) -> Tree:
+    """A tree by its name.
+
+    >>> topology("star", 3).parent
+    array([-1,  0,  0], dtype=int32)
+
+    Raises:
+        InputError: There is none of that name, or there are no brokers.
+    """
+    if name not in _MADE:
+        raise InputError(f"there is no {name!r}; there are {', '.join(TOPOLOGIES)}", "topology")
+    if brokers < 1:
+        raise InputError("must be 1 or more", "brokers")
+    return _MADE[name](brokers, seed)
