@@ -108,7 +108,7 @@ def test_the_theorems_hold_after_every_step(filter: str) -> None:
     machine = type("Machine", (AtreeMachine,), {"filter": filter})
     run_state_machine_as_test(
         machine,
-        settings=settings(max_examples=count(60, 500), stateful_step_count=25, deadline=None),
+        settings=settings(max_examples=count(15, 500), stateful_step_count=25, deadline=None),
     )
 
 
