@@ -17,7 +17,7 @@ from tests.engines.block.drawn import FUNCTIONS, SCHEMA, drawn_events, drawn_sel
 from tests.engines.block.ways import WAYS, WITHOUT, forced, rows_noted, segments, taken
 from tests.soak import SOAK, count, record
 
-PAIRS = count(8_000, 5_000_000)
+PAIRS = count(16_000, 5_000_000)
 SEMANTICS = ["sql", "strict", "default", "total"]
 # Around a word of a mask, a block, a piece of a batch for a thread, and several blocks.
 SIZES = [1, 63, 64, 65, 511, 512, 513, 1600, 2047, 2048, 2049, 4096, 4700]
