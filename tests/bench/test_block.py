@@ -100,8 +100,10 @@ def test_memory() -> None:
     assert row["bytes_per_predicate"] == row["bytes"] / 3000 / 5
 
 
-def test_start() -> None:
-    row = rows_of("start")[0]
+def test_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(block, "GENERAL", ())  # each engine takes two processes
+    row, opened = rows_of("start")
+    assert opened["way"] == "open" and opened["subscriptions"] == 60
     assert row["way"] == "new" and 0 < row["seconds"] < row["process_seconds"]
 
 

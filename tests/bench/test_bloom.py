@@ -9,7 +9,7 @@ from tamis.bench import bloom
 from tamis.bench.bloom_plots import draw
 from tests.cli.running import run
 
-SIZES = {"predicates": 120, "probability": 2_000, "routing": 60, "false-positives": 100}
+SIZES = {"predicates": 30, "probability": 2_000, "routing": 20, "false-positives": 100}
 
 
 @pytest.fixture(autouse=True)

@@ -178,7 +178,7 @@ def test_state_machine(kind) -> None:
     machine = type("Machine", (TreeMachine,), {"kind": kind})
     run_state_machine_as_test(
         machine,
-        settings=settings(max_examples=count(60, 2_000), stateful_step_count=30, deadline=None),
+        settings=settings(max_examples=count(25, 2_000), stateful_step_count=30, deadline=None),
     )
 
 

@@ -182,7 +182,7 @@ def test_a_session_of_its_own(files: Path) -> None:
 
 
 def test_a_workload_by_spark_is_that_of_one_process(spark: SparkSession, tmp_path: Path) -> None:
-    asked = ("workload", "atree2004", "--subscriptions", 400, "--events", 900, "--seed", 3,
+    asked = ("workload", "atree2004", "--subscriptions", 100, "--events", 200, "--seed", 3,
              "--set", "relation=>", "--smpe", 0.3, "-q")  # fmt: skip
     done = run(*asked, "-o", tmp_path / "one"), run(*asked, "-o", tmp_path / "many", "--spark")
     assert [d.exit_code for d in done] == [0, 0]

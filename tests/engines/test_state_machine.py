@@ -88,5 +88,5 @@ def test_state_machine(engine: str) -> None:
     machine = type("Machine", (MatcherMachine,), {"engine": engine})
     run_state_machine_as_test(
         machine,
-        settings=settings(max_examples=count(60, 1_000), stateful_step_count=25, deadline=None),
+        settings=settings(max_examples=count(20, 1_000), stateful_step_count=25, deadline=None),
     )

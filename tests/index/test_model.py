@@ -116,5 +116,5 @@ class StoreMachine(RuleBasedStateMachine):
 
 
 def test_store_against_a_model() -> None:
-    steps = settings(max_examples=count(40, 500), stateful_step_count=25)
+    steps = settings(max_examples=count(15, 500), stateful_step_count=25)
     run_state_machine_as_test(StoreMachine, settings=steps)

@@ -35,7 +35,7 @@ def selectors() -> st.SearchStrategy[object]:
     return selectors_with(functions=True)
 
 
-@settings(max_examples=count(600, 20_000))
+@settings(max_examples=count(250, 20_000))
 @given(selectors())
 def test_what_is_printed_is_read_back(selector) -> None:
     assert parse(str(selector), FUNCTIONS) == selector
@@ -53,7 +53,7 @@ def test_spans_cover_their_text(selector) -> None:
                 assert again.count("(") == again.count(")") or "'" in again or "`" in again
 
 
-@settings(max_examples=count(600, 20_000))
+@settings(max_examples=count(250, 20_000))
 @given(bool_exprs(), events())
 def test_rewriting_keeps_the_truth(expr, event) -> None:
     assert evaluate(rewrite(expr), event) is evaluate(expr, event)
@@ -66,7 +66,7 @@ def test_each_rule_keeps_the_truth(rule, expr, event) -> None:
     assert evaluate(rule(expr), event) is evaluate(expr, event)
 
 
-@settings(max_examples=count(300, 10_000))
+@settings(max_examples=count(150, 10_000))
 @given(selectors())
 def test_rewriting_ends_where_it_has_nothing_to_do(selector) -> None:
     once = rewrite(selector)

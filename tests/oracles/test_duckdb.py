@@ -9,7 +9,7 @@ from tests.oracles.duckdb import WITHOUT, DuckdbPrinter
 from tests.soak import count, record
 
 PAIRS = 20_000
-SELECTORS = count(600, 10_000)
+SELECTORS = count(350, 10_000)
 
 _WIDE = 2**53 + 1
 _LEAST = -(2**63)

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
-PAIRS = 20_000
-SELECTORS = count(300, 1_500)
+PAIRS = count(10_000, 20_000)
+SELECTORS = count(160, 1_500)
 GROUP = 40
 
 _WIDE = 2**53 + 1
@@ -130,7 +130,8 @@ def test_same_truth(spark: SparkSession, tmp_path: Path, compiled: bool) -> None
 
 @pytest.mark.usefixtures("in_order")
 def test_where(spark: SparkSession, tmp_path: Path) -> None:
-    trial = Trial.make(SparkPrinter(), WITHOUT, seed=3, events=200, selectors=60, depth=2)
+    many = count(20, 60)
+    trial = Trial.make(SparkPrinter(), WITHOUT, seed=3, events=200, selectors=many, depth=2)
     frame = _loaded(spark, trial, tmp_path)
     for selectors, texts in trial.groups(1):
         found = frame.where(texts[0]).select("id").collect()
@@ -140,7 +141,8 @@ def test_where(spark: SparkSession, tmp_path: Path) -> None:
 
 def test_selectors_as_they_are(spark: SparkSession) -> None:
     trial = Trial.make(SparkPrinter(), WITHOUT, seed=4, events=100, selectors=700, depth=2)
-    trial.selectors = [selector for selector in trial.selectors if _is_spark(selector)][:200]
+    trial.selectors = [selector for selector in trial.selectors if _is_spark(selector)]
+    trial.selectors = trial.selectors[: PAIRS // 100]
     frame = _loaded(spark, trial, None)
     for selectors, _ in trial.groups(GROUP):
         texts = [str(selector) for selector in selectors]

@@ -9,7 +9,7 @@ from tests.oracles.sqlite import WITHOUT, SqlitePrinter, load
 from tests.soak import count, record
 
 PAIRS = 20_000
-SELECTORS = count(600, 10_000)
+SELECTORS = count(350, 10_000)
 
 DIFFERENCES = [
     Difference("x IS NULL", {"x": float("nan")}, False, "(9e999 - 9e999) IS NULL", True),

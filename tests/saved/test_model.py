@@ -91,5 +91,5 @@ class SavedMachine(RuleBasedStateMachine):
 def test_model() -> None:
     run_state_machine_as_test(
         SavedMachine,
-        settings=settings(max_examples=count(40, 1_000), stateful_step_count=30, deadline=None),
+        settings=settings(max_examples=count(15, 1_000), stateful_step_count=30, deadline=None),
     )

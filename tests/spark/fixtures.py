@@ -23,6 +23,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
             "spark.local.dir": str(scratch / "local"),
             "spark.sql.warehouse.dir": str(scratch / "warehouse"),
             "spark.driver.memory": "2g",
+            # As few as can differ: of each a stream keeps a state, and writes it every time.
+            "spark.sql.shuffle.partitions": "2",
             # Its parser keeps what it learns from each new expression, and the oracle has many.
             "spark.sql.parser.manageParserCaches": "true",
             "spark.sql.parser.parserDfaCacheFlushThreshold": "50000",

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
-KILLS = count(2, 20)
-FILES = count(12, 60)
+KILLS = count(1, 20)
+FILES = count(5, 60)
 EVENTS = 120  # in a file
 # The files at which rules change: while the first is judged, and after a crash in the second; and
 # the last one, which is held until all kills are done.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tamis.workloads.catalogue import named
-from tests.soak import only_in_soak
+from tests.soak import SOAK, count, only_in_soak
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -65,9 +65,11 @@ def test_many_columns_and_few_rows(source: SparkSession) -> None:
     assert read(source, workload="bloom2008", rows=0).count() == 0
 
 
-def test_all_flights(source: SparkSession) -> None:
-    frame = read(source, workload="flights")
-    table = named("flights").table(0, 336_776)
+def test_flights(source: SparkSession) -> None:
+    """All of them in a soak, which are those that are there where nothing is said."""
+    many = count(40_000, 336_776)
+    frame = read(source, workload="flights", **({} if SOAK else {"rows": many}))
+    table = named("flights").table(0, many)
     assert frame.count() == table.num_rows
     delayed = frame.where(
         "to.name LIKE 'San Diego%' AND arr_delay - dep_delay > 60 AND from.lat > 40"
@@ -80,8 +82,8 @@ def test_all_flights(source: SparkSession) -> None:
         and event["arr_delay"] is not None and event["arr_delay"] - event["dep_delay"] > 60
     ]  # fmt: skip
     assert sorted(ids) == expected and expected
-    some = frame.where("id BETWEEN 200000 AND 200020").toArrow().sort_by("id")
-    assert some.cast(table.schema).to_pylist() == table.slice(200_000, 21).to_pylist()
+    some = frame.where("id BETWEEN 20000 AND 20020").toArrow().sort_by("id")
+    assert some.cast(table.schema).to_pylist() == table.slice(20_000, 21).to_pylist()
 
 
 @pytest.mark.parametrize(
@@ -138,7 +140,7 @@ def test_a_stream_that_is_stopped_twice_gives_every_row_once(
 
 
 def test_a_stream_without_end_goes_on_where_it_was(source: SparkSession, tmp_path: Path) -> None:
-    for runs in (1, 2, 3):
+    for runs in range(1, count(2, 3) + 1):
         frame = stream(source, workload="selective", rowsPerBatch=100, seed=3).load()
         query = to_files(frame, tmp_path).trigger(availableNow=True).start()
         query.awaitTermination(60)

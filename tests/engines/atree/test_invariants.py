@@ -108,7 +108,7 @@ def test_the_theorems_hold_after_every_step(filter: str) -> None:
     machine = type("Machine", (AtreeMachine,), {"filter": filter})
     run_state_machine_as_test(
         machine,
-        settings=settings(max_examples=count(60, 500), stateful_step_count=25, deadline=None),
+        settings=settings(max_examples=count(15, 500), stateful_step_count=25, deadline=None),
     )
 
 
@@ -140,7 +140,7 @@ def test_the_theorems_hold_after_thousands_of_changes() -> None:
 
 
 @any_filter
-@settings(max_examples=count(40, 1_000))
+@settings(max_examples=count(20, 1_000))
 @given(
     exprs=st.lists(st.tuples(dense(2), st.integers(-3, 3)), min_size=1, max_size=10),
     batch=st.lists(dense_events(), min_size=1, max_size=4),

@@ -121,7 +121,7 @@ def test_whatever_parts_are_there_the_most_are_used_again(function: int, size: i
 
 
 @functions
-@settings(max_examples=count(60, 2_000))
+@settings(max_examples=count(25, 2_000))
 @given(
     chains=st.lists(st.sets(st.integers(0, 6), min_size=2), min_size=1, max_size=12),
     gone=st.sets(st.integers(0, 11)),

@@ -113,7 +113,7 @@ removals = st.sets(st.integers(0, 9), max_size=4).map(sorted)
 
 @pytest.mark.parametrize("restrict", [True, False])
 @pytest.mark.parametrize("semantics", ["sql", "strict", "default"])
-@settings(max_examples=count(60, 2_000), deadline=None)
+@settings(max_examples=count(25, 2_000), deadline=None)
 @given(
     added=lists(queries(ATOMS), min_size=1, max_size=8),
     removed=removals,
@@ -130,7 +130,7 @@ def test_with_a_schema(semantics: str, restrict: bool, added, removed, batch) ->
 
 
 @pytest.mark.parametrize("restrict", [True, False])
-@settings(max_examples=count(60, 2_000), deadline=None)
+@settings(max_examples=count(25, 2_000), deadline=None)
 @given(
     added=lists(queries(ATOMS), min_size=1, max_size=8),
     removed=removals,
@@ -146,7 +146,7 @@ def test_total(restrict: bool, added, removed, batch) -> None:
 
 @pytest.mark.parametrize("semantics", ["sql", "strict"])
 @pytest.mark.parametrize("order", ["attribute", "frequency", "random"])
-@settings(max_examples=count(40, 1_500), deadline=None)
+@settings(max_examples=count(20, 1_500), deadline=None)
 @given(
     added=lists(queries(WILD), min_size=1, max_size=8),
     removed=removals,

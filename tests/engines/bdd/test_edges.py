@@ -66,7 +66,7 @@ def check_records(engine: BddEngine) -> None:
             assert edge >> 1 < place[slot]
 
 
-@settings(max_examples=count(60, 1_000), deadline=None)
+@settings(max_examples=count(25, 1_000), deadline=None)
 @given(
     exprs=st.lists(bool_exprs(), min_size=1, max_size=8),
     gone=st.sets(st.integers(0, 7)),
