@@ -19,6 +19,9 @@ _HOLDS, _FAILS, _UNKNOWN = "holds", "does not hold", "cannot be told"
 _PAPERS_FILTER = 400
 
 
+_NAMES = {"balanced": "balanced tree", "random": "random tree"}
+
+
 class _Lines:
     """Lines by network and strategy."""
 
@@ -55,7 +58,7 @@ def _traffic(lines: _Lines, links: int) -> Iterator[str]:
     if not pairs:
         return
     parts = [
-        f"{number(siena['messages'])} on the {network} ({share(siena['messages'], links)} of "
+        f"{number(siena['messages'])} on the {_named(network)} ({share(siena['messages'], links)} of "
         f"{links:,} links)"
         for network, siena, _ in pairs
     ]
@@ -74,11 +77,12 @@ def _between(pairs: list[tuple[str, Line, Line]]) -> str:
     if worst is best:
         return ""
     return (
-        f"The {worst[0]} needs {times(worst[1]['messages'], best[1]['messages'])} as many messages "
-        f"as the {best[0]}, and a delivery takes {number(worst[1]['delivery_hops'])} hops instead "
+        f"The {_named(worst[0])} needs {times(worst[1]['messages'], best[1]['messages'])} as many messages "
+        f"as the {_named(best[0])}, and a delivery takes {number(worst[1]['delivery_hops'])} hops instead "
         f"of {number(best[1]['delivery_hops'])}. The median event goes over "
-        f"{worst[1]['messages_quantiles'][0]:,} and {best[1]['messages_quantiles'][0]:,} links: "
-        "a few events that many want make most of the traffic."
+        f"{worst[1]['messages_quantiles'][0]:,} and {best[1]['messages_quantiles'][0]:,} links, one "
+        f"in a hundred over {worst[1]['messages_quantiles'][2]:,} and "
+        f"{best[1]['messages_quantiles'][2]:,} or more."
     )
 
 
@@ -109,14 +113,18 @@ def _tables(lines: _Lines) -> Iterator[str]:
         f"{times(covering['telling_messages'], edge['telling_messages'])} ({network})"
         for network, covering, edge in pairs
     ]
+    back = [
+        f"{share(covering['telling_taken_back'], covering['telling_messages'])} ({network})"
+        for network, covering, _ in pairs
+    ]
     yield (
         "**What covering saves, and what it costs.** With covering the tables of neighbours have "
         f"{', '.join(kept)} of the entries that edge routing needs, and brokers "
         f"{number(min(c['predicates_held'] for _, c, _ in pairs))} to "
         f"{number(max(c['predicates_held'] for _, c, _ in pairs))} of "
         f"{number(pairs[0][2]['predicates_held'])} predicates. To get there takes "
-        f"{', '.join(more)} as many messages as telling everybody everything, since what a later "
-        "subscription covers is taken back."
+        f"{', '.join(more)} as many messages as telling everybody everything; "
+        f"{', '.join(back)} of them take back what a later subscription covers."
     )
 
 
@@ -161,11 +169,15 @@ def _in_vain(about: Line, lines: _Lines, sweeps: Mapping[str, Sequence[Line]]) -
         )
         (small, lost, sent, short), (large, least, most, long) = mine[0], mine[-1]
         text += (
-            f" On the {network}, filters of {small:,} bits waste {share(lost, sent)} of the "
+            f" On the {_named(network)}, filters of {small:,} bits waste {share(lost, sent)} of the "
             f"messages of edge routing, and take {number(short)} bytes; filters of {large:,} bits "
             f"waste {share(least, most)}, and take {number(long)}."
         )
     yield text
+
+
+def _named(network: str) -> str:
+    return _NAMES.get(network, network)
 
 
 # -- the paper ------------------------------------------------------------------------------------
