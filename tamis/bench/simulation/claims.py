@@ -58,15 +58,14 @@ def _traffic(lines: _Lines, links: int) -> Iterator[str]:
     if not pairs:
         return
     parts = [
-        f"{number(siena['messages'])} on the {_named(network)} ({share(siena['messages'], links)} of "
-        f"{links:,} links)"
+        f"{number(siena['messages'])} on the {_named(network)} "
+        f"({share(siena['messages'], links)} of {links:,} links)"
         for network, siena, _ in pairs
     ]
     deliveries = pairs[0][1]["deliveries"]
     yield (
-        f"**Traffic is a matter of the network's shape more than of the strategy.** An event has "
-        f"{number(deliveries)} subscribers on average. Routing sends it over as many links as it "
-        f"takes to reach them: {', '.join(parts)}; flooding always over {links:,}. "
+        f"**Traffic.** An event has {number(deliveries)} subscribers on average. Routing sends it "
+        f"over as many links as it takes to reach them: {', '.join(parts)}; flooding always over {links:,}. "
         + _between(pairs)
     )
 
@@ -76,13 +75,14 @@ def _between(pairs: list[tuple[str, Line, Line]]) -> str:
     best = min(pairs, key=lambda pair: pair[1]["messages"])
     if worst is best:
         return ""
+    (more, worst_line, _), (less, best_line, _) = worst, best
+    often, seldom = worst_line["messages_quantiles"], best_line["messages_quantiles"]
     return (
-        f"The {_named(worst[0])} needs {times(worst[1]['messages'], best[1]['messages'])} as many messages "
-        f"as the {_named(best[0])}, and a delivery takes {number(worst[1]['delivery_hops'])} hops instead "
-        f"of {number(best[1]['delivery_hops'])}. The median event goes over "
-        f"{worst[1]['messages_quantiles'][0]:,} and {best[1]['messages_quantiles'][0]:,} links, one "
-        f"in a hundred over {worst[1]['messages_quantiles'][2]:,} and "
-        f"{best[1]['messages_quantiles'][2]:,} or more."
+        f"The {_named(more)} needs {times(worst_line['messages'], best_line['messages'])} as many "
+        f"messages as the {_named(less)}, and a delivery takes "
+        f"{number(worst_line['delivery_hops'])} hops instead of "
+        f"{number(best_line['delivery_hops'])}. The median event goes over {often[0]:,} and "
+        f"{seldom[0]:,} links, one in a hundred over {often[2]:,} and {seldom[2]:,} or more."
     )
 
 
@@ -169,9 +169,9 @@ def _in_vain(about: Line, lines: _Lines, sweeps: Mapping[str, Sequence[Line]]) -
         )
         (small, lost, sent, short), (large, least, most, long) = mine[0], mine[-1]
         text += (
-            f" On the {_named(network)}, filters of {small:,} bits waste {share(lost, sent)} of the "
-            f"messages of edge routing, and take {number(short)} bytes; filters of {large:,} bits "
-            f"waste {share(least, most)}, and take {number(long)}."
+            f" On the {_named(network)}, filters of {small:,} bits waste {share(lost, sent)} of "
+            f"the messages of edge routing, and take {number(short)} bytes; filters of {large:,} "
+            f"bits waste {share(least, most)}, and take {number(long)}."
         )
     yield text
 
@@ -252,7 +252,8 @@ def _filter_is_short(found: _Lines) -> Told:
     sizes = [line["filter_bytes_per_message"] for _, line in lines]
     return (
         _verdict(bool(sizes), all(size <= _PAPERS_FILTER for size in sizes)),
-        f"The filter of an event takes about {_PAPERS_FILTER} bytes, which is acceptable (§6.2).",
+        f"The filter of an event takes about {_PAPERS_FILTER} bytes, which is acceptable (§6.2, of "
+        "30,000 subscriptions).",
         ", ".join(
             f"{network}: {number(size)} bytes beside {number(line['bytes'] / line['messages'])}"
             for (network, line), size in zip(lines, sizes, strict=True)
