@@ -65,8 +65,8 @@ def _traffic(lines: _Lines, links: int) -> Iterator[str]:
     deliveries = pairs[0][1]["deliveries"]
     yield (
         f"**Traffic.** An event has {number(deliveries)} subscribers on average. Routing sends it "
-        f"over as many links as it takes to reach them: {', '.join(parts)}; flooding always over {links:,}. "
-        + _between(pairs)
+        f"over as many links as it takes to reach them: {', '.join(parts)}; flooding always over "
+        f"{links:,}. {_between(pairs)}"
     )
 
 
