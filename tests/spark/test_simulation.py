@@ -136,3 +136,24 @@ class TestOnSpark:
         )
         with pytest.raises(InputError, match="no broker 2; they are 0 to 1"):
             prepare(rows, {"line": topology("line", 2)}, tmp_path)
+
+    def test_a_network_in_a_table(self, spark: SparkSession) -> None:
+        from tamis.spark.simulation.brokers import brokers_of
+
+        def of(rows: list[tuple[str, str | None]]) -> Any:
+            return brokers_of(spark.createDataFrame(rows, "broker string, parent string"))
+
+        found = of([("rome", "lyon"), ("paris", None), ("lyon", "paris"), ("bonn", "paris")])
+        assert found.names[0] == "paris" and found.tree.brokers == 4
+        numbers = {row.name: row.broker for row in found.table.collect()}
+        assert numbers == {name: number for number, name in enumerate(found.names)}
+        assert found.tree.parent[numbers["rome"]] == numbers["lyon"]
+        for rows, reason in [
+            ([("a", None), ("a", "a")], "one row"),
+            ([("a", None), ("b", "c")], "no broker 'c'"),
+            ([("a", None), ("b", "c"), ("c", "b")], "loop"),
+        ]:
+            with pytest.raises(InputError, match=reason):
+                of(rows)
+        with pytest.raises(InputError, match="no column 'parent'"):
+            brokers_of(spark.range(1).withColumnRenamed("id", "broker"))
