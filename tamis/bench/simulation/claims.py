@@ -204,10 +204,12 @@ def _same_deliveries(found: _Lines) -> Told:
     }
     different = {count for _, count in counts}
     shown = f"{' and '.join(f'{count:,}' for count in sorted(different))} deliveries"
+    filtered = [*found.of("covering"), *found.of("edge")]
+    missed = max((line["missed_by_filters"] for _, line in filtered), default=0)
     return (
-        _HOLDS if len(different) == 1 else _FAILS,
+        _HOLDS if len(different) == 1 and not missed else _FAILS,
         "There are no false negatives (§6.3).",
-        f"{shown} by all strategies in all networks",
+        f"{shown} by all strategies in all networks; filters missed {missed:,} selectors of events",
     )
 
 
