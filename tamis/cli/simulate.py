@@ -25,10 +25,14 @@ EXAMPLES = """\
   tamis simulate --topology line --brokers 200 --m 1024
   tamis simulate --scale large --out results/simulate.jsonl --report docs/simulation
   tamis simulate --strategies edge,covering --events 100000 --seed 7
+  tamis simulate --scale large --from results/simulate.jsonl --report page
 
 Counts are exact: those of brokers that send each message. --out keeps them as JSON lines, a line
 for each network and strategy; --report writes a page with plots of them, which need Matplotlib.
 """
+
+
+_MEMORY = "spark.driver.memory=4g"  # tables of a thousand brokers come together there
 
 
 class Scale(StrEnum):
@@ -94,6 +98,15 @@ def simulate(
     report: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write a page about them there.")
     ] = None,
+    results: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            metavar="FILE",
+            help="Simulate nothing: take what --out has kept of a run of this scale.",
+            show_default=False,
+        ),
+    ] = None,
     scratch: Annotated[
         Path | None,
         typer.Option(
@@ -113,6 +126,11 @@ def simulate(
     from tamis.bench.simulation.sizes import SCALES
     from tamis.bloom.hashing import Shape
 
+    if report is not None:
+        _check_plots()
+    if results is not None:
+        _reported(results, scale.value, report)
+        return
     usual = SCALES[scale.value]
     asked: dict[str, Any] = {"brokers": brokers, "subscriptions": subscriptions, "events": events}
     others = {name: value for name, value in asked.items() if value is not None}
@@ -125,8 +143,6 @@ def simulate(
         sweep=usual.sweep if sweep else (),
         seed=seed,
     )
-    if report is not None:
-        _check_plots()
     memory = [] if any(c.startswith("spark.driver.memory=") for c in conf or ()) else [_MEMORY]
     with running(master, [*(conf or []), *memory]) as spark:
         from tamis.bench.simulation.run import simulated, write
@@ -146,14 +162,31 @@ def simulate(
         write(out, lines)
         console.note(f"written: {out}")
     if report is not None:
-        from tamis.bench.simulation.report import write as write_report
-        from tamis.bench.simulation.run import read
-
-        kept = lines if out is None else read(out)
-        console.note(f"written: {write_report(kept, lines[0]['run'], report)}")
+        _write_report(lines if out is None else _kept(out), lines[0]["run"], report)
 
 
-_MEMORY = "spark.driver.memory=4g"
+def _reported(results: Path, run: str, report: Path | None) -> None:
+    """Show what was kept of a run."""
+    lines = _kept(results)
+    console.stdout().print(_table([line for line in lines if line["run"] == run]))
+    if report is not None:
+        _write_report(lines, run, report)
+
+
+def _kept(file: Path) -> list[dict[str, Any]]:
+    from tamis.bench.simulation.run import read
+    from tamis.errors import InputError
+
+    try:
+        return read(file)
+    except OSError as error:
+        raise InputError(error.strerror or str(error), str(file)) from error
+
+
+def _write_report(lines: list[dict[str, Any]], run: str, folder: Path) -> None:
+    from tamis.bench.simulation.report import write
+
+    console.note(f"written: {write(lines, run, folder)}")
 
 
 def _listed(text: str) -> tuple[str, ...]:
@@ -179,6 +212,7 @@ def _table(lines: list[dict[str, Any]]) -> Table:
     table = Table(
         box=SIMPLE_HEAD,
         header_style="bold",
+        padding=(0, 1, 0, 0),
         caption="per event; interests per broker",
         caption_justify="left",
     )

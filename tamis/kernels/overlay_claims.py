@@ -29,6 +29,7 @@ class Parts(NamedTuple):
         among: By predicate, where the conjunctions that have it begin.
         part: See there.
         always: Those without predicates.
+        first: By interest, where its conjunctions begin; one more than there are interests.
     """
 
     start: Longs
@@ -37,6 +38,7 @@ class Parts(NamedTuple):
     among: Longs
     part: Ints
     always: Ints
+    first: Longs
 
 
 class Layout(NamedTuple):
@@ -74,6 +76,7 @@ class Marks(NamedTuple):
         vain: Predicates that are claimed in vain.
         seen: By conjunction, the last event that it was listed for.
         clock: A number for the next event, greater than all in use.
+        missed: How many interests were satisfied, though none of their conjunctions was.
     """
 
     words: Words
@@ -82,6 +85,7 @@ class Marks(NamedTuple):
     vain: Ints
     seen: Longs
     clock: Longs
+    missed: Longs
 
 
 @kernel
@@ -126,7 +130,10 @@ def false_claims(
             for place in layout.places[predicate]:
                 words[place >> 6] |= np.uint64(1) << np.uint64(place & 63)
         for at in range(matched.start[event], matched.start[event + 1]):
-            marks.matched[matched.number[at]] = now
+            interest = matched.number[at]
+            marks.matched[interest] = now
+            # Else a filter would lose the event; it must never be so.
+            marks.missed[0] += not _any_whole(parts, interest, claimed, now)
         vain = 0
         count, before, size = 0, -1, 0
         for word in range(len(words)):
@@ -154,15 +161,28 @@ def false_claims(
                 if marks.seen[part] == now or marks.matched[parts.interest[part]] == now:
                     continue
                 marks.seen[part] = now
-                whole = True
-                for other in parts.predicate[parts.start[part] : parts.start[part + 1]]:
-                    whole &= claimed[other] == now
-                if whole:
+                if _whole(parts, part, claimed, now):
                     out.number[used] = part
                     used += 1
         words[:] = 0
         out.start[event + 1] = used
     return events
+
+
+@kernel
+def _any_whole(parts: Parts, interest: Any, claimed: Longs, now: Any) -> bool:
+    for part in range(parts.first[interest], parts.first[interest + 1]):
+        if _whole(parts, part, claimed, now):
+            return True
+    return False
+
+
+@kernel
+def _whole(parts: Parts, part: Any, claimed: Longs, now: Any) -> bool:
+    for predicate in parts.predicate[parts.start[part] : parts.start[part + 1]]:
+        if claimed[predicate] != now:
+            return False
+    return True
 
 
 @kernel

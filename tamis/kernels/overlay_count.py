@@ -30,8 +30,8 @@ FLOODING, SIENA, COVERING, EDGE = range(4)
 UP, DOWN, WASTED_UP, WASTED_DOWN = range(4)
 ARRIVED, DELIVERED, SENT = 4, 5, 6  # by hop; by hop; events by how many links they went over
 EVALUATED, CHECKED, IN_VAIN, RECEIVED = 7, 8, 9, 10  # by broker
-BYTES, FILTER_BYTES, EVENTS = 11, 12, 13  # in all, at place 0
-COUNTED = 14
+BYTES, FILTER_BYTES, EVENTS, MISSED = 11, 12, 13, 14  # in all, at place 0
+COUNTED = 15
 
 
 class Going(NamedTuple):

@@ -10,8 +10,8 @@ Events are those of the same workload, published at any broker.
 >>> workload = Overlay(brokers=10, subscriptions=100)
 >>> workload.subscriptions_table(1, 1).to_pylist()
 [{'number': 1, 'broker': 6, 'selector': 'beitgleictgeem > 90'}]
->>> workload.events_table(1).to_pylist()
-[{'broker': 7, 'event': '{"beitgleictgeem":32,"hircrount":22,"konquei":94,"kroskei":52,"pruckzoax":57,"seislecha":53,"speesaufou":21}'}]
+>>> workload.events_table(1, start=1).to_pylist()
+[{'broker': 9, 'event': '{"plaimkivex":17,"seislecha":72,"trosceslau":11}'}]
 """
 
 from __future__ import annotations

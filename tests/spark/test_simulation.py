@@ -59,8 +59,9 @@ def test_it_counts_what_brokers_do(data: st.DataObject) -> None:
 
 @pytest.mark.parametrize(("name", "shape"), [("random", Shape(256, 2)), ("line", Shape(64, 4))])
 def test_it_does_so_with_more_brokers_than_bits_in_a_word(name: str, shape: Shape) -> None:
-    workload = Overlay(brokers=70, subscriptions=300, selectors=60, names=12)
-    subscriptions, events = rows_of(workload, 30)
+    # Brokers far from each other have different predicates, so that their filters differ.
+    workload = Overlay(brokers=70, subscriptions=250, selectors=120, names=25, local=1.0)
+    subscriptions, events = rows_of(workload, 40)
     agree(topology(name, 70, 3), subscriptions, events, [shape])
 
 
@@ -72,8 +73,8 @@ def test_a_selector_that_is_too_large_to_be_taken_apart_draws_all_events() -> No
 
 
 def test_two_that_ask_for_the_same_in_other_words_are_told_once() -> None:
-    subscriptions = [(0, "a = 1 AND b = 2"), (2, "b = 2 AND a = 1"), (1, "a = 1 AND a = 1")]
-    events = [(1, {"a": 1}), (2, {"a": 1, "b": 2}), (0, {"b": 2})]
+    subscriptions = [(1, "a = 1 AND b = 2"), (2, "b = 2 AND a = 1"), (0, "c = 1")]
+    events = [(1, {"a": 1}), (2, {"a": 1, "b": 2}), (0, {"a": 1, "b": 2})]
     for order in (subscriptions, subscriptions[::-1]):
         agree(topology("line", 3), order, events, SHAPES)
 
@@ -135,3 +136,24 @@ class TestOnSpark:
         )
         with pytest.raises(InputError, match="no broker 2; they are 0 to 1"):
             prepare(rows, {"line": topology("line", 2)}, tmp_path)
+
+    def test_a_network_in_a_table(self, spark: SparkSession) -> None:
+        from tamis.spark.simulation.brokers import brokers_of
+
+        def of(rows: list[tuple[str, str | None]]) -> Any:
+            return brokers_of(spark.createDataFrame(rows, "broker string, parent string"))
+
+        found = of([("rome", "lyon"), ("paris", None), ("lyon", "paris"), ("bonn", "paris")])
+        assert found.names[0] == "paris" and found.tree.brokers == 4
+        numbers = {row.name: row.broker for row in found.table.collect()}
+        assert numbers == {name: number for number, name in enumerate(found.names)}
+        assert found.tree.parent[numbers["rome"]] == numbers["lyon"]
+        for rows, reason in [
+            ([("a", None), ("a", "a")], "one row"),
+            ([("a", None), ("b", "c")], "no broker 'c'"),
+            ([("a", None), ("b", "c"), ("c", "b")], "loop"),
+        ]:
+            with pytest.raises(InputError, match=reason):
+                of(rows)
+        with pytest.raises(InputError, match="no column 'parent'"):
+            brokers_of(spark.range(1).withColumnRenamed("id", "broker"))

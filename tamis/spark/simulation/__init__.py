@@ -11,6 +11,7 @@ event, by link, are sums over a tree; and what a filter claims in vain is looked
     filters.py     the bits of predicates
     walking.py     events, hop by hop
     stored.py      all that workers need, in a folder
-    job.py         tables in, tables out; the only file with Spark in it
+    job.py         tables in, tables out
+    brokers.py     a table of brokers, as a network
     findings.py    what came out, by network and strategy
 """

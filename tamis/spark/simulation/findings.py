@@ -32,6 +32,7 @@ EVENT_COUNTERS = {
     "bytes": at.BYTES,
     "filter_bytes": at.FILTER_BYTES,
     "events": at.EVENTS,
+    "missed": at.MISSED,
 }
 _QUANTILES = (0.5, 0.9, 0.99, 1.0)
 _BINS = 40  # of a histogram, at most
@@ -69,6 +70,7 @@ def events_line(counted: Longs) -> Line:
         "delivery_hops_histogram": _histogram(counted[at.DELIVERED]),
         "deliveries": int(counted[at.RECEIVED].sum()) / events,
         "deliveries_in_all": int(counted[at.RECEIVED].sum()),
+        "missed_by_filters": int(counted[at.MISSED, 0]),
         "evaluations": int(counted[at.EVALUATED].sum()) / events,
         "checks": int(counted[at.CHECKED].sum()) / events,
         "checks_in_vain": int(counted[at.IN_VAIN].sum()) / events,

@@ -97,24 +97,26 @@ def numbered(found: Iterable[Apart]) -> Interests:
         texts,
         predicates,
         np.array([keys[text] for text in predicates], np.uint64),
-        _parts(parts, len(predicates)),
+        _parts(parts, len(predicates), len(texts)),
         np.array([len(text.encode()) for text in texts], np.int32),
         np.array([by_text[text].void for text in texts], np.bool_),
     )
 
 
-def _parts(parts: Sequence[tuple[int, list[int]]], predicates: int) -> Parts:
+def _parts(parts: Sequence[tuple[int, list[int]]], predicates: int, interests: int) -> Parts:
     start = starts(len(part) for _, part in parts)
     predicate = np.array([each for _, part in parts for each in part], np.int32)
     part = np.repeat(np.arange(len(parts), dtype=np.int32), np.diff(start))
     order = np.argsort(predicate, kind="stable")
+    interest = np.array([interest for interest, _ in parts], np.int32)
     return Parts(
         start,
         predicate,
-        np.array([interest for interest, _ in parts], np.int32),
+        interest,
         starts(np.bincount(predicate, minlength=predicates).tolist()),
         part[order],
         np.flatnonzero(np.diff(start) == 0).astype(np.int32),
+        starts(np.bincount(interest, minlength=interests).tolist()),
     )
 
 

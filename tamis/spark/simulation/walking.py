@@ -15,6 +15,7 @@ from tamis.kernels.overlay_count import (
     COVERING,
     EDGE,
     FLOODING,
+    MISSED,
     SIENA,
     Going,
     Known,
@@ -137,6 +138,10 @@ class Walker:
                         self.counted[name, shape],
                     )
                 begin = end
+            for name in self._networks:
+                told = self.counted[name, shape]
+                for strategy in set(asked) & set(FILTERED):
+                    told[STRATEGIES[strategy], MISSED, 0] = self._marks[shape].missed[0]
 
     def _with_lists(self, name: str, shape: Shape, satisfied: Lists) -> Room:
         """Room, with enough of it for the bits of the event that has most."""
@@ -169,6 +174,7 @@ def _marks(interests: Interests, shape: Shape) -> Marks:
         np.empty(predicates, np.int32),
         np.zeros(parts, np.int64),
         np.ones(1, np.int64),
+        np.zeros(1, np.int64),
     )
 
 
