@@ -21,7 +21,11 @@ simple = st.builds(
     st.integers(0, 3),
 )
 conjunctions = st.lists(simple, min_size=1, max_size=3).map(" AND ".join)
-selectors = st.one_of(conjunctions, simple, bool_exprs(depth=2).map(str), sequences().map(str))
+# Some that several want.
+common = st.sampled_from(["a = 1", "a > 0", "a > 1 AND b = 1"])
+selectors = st.one_of(
+    common, conjunctions, simple, bool_exprs(depth=2).map(str), sequences().map(str)
+)
 small_events = st.dictionaries(st.sampled_from("abc"), st.integers(0, 3), max_size=3)
 any_events = st.one_of(small_events, events())
 

@@ -144,6 +144,7 @@ def test_a_neighbour_is_not_told_its_own_wishes() -> None:
     assert [t.neighbour for t in one.subscribe(x, "a")] == ["b"]
     assert one.subscribe(x, "a") == []  # said again
     assert [t.neighbour for t in one.subscribe(x, "b")] == ["a"]
+    assert set(one.told("a")) == set(one.told("b")) == {"x = 1"}
     assert one.subscribe(x) == [] and one.subscribe(x) == []
     assert one.unsubscribe(x, "a") == [] and one.unsubscribe(x) == []
     assert [t.neighbour for t in one.unsubscribe(x)] == ["b"]

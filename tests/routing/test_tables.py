@@ -128,6 +128,23 @@ def has_tests(*interests: Interest) -> bool:
     return any(asked.tests for each in filters for asked in each.terms.values())
 
 
+def test_all_that_only_one_covered_is_told_when_it_goes() -> None:
+    wide, other, *below = map(
+        Interest.parse,
+        ["x > 0", "y = 1", "x > 9", "x > 5", "x = 3", "x > 7 AND y = 1", "x = 2 AND y = 1"],
+    )
+    maximal = Maximal()
+    for interest in (*below, wide, other):
+        maximal.add(interest)
+    assert list(maximal.told) == [wide, other]
+    nine, five, three, _, _ = below
+    changes = maximal.remove(wide)
+    # Of the five below it two have another that covers them, and one is below a third.
+    assert set(changes) == {(five, True), (three, True), (wide, False)}
+    assert changes[-1] == (wide, False) and set(maximal.told) == {five, three, other}
+    assert set(maximal.remove(five)) == {(nine, True), (five, False)}
+
+
 @given(data=st.data())
 def test_the_maximal_ones_are_told(data) -> None:
     """What is told covers everything, and nothing of it covers other of it."""
