@@ -212,6 +212,38 @@ def test_another_broker_takes_the_link_over(tmp_path: Path) -> None:
     run(go(), 90)
 
 
+def test_what_went_without_a_trace_is_found_by_comparing(tmp_path: Path) -> None:
+    async def go() -> None:
+        async with nodes(tmp_path, (("a", "b"),)) as overlay:
+            async with overlay.client("b", "bo") as bo:
+                await bo.subscribe("n = 1", id="one")
+                await bo.subscribe("n = 2", id="two")
+                await overlay.settled()
+                await overlay.stop("a")
+                await bo.unsubscribe("one")
+            broker = overlay.brokers["b"]
+            assert broker.node is not None
+            while (await broker.node.refresh())["links"]["a"]["told"][:2] != "1-":
+                await asyncio.sleep(0.02)
+            js = broker.connection.nats.jetstream()
+            # The traces of what is gone are kept for an hour; the link was away for longer.
+            state = (
+                await js.stream_info("KV_tamis-routes", subjects_filter="$KV.*.out.a.want.*")
+            ).state
+            kept = {each.text for each in broker.node.table._desired["a"].values()}
+            assert kept == {"n = 2"} and len(state.subjects or {}) == 2
+            for subject in state.subjects or {}:
+                last = await js.get_last_msg("KV_tamis-routes", subject)
+                if not last.data:
+                    await js.purge_stream("KV_tamis-routes", subject=subject)
+            await overlay.start("a", "b")
+            await overlay.settled()
+            table = overlay.brokers["a"].node.table  # type: ignore[union-attr]
+            assert [each.text for each in table._received["b"].values()] == ["n = 2"]
+
+    run(go(), 60)
+
+
 def test_a_link_is_taken_away(tmp_path: Path) -> None:
     async def go() -> None:
         async with nodes(tmp_path, (("a", "b"), ("b", "c"))) as overlay:
