@@ -185,6 +185,11 @@ def test_a_full_queue_holds_events_back_and_loses_none(tmp_path: Path) -> None:
                 await asyncio.to_thread(overlay.nats["b"].start)
                 found = [m.event["n"] async for m in bo.messages(limit=200, timeout=20)]
                 assert sorted(found) == list(range(200))
+                while overlay.brokers["a"].figures.events < 200:
+                    await asyncio.sleep(0.02)
+                await asyncio.sleep(0.7)
+                # Those that waited for room were not judged again meanwhile, and none is dead.
+                assert overlay.brokers["a"].figures.events == 200
                 assert overlay.brokers["a"].figures.dead == 0
         finally:
             await overlay.close()
