@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
 
 from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
@@ -69,6 +70,42 @@ async def followed(
                     yield good
                 if len(good) < len(taken):  # something was lost on the way
                     break
+
+
+class Whole:
+    """All that was there when reading began has been given: its keys."""
+
+    def __init__(self, keys: set[str]) -> None:
+        """Take the keys."""
+        self.keys = keys
+
+
+async def kept(
+    connection: Connection, stream: str, subjects: str
+) -> AsyncGenerator[Whole | list[Msg], None]:
+    """The latest message of each subject, and then all new ones, in batches, for ever.
+
+    Whenever the past has been given, `Whole` follows: what is not among its keys is not there.
+
+    Args:
+        connection: To NATS.
+        stream: The stream.
+        subjects: A prefix and `>`; what stands for that in a subject is a key.
+    """
+    left, seen = 0, set[str]()
+    async with aclosing(followed(connection, stream, lambda: latest_of_each(subjects))) as reading:
+        async for news in reading:
+            if isinstance(news, Begun):
+                left, seen = news.pending, set()
+            else:
+                yield news
+                if left <= 0:
+                    continue
+                seen.update(message.subject[len(subjects) - 1 :] for message in news)
+                left -= len(news)
+            if left <= 0:
+                yield Whole(seen)
+                left, seen = 0, set()
 
 
 def from_sequence(sequence: int) -> ConsumerConfig:

@@ -11,13 +11,12 @@ import asyncio
 import json
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from functools import partial
 from typing import Protocol
 
 from nats.aio.msg import Msg
 
 from tamis.broker.connection import Connection, log
-from tamis.broker.following import Begun, followed, latest_of_each
+from tamis.broker.following import Whole, kept
 from tamis.broker.names import Names, key_of, parts_of
 from tamis.broker.wire import MARKER, OPERATION, decoded, place_of
 from tamis.engines.subscription import Subscription
@@ -117,21 +116,12 @@ class Register:
     async def run(self) -> None:
         """Follow the bucket, for ever."""
         loop = asyncio.get_running_loop()
-        left, seen = 0, set[str]()
-        start = partial(latest_of_each, self._subjects)
-        async for news in followed(self._connection, self._stream, start):
-            if isinstance(news, Begun):
-                left, seen = news.pending, set()
+        async for news in kept(self._connection, self._stream, self._subjects):
+            if isinstance(news, Whole):
+                await loop.run_in_executor(self._executor, self._keep_only, news.keys)
+                self.ready.set()
             else:
                 await loop.run_in_executor(self._executor, self._apply, news)
-                if left > 0:
-                    seen.update(message.subject[self._skip :] for message in news)
-                    left -= len(news)
-            if left <= 0 and not (self.ready.is_set() and isinstance(news, list) and not seen):
-                # All of the bucket has been seen: what was not among it is no longer there.
-                await loop.run_in_executor(self._executor, self._keep_only, seen)
-                left, seen = 0, set()
-                self.ready.set()
             async with self._moved:
                 self._moved.notify_all()
 

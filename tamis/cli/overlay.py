@@ -200,7 +200,7 @@ def tables(shown: Picture) -> Iterator[str]:
     yield ""
     rows = [("from", "to", "events", "bytes", "filters", "waiting", "told", "state")]
     for name, node in shown.nodes.items():
-        for neighbour, link in node.links.items():
+        for neighbour, link in sorted(node.links.items()):
             counts = ("events_out", "bytes_out", "filter_bytes_out", "waiting", "interests_told")
             numbers = tuple(f"{link[each]:,}" for each in counts)
             rows.append((name, neighbour, *numbers, _state(shown, name, neighbour)))

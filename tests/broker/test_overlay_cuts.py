@@ -43,10 +43,10 @@ def test_a_cut_heals_without_loss(cut_nodes: tuple[Served, Cable]) -> None:
 
     async def pull() -> None:
         for _ in range(cuts):
-            await asyncio.sleep(1)
+            await asyncio.sleep(0.7)
             await asyncio.to_thread(laid.cut)
             # Longer than NATS knows ids; in a soak also longer than it takes to be noticed.
-            await asyncio.sleep(8 if SOAK else 3)
+            await asyncio.sleep(8 if SOAK else 2)
             await asyncio.to_thread(laid.mend)
             await asyncio.sleep(1)
 
@@ -58,7 +58,7 @@ def test_a_cut_heals_without_loss(cut_nodes: tuple[Served, Cable]) -> None:
         ):
             await cy.subscribe("word = 'old'", id="old")
             outcome = await crossed(
-                served.urls, work, seconds=10 * cuts if SOAK else 4, meanwhile=pull
+                served.urls, work, seconds=10 * cuts if SOAK else 3, meanwhile=pull
             )
             assert outcome.repeated == 0
             assert await stored_twice(served.urls) == []

@@ -14,6 +14,7 @@ from tamis.routing.network import Network, Passage
 from tamis.routing.strategies import router
 from tests.broker.conftest import run
 from tests.broker.overlaying import Nodes, nodes
+from tests.soak import only_in_soak
 
 _EDGES = (("a", "b"), ("b", "c"), ("b", "d"))
 _SELECTORS = {
@@ -47,7 +48,7 @@ def _same_tables(overlay: Nodes, network: Network) -> None:
         assert set(table.links) == network.router(name).neighbours
 
 
-@pytest.mark.parametrize("routing", ["edge", "covering", "siena"])
+@pytest.mark.parametrize("routing", ["edge", "covering", pytest.param("siena", marks=only_in_soak)])
 def test_tables_and_figures_are_those_of_the_model(routing: str, tmp_path: Path) -> None:
     network = _model(routing, _TINY)
 

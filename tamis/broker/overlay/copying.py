@@ -14,7 +14,7 @@ from contextlib import aclosing
 from nats.aio.msg import Msg
 
 from tamis.broker.confirming import Confirming, Group
-from tamis.broker.following import Begun, followed, latest_of_each
+from tamis.broker.following import Whole, kept
 from tamis.broker.overlay.bucket import REMOVAL
 from tamis.broker.overlay.ends import End, Interrupted
 from tamis.broker.wire import MARKER, OPERATION, place_of
@@ -23,11 +23,7 @@ _EXPECTED = "Nats-Expected-Last-Subject-Sequence"
 
 
 class Copier:
-    """Copies from one end to the other.
-
-    Attributes:
-        settled: How often it has caught up with all that there was.
-    """
+    """Copies from one end to the other."""
 
     def __init__(self, source: End, target: End) -> None:
         """Name the ends."""
@@ -38,7 +34,6 @@ class Copier:
         self._out = names.bucket_subject(names.routes, f"out.{target.name}.")
         self._in = names.bucket_subject(names.routes, f"in.{source.name}.")
         self._standing: dict[str, tuple[int, bytes]] = {}
-        self.settled = 0
 
     async def run(self) -> None:
         """Copy, for ever.
@@ -47,50 +42,30 @@ class Copier:
             Interrupted: It has to begin anew.
         """
         self._standing = await self._read()
-        left, seen = 0, set[str]()
-        reading = followed(
-            self._source.connection, self._stream, lambda: latest_of_each(f"{self._out}>")
-        )
+        reading = kept(self._source.connection, self._stream, f"{self._out}>")
         async with Confirming(self._target.connection) as publisher, aclosing(reading):
             async for news in reading:
-                begun = isinstance(news, Begun)
-                if isinstance(news, Begun):
-                    left, seen = news.pending, set()
-                else:
-                    changes = _latest(news, len(self._out))
-                    if left > 0:
-                        seen.update(changes)
-                        left -= len(news)
-                    await self._apply(publisher, changes)
-                if left <= 0 and (begun or seen):
-                    gone: dict[str, bytes | None] = {
-                        key: None for key in self._standing if key not in seen
-                    }
+                if isinstance(news, Whole):
+                    gone = dict.fromkeys(self._standing.keys() - news.keys)
                     await self._apply(publisher, gone)
-                    left, seen = 0, set()
-                    self.settled += 1
+                else:
+                    await self._apply(publisher, _latest(news, len(self._out)))
         raise Interrupted("the reading has ended")
 
     async def _read(self) -> dict[str, tuple[int, bytes]]:
         """What stands at the other end, with its revisions."""
         found: dict[str, tuple[int, bytes]] = {}
-        reading = followed(
-            self._target.connection, self._stream, lambda: latest_of_each(f"{self._in}>")
-        )
+        reading = kept(self._target.connection, self._stream, f"{self._in}>")
         async with aclosing(reading):
-            left = 0
             async for news in reading:
-                if isinstance(news, Begun):
-                    left, found = news.pending, {}
-                else:
-                    left -= len(news)
-                    for message in news:
-                        if not _is_gone(message):
-                            revision = place_of(message.reply).sequence
-                            key = message.subject[len(self._in) :]
-                            found[key] = revision, message.data
-                if left <= 0:
-                    return found
+                if isinstance(news, Whole):
+                    return {key: found[key] for key in news.keys & found.keys()}
+                for message in news:
+                    key = message.subject[len(self._in) :]
+                    if _is_gone(message):
+                        found.pop(key, None)
+                    else:
+                        found[key] = place_of(message.reply).sequence, message.data
         raise Interrupted("the other end cannot be read")
 
     async def _apply(self, publisher: Confirming, changes: dict[str, bytes | None]) -> None:

@@ -29,8 +29,9 @@ _PAUSE = 0.2
 _LONGEST = 2.0
 _LOOK = 1.0
 _ASKED = 10.0
-# Of these no later try is any better.
-_FINAL = {"overlay", "loop", "auth", "tls", "name", "request"}
+# Of these no later try is any better; of some, as long as there was no link yet.
+_FINAL = {"overlay", "loop", "name", "request"}
+_AT_FIRST = {"auth", "tls"}
 
 
 class _Unlinked(Exception):
@@ -94,9 +95,10 @@ class Keeper:
                 self._over, self.trying = True, False
                 return
             except BrokerError as error:
-                if error.code in _FINAL:
-                    raise
-                self._say(f"{self.shown}: {error}")
+                told = str(error).replace(self._url, self.shown)  # it may hold a password
+                if error.code in _FINAL or (error.code in _AT_FIRST and not self._linked):
+                    raise BrokerError(told, error.code) from None
+                self._say(told if told.startswith(self.shown) else f"{self.shown}: {told}")
             except (Interrupted, NatsError, OSError, TimeoutError) as error:
                 self._say(f"{self.neighbour or self.shown}: the link is down: {error!r}")
             finally:

@@ -10,14 +10,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
-from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
 from nats.aio.msg import Msg
 
 from tamis.broker.connection import Connection, log
-from tamis.broker.following import Begun, followed, latest_of_each
+from tamis.broker.following import Whole, kept
 from tamis.broker.names import Names
 from tamis.broker.overlay.records import Key, LinkRecord, digest, path_json, path_of
 from tamis.broker.settings import NodeSettings
@@ -86,22 +85,12 @@ class Table:
 
     async def run(self) -> None:
         """Follow the bucket, for ever."""
-        loop = asyncio.get_running_loop()
-        left, seen = 0, set[str]()
-        start = partial(latest_of_each, self._subjects)
-        async for news in followed(self._connection, self._stream, start):
-            if isinstance(news, Begun):
-                left, seen = news.pending, set()
-            else:
-                await loop.run_in_executor(self._executor, self._apply, news)
-                if left > 0:
-                    seen.update(message.subject[self._skip :] for message in news)
-                    left -= len(news)
-            if left <= 0 and not (self.ready.is_set() and isinstance(news, list) and not seen):
-                # All of the bucket has been seen: what was not among it is no longer there.
-                await loop.run_in_executor(self._executor, self._keep_only, seen)
-                left, seen = 0, set()
+        async for news in kept(self._connection, self._stream, self._subjects):
+            if isinstance(news, Whole):
+                await self.on_executor(self._keep_only, news.keys)
                 self.ready.set()
+            else:
+                await self.on_executor(self._apply, news)
             async with self._moved:
                 self._moved.notify_all()
 
