@@ -54,6 +54,7 @@ bench: $(STAMP)  ## Measure
 	$(BIN)/tamis bench peers --full --out results/peers.json
 	$(BIN)/python -m tamis.bench.peers.table results/peers.json docs/peers.md
 	$(BIN)/tamis bench broker --out results/broker.json
+	$(BIN)/tamis bench overlay --full --out results/overlay.json
 	$(BIN)/tamis simulate --out results/simulate.jsonl
 	$(BIN)/tamis simulate --scale large --out results/simulate.jsonl --report docs/simulation
 
