@@ -7,6 +7,8 @@ bit and all above its last are left out at once.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -95,62 +97,76 @@ def sbstree_publish(
     begins = np.zeros(len(offsets), np.int64)
     out, found = np.empty(64, np.int32), 0
     seen = np.full(addresses, -1, np.int32)
-    pending = np.empty(64, np.int32)  # nodes, and the event's bit to go on with, by turns
+    # Nodes on the way: the next child to look at, the end of the children, the event's next bit.
+    pending = np.empty(96, np.int32)
     visited = 0
     for event in range(len(offsets) - 1):
         first, last = offsets[event], offsets[event + 1]
         words_of(bits[first:last], words)
-        pending[0], pending[1] = ROOT, 0
-        waiting = 2
+        highest = np.int64(bits[last - 1]) if last > first else np.int64(-1)
         enough = found + live
         if sources[event] >= 0:
             seen[sources[event]] = event
             enough -= 1
-        while waiting and found < enough:
-            waiting -= 2
-            node, at = pending[waiting], first + pending[waiting + 1]
-            visited += 1
-            entry = nodes[node, ENTRY]
-            while entry >= 0:
-                address = entries[entry, ADDRESS]
-                if seen[address] != event:
-                    seen[address] = event
-                    if found == len(out):
-                        out = grown(out)
-                    out[found] = address
-                    found += 1
-                entry = entries[entry, NEXT]
-            if at == last or nodes[node, SIZE] == 0:
+        waiting = 0
+        node, at = np.int64(ROOT), first
+        while found < enough:
+            if node >= 0:  # it is new: who hangs here, and where its children begin
+                visited += 1
+                entry = nodes[node, ENTRY]
+                while entry >= 0:
+                    address = entries[entry, ADDRESS]
+                    if seen[address] != event:
+                        seen[address] = event
+                        if found == len(out):
+                            out = grown(out)
+                        out[found] = address
+                        found += 1
+                    entry = entries[entry, NEXT]
+                if at < last and nodes[node, SIZE]:
+                    start = nodes[node, START]
+                    end: Any = start + nodes[node, SIZE]
+                    if waiting + 3 > len(pending):
+                        pending = grown(pending)
+                    pending[waiting] = lower_bound(keys, start, end, np.int64(bits[at]))
+                    pending[waiting + 1] = end
+                    pending[waiting + 2] = at - first
+                    waiting += 3
+                node = np.int64(-1)
                 continue
-            start = nodes[node, START]
-            end = start + nodes[node, SIZE]
-            place = lower_bound(keys, start, end, np.int64(bits[at]))
-            highest = np.int64(bits[last - 1])
+            if not waiting:
+                break
+            place: Any = np.int64(pending[waiting - 3])
+            end = np.int64(pending[waiting - 2])
+            at = first + np.int64(pending[waiting - 1])
+            bit = np.int64(-1)
             if end - place <= 8 * (last - at):
                 # Few children: which of them has the event?
                 while place < end and keys[place] <= highest:
-                    bit = np.int64(keys[place])
-                    if words[bit >> 6] >> np.uint64(bit & 63) & np.uint64(1):
-                        while bits[at] < bit:
-                            at += 1
-                        if waiting + 2 > len(pending):
-                            pending = grown(pending)
-                        pending[waiting] = links[place]
-                        pending[waiting + 1] = at + 1 - first
-                        waiting += 2
+                    key = np.int64(keys[place])
+                    if words[key >> 6] >> np.uint64(key & 63) & np.uint64(1):
+                        bit = key
+                        break
                     place += 1
+                if bit >= 0:
+                    while bits[at] < bit:
+                        at += 1
             else:
                 # Many: which bits of the event have they?
                 while at < last and place < end:
-                    bit = np.int64(bits[at])
-                    place = lower_bound(keys, place, end, bit)
-                    if place < end and keys[place] == bit:
-                        if waiting + 2 > len(pending):
-                            pending = grown(pending)
-                        pending[waiting] = links[place]
-                        pending[waiting + 1] = at + 1 - first
-                        waiting += 2
+                    place = lower_bound(keys, place, end, np.int64(bits[at]))
+                    if place < end and keys[place] == bits[at]:
+                        bit = np.int64(bits[at])
+                        break
                     at += 1
+            if bit < 0:
+                waiting -= 3
+                continue
+            # Down to it at once: if all addresses are found there, its sisters need no look.
+            pending[waiting - 3] = place + 1
+            pending[waiting - 1] = at + 1 - first
+            node = np.int64(links[place])
+            at += 1
         for i in range(first, last):
             words[np.int64(bits[i]) >> 6] = 0
         begins[event + 1] = found
