@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,11 +15,13 @@ from hypothesis import strategies as st
 from tamis.bloom.filter import Bloom
 from tamis.bloom.hashing import Shape
 from tamis.errors import InputError
+from tamis.matches import Matches
 from tamis.routing.trees import Tree, renumbered, topology
+from tamis.spark.simulation.at_once import at_once
 from tamis.spark.simulation.filters import twins
 from tamis.spark.simulation.findings import events_line, gathered, tables_line
 from tamis.spark.simulation.interests import apart, numbered
-from tamis.spark.simulation.walking import FILTERED, STRATEGIES
+from tamis.spark.simulation.walking import FILTERED, STRATEGIES, Published
 from tamis.workloads.overlay import Overlay
 from tests.routing.networks import any_events, conjunctions, selectors, simple, trees
 from tests.soak import count
@@ -87,6 +90,20 @@ def test_twins_are_those_that_no_filter_tells_apart() -> None:
     assert twins(interests.keys, shape) == sum(blooms[x] == blooms[y] for x, y in pairs) > 0
 
 
+def test_what_a_filter_would_miss_is_seen() -> None:
+    """An engine that says a selector holds, and not its predicate, cannot be right."""
+    shape = Shape(64, 2)
+    walker = at_once(
+        {"line": topology("line", 2)}, [(0, "a = 1"), (1, "b = 1")], [], [shape]
+    ).walker
+    one, none = np.zeros(1, np.int64), np.zeros(0, np.int64)
+    for found, missed in ((none, 0), (one, 1)):
+        matches = Matches(1, found, found, pa.array([0, 1, 2, 3]), np.zeros(4, np.int64))
+        walker.send(Published(np.zeros(1, np.int32), np.ones(1, np.int32), matches))
+        counted = walker.counted["line", shape][STRATEGIES["edge"]]
+        assert events_line(counted)["missed_by_filters"] == missed
+
+
 def rows_of(workload: Overlay, events: int) -> tuple[Any, Any]:
     subscriptions = [
         (row["broker"], row["selector"]) for row in workload.subscriptions_table().to_pylist()
@@ -122,6 +139,7 @@ class TestOnSpark:
                 assert np.array_equal(counted_by_messages(counted), expected["events"])
                 line = events_line(counted)
                 assert line["evaluations"] == expected["evaluations"] / 60
+                assert line["missed_by_filters"] == 0
                 delivered.add(line["deliveries_in_all"])
                 told = tables_line(strategy, tree, prepared.known[name], predicates)
                 assert told["telling_messages"] == sum(map(sum, expected["messages"]))
