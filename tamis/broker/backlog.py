@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 from nats.errors import Error as NatsError
 
@@ -24,16 +25,23 @@ class Backlog:
         dead: Events that could not be judged, of those that are kept.
         unread: Deliveries that a subscriber has not been given, by subscriber; of the first
             thousand or so of them.
+        links: Events that wait for a neighbouring node, by neighbour.
     """
 
     waiting: int
     judging: int
     dead: int
     unread: dict[str, int]
+    links: dict[str, int] = field(default_factory=dict)
 
 
-async def backlog(connection: Connection, names: Names) -> Backlog:
+async def backlog(connection: Connection, names: Names, neighbours: Iterable[str] = ()) -> Backlog:
     """Ask NATS.
+
+    Args:
+        connection: To NATS.
+        names: All names.
+        neighbours: The nodes to which this one has links.
 
     Raises:
         BrokerError: It does not answer.
@@ -55,4 +63,18 @@ async def backlog(connection: Connection, names: Names) -> Backlog:
         judging=events.num_ack_pending or 0,
         dead=dead.state.messages,
         unread=unread,
+        links=await queued(connection, names, neighbours),
     )
+
+
+async def queued(connection: Connection, names: Names, neighbours: Iterable[str]) -> dict[str, int]:
+    """How many events wait for each neighbouring node, as far as NATS says."""
+    js = connection.nats.jetstream()
+    found = {}
+    for neighbour in neighbours:
+        try:
+            info = await js.stream_info(names.link_stream(neighbour))
+        except (NatsError, OSError, TimeoutError):
+            continue
+        found[neighbour] = info.state.messages
+    return found

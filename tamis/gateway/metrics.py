@@ -93,11 +93,11 @@ def metrics_text(
             for (method, path, code), count in sorted(answers.items())
         },
     )
-    lines += _overlay(status.get("overlay") or {})
+    lines += _overlay(status.get("overlay") or {}, waiting)
     return "\n".join([*lines, *_histogram(latency)]) + "\n"
 
 
-def _overlay(told: Any) -> Iterator[str]:
+def _overlay(told: Any, waiting: Backlog) -> Iterator[str]:
     """The figures of a node of an overlay, if it is one."""
     if not told:
         return
@@ -114,6 +114,8 @@ def _overlay(told: Any) -> Iterator[str]:
     for name, help in _LINK_GAUGES.items():
         values = {_labels(neighbour=neighbour): link[name] for neighbour, link in links}
         yield from _metric(f"link_{name}", "gauge", help, values)
+    values = {_labels(neighbour=each): count for each, count in sorted(waiting.links.items())}
+    yield from _metric("link_waiting", "gauge", "Events that wait for a neighbour.", values)
 
 
 def _metric(name: str, kind: str, help: str, values: Mapping[str, object]) -> Iterator[str]:

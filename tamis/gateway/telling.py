@@ -21,9 +21,11 @@ async def health(request: Request, desk: Desk) -> Response:
 
 async def metrics(request: Request, desk: Desk) -> Response:
     """Figures for Prometheus."""
-    waiting = await backlog(desk.broker.connection, desk.broker.names)
-    if desk.broker.node is not None:
-        await desk.broker.node.refresh()
+    node = desk.broker.node
+    links = [] if node is None else list(node.table.links)
+    waiting = await backlog(desk.broker.connection, desk.broker.names, links)
+    if node is not None:
+        await node.refresh()
     text = metrics_text(
         desk.broker.status(), desk.broker.latency, waiting, desk.streams.total(), desk.answers
     )

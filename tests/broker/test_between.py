@@ -5,6 +5,9 @@ import asyncio
 import pytest
 
 import tamis
+from tamis.broker import confirming
+from tamis.broker.confirming import Confirming, Group
+from tamis.broker.connection import connected
 from tamis.broker.settings import Settings
 from tests.broker.conftest import Nats, brokering, run
 
@@ -81,5 +84,31 @@ def test_nobody_is_there_to_store_it(shared_nats: Nats, prefix: str) -> None:
                 await client.publish({"n": object()})
             with pytest.raises(tamis.errors.BrokerError, match="fewer ids"):
                 await client.publish_many([{"n": 1}], ids=[])
+
+    run(work())
+
+
+def test_what_is_refused_is_published_again_and_what_is_not_heard_of_is_lost(
+    shared_nats: Nats, prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def work() -> None:
+        connection = await connected(shared_nats.url)
+        js = connection.nats.jetstream()
+        async with Confirming(connection, repeats=False) as publisher:
+            group = Group()
+            await publisher.publish(group, f"{prefix}.x", b"1", {"Nats-Msg-Id": "one"})
+            await asyncio.sleep(0.1)  # nobody is there to store it
+            await js.add_stream(name=prefix, subjects=[f"{prefix}.*"])
+            await asyncio.wait_for(group.confirmed(), 10)
+            assert group.sequences == [1] and not publisher.lost.is_set()
+            stored = await js.get_msg(prefix, 1)
+            assert "Tamis-Again" not in (stored.headers or {})  # it was not stored before
+            # Somebody hears it who does not answer.
+            await js.delete_stream(prefix)
+            await connection.nats.subscribe(f"{prefix}.x")
+            monkeypatch.setattr(confirming, "_SILENCE", 0.5)
+            await publisher.publish(Group(), f"{prefix}.x", b"2", {"Nats-Msg-Id": "two"})
+            await asyncio.wait_for(publisher.lost.wait(), 10)
+        await connection.close()
 
     run(work())

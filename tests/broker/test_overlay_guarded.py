@@ -48,8 +48,9 @@ def test_a_link_with_users(tmp_path: Path) -> None:
                 return await stack.enter_async_context(Broker(connection, settings))
 
             brokers = {"paris": await started("paris")}
-            options = {"user": "link-rome", "password": tokens["paris", "link-rome"]}
-            brokers["rome"] = await started("rome", links=(urls["paris"],), options=options)
+            known = f"link-rome:{tokens['paris', 'link-rome']}@127.0.0.1"
+            there = urls["paris"].replace("127.0.0.1", known)
+            brokers["rome"] = await started("rome", links=(there,))
             elsewhere = urls["paris"].replace("127.0.0.1", "link-rome:wrong@localhost")
             stranger = await started("rome", links=(elsewhere,))
             with pytest.raises(BrokerError, match="refuses us") as caught:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tamis.bloom.hashing import Shape
-from tamis.broker.backlog import Backlog
+from tamis.broker.backlog import backlog
 from tamis.broker.latency import Histogram
 from tamis.broker.names import Names
 from tamis.broker.overlay.leaving import unlink
@@ -140,9 +140,12 @@ def test_flooding_tells_nothing(tmp_path: Path) -> None:
             assert state["links"]["a"]["interests_told"] == 0
             metrics = pytest.importorskip("tamis.gateway.metrics")
             status = overlay.brokers["b"].status()
-            waiting = Backlog(waiting=0, judging=0, dead=0, unread={})
+            here = overlay.brokers["b"].connection
+            waiting = await backlog(here, Names(), ["a", "nobody"])
+            assert waiting.links == {"a": 0}
             text = metrics.metrics_text(status, Histogram(), waiting, 0, {})
             assert 'tamis_link_events_total{neighbour="a",direction="in"} 2' in text
             assert "tamis_overlay_false_positives_total 1" in text
+            assert 'tamis_link_waiting{neighbour="a"} 0' in text
 
     run(go(), 60)

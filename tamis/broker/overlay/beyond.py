@@ -8,6 +8,7 @@ from typing import Any
 from nats.errors import Error as NatsError
 
 from tamis.broker.asking import statuses
+from tamis.broker.backlog import queued
 from tamis.broker.connection import Connection
 from tamis.broker.names import Names
 from tamis.broker.overlay.table import Table
@@ -33,7 +34,7 @@ async def gathered(
     others = [each for each in sorted(table.records) if each not in visited]
     mine, waiting, *beyond = await asyncio.gather(
         statuses(connection, names, _WAIT),
-        _waiting(connection, names, list(table.records)),
+        queued(connection, names, list(table.records)),
         *(_asked(connection, names.beyond(each), visited) for each in others),
     )
     found: dict[str, Any] = {
@@ -75,16 +76,3 @@ async def _asked(
         return {"error": str(error) or type(error).__name__}
     told = answer.get("error")
     return answer if told is None else {"error": told.get("message", "refused")}
-
-
-async def _waiting(connection: Connection, names: Names, neighbours: list[str]) -> dict[str, int]:
-    """How many events wait for each neighbour."""
-    js = connection.nats.jetstream()
-    found = {}
-    for neighbour in neighbours:
-        try:
-            info = await js.stream_info(names.link_stream(neighbour))
-        except (NatsError, OSError, TimeoutError):
-            continue
-        found[neighbour] = info.state.messages
-    return found

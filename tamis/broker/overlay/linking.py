@@ -135,6 +135,9 @@ class Keeper:
         meeting = self._meeting
         by_name = None
         try:
+            if self._linked and meeting.table.records[self.neighbour].leaving:
+                await self._taken_away(End(self.neighbour, there, meeting.names))
+                raise _Unlinked
             self.neighbour, record = await greeted(meeting, there)
             # Another broker of this node may have been given another address of the same one.
             by_name = Lease(meeting.js, meeting.names, f"link-to-{self.neighbour}", self._holder)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from typing import Any
 
 import msgspec
@@ -70,14 +70,21 @@ class Node:
         ]
         self._stack = AsyncExitStack()
         self._state: dict[str, Any] = {}
+        self._asking: set[asyncio.Task[None]] = set()
         self.table.left = self._left
 
     async def check(self) -> None:
         """See that this server is this node, and that all its brokers agree on it.
 
         Raises:
-            BrokerError: They do not.
+            BrokerError: They do not, or NATS does not answer.
         """
+        try:
+            await self._check()
+        except (NatsError, OSError, TimeoutError) as error:
+            raise BrokerError(f"NATS does not answer: {error!r}", "unreachable") from error
+
+    async def _check(self) -> None:
         js = self._connection.nats.jetstream()
         stream = self._names.bucket_stream(self._names.state)
         subject = self._names.bucket_subject(self._names.state, "node")
@@ -110,11 +117,10 @@ class Node:
         stack = self._stack
         for part in (self.publisher, self._inside, self._greeting):
             await stack.enter_async_context(part)
-        for subject, answer in ((self._names.overlay, self._tell),):
-            listening = await self._connection.nats.subscribe(
-                subject, queue=self._names.group, cb=answer
-            )
-            stack.push_async_callback(listening.unsubscribe)
+        listening = await self._connection.nats.subscribe(
+            self._names.overlay, queue=self._names.group, cb=self._tell
+        )
+        stack.push_async_callback(listening.unsubscribe)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -164,12 +170,11 @@ class Node:
 
     async def _tell(self, message: Msg) -> None:
         # Not in the way of the next message: to ask others takes a while.
-        task = asyncio.ensure_future(self._gather(message))
-        self._asking = task
+        task = asyncio.create_task(self._gather(message))
+        self._asking.add(task)
+        task.add_done_callback(self._asking.discard)
 
     async def _gather(self, message: Msg) -> None:
         found = await gathered(self._connection, self._names, self.table, message.data)
-        try:
+        with suppress(NatsError):
             await self._connection.nats.publish(message.reply, encoded(found))
-        except NatsError:
-            pass

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 
 import msgspec
+from nats.errors import Error as NatsError
 
 from tamis.broker.confirming import Confirming
 from tamis.broker.connection import Connection, log
@@ -99,7 +100,12 @@ class Telling:
             return
         refused = msgspec.structs.replace(record, refused=str(loop_error(loop)))
         log.warning("%s", refused.refused)
-        await self._table.reached(await put_link(self._js, self._names, neighbour, refused))
+        try:
+            revision = await put_link(self._js, self._names, neighbour, refused)
+        except (NatsError, OSError, TimeoutError) as error:
+            log.debug("cannot be written yet: %s", error)
+            return
+        await self._table.reached(revision)
         self._suspect = None
 
 
