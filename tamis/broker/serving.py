@@ -16,6 +16,10 @@ from tamis.broker.exposure import check_exposed
 from tamis.broker.guarding import Guard
 from tamis.broker.server import Server, answers
 from tamis.broker.settings import Settings
+from tamis.broker.warming import warm
+
+# Longer than it takes to read what was compiled before.
+_PATIENCE = 5.0
 
 
 async def serve(
@@ -70,6 +74,7 @@ async def serve(
                     stack.callback(watching.cancel)
         connection = await connected(url, name="tamis broker", **options)
         stack.push_async_callback(connection.close)
+        await _warmed(settings, say)
         broker = Broker(connection, settings)
         async with broker, beside(broker) if beside is not None else nullcontext():
             ready(url)
@@ -82,3 +87,11 @@ async def serve(
             failed.cancel()
             say("draining")
         return broker
+
+
+async def _warmed(settings: Settings, say: Callable[[str], None]) -> None:
+    warming = asyncio.ensure_future(asyncio.to_thread(warm, settings))
+    done, _ = await asyncio.wait([warming], timeout=_PATIENCE)
+    if not done:
+        say("compiling what matches events: up to a minute, once per installation")
+    await warming
