@@ -25,6 +25,7 @@ from tamis.broker.connection import Connection, log
 from tamis.broker.judging import Judge, Judged
 from tamis.broker.latency import Histogram
 from tamis.broker.names import Names
+from tamis.broker.overlay.bucket import check_alone
 from tamis.broker.overlay.node import Node
 from tamis.broker.pulling import Pull
 from tamis.broker.register import Register
@@ -105,6 +106,8 @@ class Broker:
             self.node, self._judge.forwarding = node, node.forwarding
             self.register.listener = node.table
             self._start(node.table.run())
+        else:
+            await check_alone(connection.nats.jetstream(), names)
         self._start(self.register.run())
         self.sequencing = Sequencing(
             connection,

@@ -215,7 +215,9 @@ async def totals(urls: Mapping[str, str]) -> dict[str, int]:
     summed: dict[str, int] = defaultdict(int)
     for url in urls.values():
         async with tamis.connect(url) as client:
-            for status in await client.brokers():
+            while not (statuses := await client.brokers(1)):  # all of them are to be counted
+                pass
+            for status in statuses:
                 overlay = status["overlay"]
                 for name in ("evaluations", "checks", "false_positives", "looped"):
                     summed[name] += overlay[name]

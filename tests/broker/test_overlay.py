@@ -13,19 +13,23 @@ from tests.soak import only_in_soak, record
 
 
 @pytest.mark.parametrize(
-    ("routing", "edges", "events"),
-    [("edge", LINE, 1_000), ("covering", STAR, 400)],
+    ("routing", "edges", "events", "subscriptions"),
+    [("edge", LINE, 1_000, 500), ("covering", STAR, 400, 200)],
     ids=["edge-line", "covering-star"],
 )
 def test_exact_delivery(
-    routing: str, edges: tuple[tuple[str, str], ...], events: int, tmp_path: Path
+    routing: str,
+    edges: tuple[tuple[str, str], ...],
+    events: int,
+    subscriptions: int,
+    tmp_path: Path,
 ) -> None:
-    work = Work(events=events, subscriptions=500)
+    work = Work(events=events, subscriptions=subscriptions)
 
     async def go() -> None:
         async with nodes(tmp_path, edges, routing) as overlay:
             outcome = await crossed({n: each.url for n, each in overlay.nats.items()}, work)
-            assert outcome.repeated == 0 and outcome.deliveries > work.events
+            assert outcome.repeated == 0 and outcome.deliveries >= work.events
             states = [await broker.node.refresh() for broker in overlay.brokers.values()]
             evaluated = sum(state["evaluations"] for state in states)
             if routing == "edge":

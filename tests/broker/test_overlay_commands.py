@@ -88,7 +88,6 @@ def test_help_and_errors(own_nats: Nats) -> None:
         assert done.exit_code == 0 and example in done.stdout and "<bool>" not in done.stdout
     nobody = run("overlay", "--nats", own_nats.url)
     assert nobody.exit_code == 2 and "tamis serve --name NAME" in nobody.stderr
-    assert run("overlay", "--nats", "nats://127.0.0.1:1").exit_code == 2
 
 
 def test_a_drawing_of_nodes_that_do_not_answer() -> None:

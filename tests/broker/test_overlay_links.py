@@ -12,8 +12,9 @@ from tamis.broker.overlay import telling
 from tamis.broker.overlay.greeting import Meeting
 from tamis.broker.overlay.leaving import unlink
 from tamis.broker.overlay.records import Description
+from tamis.broker.settings import Settings
 from tamis.errors import BrokerError
-from tests.broker.conftest import run
+from tests.broker.conftest import brokering, run
 from tests.broker.overlaying import Nodes, nodes
 
 
@@ -102,6 +103,16 @@ def test_all_brokers_of_a_server_are_one_node(tmp_path: Path) -> None:
                 await overlay.start("a", node={"routing": "siena"})
             with pytest.raises(tamis.errors.InputError, match="no way of routing"):
                 await overlay.start("b", node={"routing": "x"})
+            url = overlay.nats["a"].url
+            with pytest.raises(BrokerError, match="is a node with a link to b: give --name"):
+                async with brokering(url, Settings()):
+                    pass
+            # Without links it may, but then nobody makes a node of the server meanwhile.
+            await unlink(overlay.brokers["a"].connection, Names(), "b")
+            await overlay.stop("a")
+            async with brokering(url, Settings()):
+                with pytest.raises(BrokerError, match="a broker without --name"):
+                    await overlay.start("a")
 
     run(go(), 60)
 

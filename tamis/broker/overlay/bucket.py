@@ -13,6 +13,7 @@ from tamis.broker.names import Names
 from tamis.broker.overlay.records import LinkRecord
 from tamis.broker.streams import MARKER_TTL
 from tamis.broker.wire import OPERATION, ROLLUP, TTL, encoded
+from tamis.errors import BrokerError
 
 REMOVAL = {OPERATION: "PURGE", ROLLUP: "sub", TTL: str(MARKER_TTL)}
 
@@ -59,6 +60,27 @@ async def link_record(js: JetStreamContext, names: Names, neighbour: str) -> Lin
     except NotFoundError:
         return None
     return msgspec.json.decode(last.data, type=LinkRecord) if last.data else None
+
+
+async def check_alone(js: JetStreamContext, names: Names) -> None:
+    """See that a broker that is no node may work here.
+
+    Raises:
+        BrokerError: The server is a node with links, and it would keep events from them.
+    """
+    found = names.bucket_subject(names.routes, "link.*")
+    try:
+        info = await js.stream_info(names.bucket_stream(names.routes), subjects_filter=found)
+    except NotFoundError:
+        return
+    for subject in info.state.subjects or ():
+        neighbour = subject.rpartition(".")[2]
+        if await link_record(js, names, neighbour) is not None:
+            raise BrokerError(
+                f"this NATS server is a node with a link to {neighbour}: give --name, as its other "
+                "brokers have it, or events would not be sent on",
+                "overlay",
+            )
 
 
 async def put_link(js: JetStreamContext, names: Names, neighbour: str, record: LinkRecord) -> int:

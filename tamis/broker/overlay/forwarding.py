@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from tamis.bloom.filter import Bloom
@@ -20,6 +20,7 @@ from tamis.broker.wire import AGAIN, FILTER, HOPS, MSG_ID, ORIGIN, PUBLISHED, TT
 from tamis.errors import InputError
 from tamis.events import EventBatch
 from tamis.routing.router import HERE, Route
+from tamis.routing.strategies import EdgeRouter
 
 _ONLY_HERE = Route(frozenset(), True)
 _NOWHERE = Route(frozenset(), False)
@@ -82,7 +83,7 @@ class Forwarding:
                 figures.events_in += 1
                 figures.bytes_in += len(event.data)
                 figures.filter_bytes_in += len(text)
-            route = self._route(event, source, bloom, lambda i=i: batch.rows()[i])  # type: ignore[misc]
+            route = self._route(event, source, bloom, batch, i)
             if route.here:
                 here.append(i)
             if route.neighbours:
@@ -111,7 +112,7 @@ class Forwarding:
     def _carried(self, event: Event) -> tuple[Bloom | None, str]:
         """The filter of an event that came over a link, and its text."""
         text = (event.headers or {}).get(FILTER, "")
-        if not text:
+        if not text or self._table.router.strategy != EdgeRouter.strategy:
             return None, ""
         try:
             return Bloom.from_bytes(b64decode(text)), text
@@ -119,7 +120,7 @@ class Forwarding:
             return None, ""  # it gets a new one
 
     def _route(
-        self, event: Event, source: str, bloom: Bloom | None, row: Callable[[], dict[str, object]]
+        self, event: Event, source: str, bloom: Bloom | None, batch: EventBatch, i: int
     ) -> Route:
         if source and self.origin(event).rpartition(".")[0] == self._table.name:
             self._figures.looped += 1
@@ -132,7 +133,7 @@ class Forwarding:
                 return router.route(event.row, source, bloom)  # goes by the filter alone
             except InputError:
                 pass  # of another shape, from before it was changed everywhere
-        return router.route(row(), source)
+        return router.route(batch.rows()[i], source)
 
     def _onward(self, event: Event, source: str, route: Route, text: str) -> Iterable[Outgoing]:
         told = event.headers or {}

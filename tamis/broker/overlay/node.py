@@ -101,7 +101,13 @@ class Node:
                 "overlay",
             )
         for status in await statuses(self._connection, self._names, 0.2):
-            other = status.get("overlay", {}).get("node")
+            if "overlay" not in status:
+                raise BrokerError(
+                    "a broker without --name is on this NATS server, and would not send events on; "
+                    "stop it first, or give it --name too",
+                    "overlay",
+                )
+            other = status["overlay"].get("node")
             if other is not None and (there := msgspec.convert(other, Description)) != me:
                 if there.name != me.name:
                     raise BrokerError(
