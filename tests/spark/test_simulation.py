@@ -47,7 +47,7 @@ def agree(tree: Tree, subscriptions: Any, events: Any, shapes: list[Shape]) -> N
                 assert same, (strategy, shape, name, value, got[name])
 
 
-@settings(max_examples=count(60, 3000))
+@settings(max_examples=count(40, 3000))
 @given(data=st.data())
 def test_it_counts_what_brokers_do(data: st.DataObject) -> None:
     links = data.draw(trees(8))
