@@ -150,6 +150,7 @@ def match_rows(
     point_at, predicate_at = buckets.point_at, buckets.predicate_at
     n_offsets, second, n_record = narrow.offsets, narrow.second, narrow.record
     rest_offsets, rest = narrow.rest_offsets, narrow.rest
+    last_bucket = len(n_offsets) - 2
     row, defaults, true = board.row, board.defaults, board.true
     set_axis, set_offsets, set_ranks = sets.axis, sets.offsets, sets.ranks
     counting = len(visits) > 0
@@ -180,7 +181,8 @@ def match_rows(
             for p in range(first, last):
                 # No branch here either; the rank of a value that is no constant is even.
                 rank = max(ranks[p], 0)
-                bucket = point_at[axes[p - shift]] + (rank >> 1)
+                # Above the last constant of all it would be one too far.
+                bucket = min(point_at[axes[p - shift]] + (rank >> 1), last_bucket)
                 low, high = n_offsets[bucket], n_offsets[bucket + 1]
                 first_of[filled] = low
                 last_of[filled] = high

@@ -18,6 +18,7 @@ from tamis.bloom.filter import Bloom
 from tamis.errors import InputError
 from tamis.language.evaluate import Event
 from tamis.routing.interest import Interest
+from tamis.routing.tables import Table
 
 HERE: Final = ""  # the interface of a broker's own subscribers
 
@@ -59,9 +60,14 @@ class Router(ABC):
 
     strategy: ClassVar[str]
 
-    def __init__(self) -> None:
-        """Begin without neighbours, and with nothing that anybody wants."""
+    def __init__(self, table: Table) -> None:
+        """Begin without neighbours, and with nothing that anybody wants.
+
+        Args:
+            table: An empty one.
+        """
         self.evaluations = 0
+        self._table = table
         self._wanted: dict[str, dict[str, Interest]] = {HERE: {}}
         self._times: dict[str, int] = {}  # how many of its own subscribers want each text
         self._holders: dict[Interest, dict[str, None]] = {}
@@ -119,7 +125,7 @@ class Router(ABC):
             self._check(source)
         if interest.text in self._wanted[source]:
             return []
-        self._store(interest, source)
+        self._table.insert(interest, source)
         self._wanted[source][interest.text] = interest
         holders = self._holders.setdefault(interest, {})
         holders[source] = None
@@ -148,7 +154,7 @@ class Router(ABC):
                 return []
             del self._times[interest.text]
         del self._wanted[source][interest.text]
-        self._drop(interest, source)
+        self._table.remove(interest, source)
         holders = self._holders[interest]
         del holders[source]
         told: list[Told] = []
@@ -201,18 +207,10 @@ class Router(ABC):
         return {
             "wanted": {source: len(found) for source, found in self._wanted.items()},
             "told": {neighbour: len(self.told(neighbour)) for neighbour in sorted(self.neighbours)},
-            **self._table_sizes(),
+            **self._table.sizes(),
         }
 
     # -- what strategies differ in ----------------------------------------------------------------
-
-    @abstractmethod
-    def _store(self, interest: Interest, source: str) -> None:
-        """Have events that satisfy an interest go to an interface."""
-
-    @abstractmethod
-    def _drop(self, interest: Interest, source: str) -> None:
-        """No longer."""
 
     @abstractmethod
     def _found(
@@ -236,9 +234,6 @@ class Router(ABC):
 
     def _closed(self, neighbour: str) -> None:  # noqa: B027
         """A neighbour is gone."""
-
-    def _table_sizes(self) -> dict[str, int]:
-        return {}
 
     def _check(self, neighbour: str) -> None:
         if neighbour == HERE or neighbour not in self._wanted:

@@ -22,7 +22,7 @@ from tamis.language.evaluate import Event
 from tamis.routing.interest import Interest
 from tamis.routing.maximal import Maximal
 from tamis.routing.router import HERE, Router, Told
-from tamis.routing.tables import EngineTable, FilterTable
+from tamis.routing.tables import EngineTable, FilterTable, NoTable, Table
 
 SHAPE: Final = Shape(16384, 4)  # as in the paper's examples, with k for a few thousand predicates
 
@@ -32,16 +32,14 @@ class FloodingRouter(Router):
 
     strategy: ClassVar[str] = "flooding"
 
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        super().__init__(NoTable())
+
     def told(self, neighbour: str) -> dict[str, Interest]:
         """Nothing."""
         self._check(neighbour)
         return {}
-
-    def _store(self, interest: Interest, source: str) -> None:
-        """There is no table."""
-
-    def _drop(self, interest: Interest, source: str) -> None:
-        """There is no table."""
 
     def _found(
         self, event: Event, source: str, bloom: Bloom | None
@@ -59,8 +57,8 @@ class FloodingRouter(Router):
 class _Covering(Router):
     """A neighbour is told what nothing else covers that it is told."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, table: Table) -> None:
+        super().__init__(table)
         self._maximal: dict[str, Maximal] = {}
 
     def told(self, neighbour: str) -> dict[str, Interest]:
@@ -90,23 +88,14 @@ class SienaRouter(_Covering):
 
     def __init__(self, engine: Callable[[], Engine] = ENGINES["siena"]) -> None:
         """Begin with nothing."""
-        super().__init__()
         self.table = EngineTable(engine)
-
-    def _store(self, interest: Interest, source: str) -> None:
-        self.table.insert(interest, source)
-
-    def _drop(self, interest: Interest, source: str) -> None:
-        self.table.remove(interest, source)
+        super().__init__(self.table)
 
     def _found(
         self, event: Event, source: str, bloom: Bloom | None
     ) -> tuple[set[str], Bloom | None]:
         self.evaluations += 1
         return self.table.forward(event), None
-
-    def _table_sizes(self) -> dict[str, int]:
-        return self.table.sizes()
 
 
 class CoveringRouter(_Covering):
@@ -116,23 +105,14 @@ class CoveringRouter(_Covering):
 
     def __init__(self, shape: Shape = SHAPE) -> None:
         """Begin with nothing."""
-        super().__init__()
         self.table = FilterTable(shape)
-
-    def _store(self, interest: Interest, source: str) -> None:
-        self.table.insert(interest, source)
-
-    def _drop(self, interest: Interest, source: str) -> None:
-        self.table.remove(interest, source)
+        super().__init__(self.table)
 
     def _found(
         self, event: Event, source: str, bloom: Bloom | None
     ) -> tuple[set[str], Bloom | None]:
         self.evaluations += 1
         return self.table.forward(self.table.match(event), source or None), None
-
-    def _table_sizes(self) -> dict[str, int]:
-        return self.table.sizes()
 
 
 class EdgeRouter(Router):
@@ -145,8 +125,8 @@ class EdgeRouter(Router):
 
     def __init__(self, shape: Shape = SHAPE) -> None:
         """Begin with nothing."""
-        super().__init__()
         self.table = FilterTable(shape)
+        super().__init__(self.table)
 
     def told(self, neighbour: str) -> dict[str, Interest]:
         """All that others want."""
@@ -156,12 +136,6 @@ class EdgeRouter(Router):
             for interest, holders in self._holders.items()
             if len(holders) > 1 or neighbour not in holders
         }
-
-    def _store(self, interest: Interest, source: str) -> None:
-        self.table.insert(interest, source)
-
-    def _drop(self, interest: Interest, source: str) -> None:
-        self.table.remove(interest, source)
 
     def _found(
         self, event: Event, source: str, bloom: Bloom | None
@@ -177,12 +151,12 @@ class EdgeRouter(Router):
     def _withdrawn(self, neighbour: str, interest: Interest) -> list[Told]:
         return [Told(neighbour, interest, False)]
 
-    def _table_sizes(self) -> dict[str, int]:
-        return self.table.sizes()
 
-
-STRATEGIES: Final[dict[str, type[Router]]] = {
-    each.strategy: each for each in (FloodingRouter, SienaRouter, CoveringRouter, EdgeRouter)
+STRATEGIES: Final[dict[str, Callable[[Shape], Router]]] = {
+    FloodingRouter.strategy: lambda shape: FloodingRouter(),
+    SienaRouter.strategy: lambda shape: SienaRouter(),
+    CoveringRouter.strategy: CoveringRouter,
+    EdgeRouter.strategy: EdgeRouter,
 }
 
 
@@ -196,10 +170,8 @@ def router(strategy: str, shape: Shape = SHAPE) -> Router:
     Raises:
         InputError: There is no such strategy.
     """
-    kind = STRATEGIES.get(strategy)
-    if kind is None:
+    make = STRATEGIES.get(strategy)
+    if make is None:
         names = ", ".join(STRATEGIES)
         raise InputError(f"{strategy!r} is no way of routing; there are {names}")
-    if issubclass(kind, CoveringRouter | EdgeRouter):
-        return kind(shape)
-    return kind()
+    return make(shape)

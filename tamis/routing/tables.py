@@ -7,6 +7,7 @@ wants nothing of the event; `EngineTable` has any engine, and does not. Neither 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
 from tamis.bloom.bfposet import BFPoset
 from tamis.bloom.filter import Bloom
@@ -19,6 +20,37 @@ from tamis.events import EventBatch
 from tamis.language.evaluate import Event
 from tamis.language.expr import And, BoolExpr
 from tamis.routing.interest import Interest
+
+
+class Table(Protocol):
+    """What all tables have in common; how they are asked is not."""
+
+    def insert(self, interest: Interest, address: str) -> None:
+        """Take what an address wants and did not want before."""
+
+    def remove(self, interest: Interest, address: str) -> None:
+        """Take it back.
+
+        Raises:
+            KeyError: It is not there.
+        """
+
+    def sizes(self) -> dict[str, int]:
+        """How large it is."""
+
+
+class NoTable:
+    """For those who do not ask."""
+
+    def insert(self, interest: Interest, address: str) -> None:
+        """Forget it."""
+
+    def remove(self, interest: Interest, address: str) -> None:
+        """Forget it."""
+
+    def sizes(self) -> dict[str, int]:
+        """There is nothing."""
+        return {}
 
 
 class Everything:

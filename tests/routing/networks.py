@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tamis.bloom.hashing import Shape
 from tamis.routing.network import Network, Passage
-from tamis.routing.strategies import STRATEGIES, router
+from tamis.routing.strategies import router
 from tests.engines.oracle import matching
 from tests.strategies import bool_exprs, events, sequences
 
@@ -51,9 +51,8 @@ class Model:
 
     @classmethod
     def of(cls, strategy: str, shape: Shape, tree: list[tuple[int, int]], pick=None) -> "Model":
-        kind = STRATEGIES[strategy].strategy
         picks = {} if pick is None else {"pick": pick}
-        network = Network(lambda: router(kind, shape), **picks)
+        network = Network(lambda: router(strategy, shape), **picks)
         for number in range(len(tree) + 1):
             network.add(name(number))
         for one, other in tree:
