@@ -29,6 +29,7 @@ _ROUNDS = 5
 # The block engine beside the paper's: one event at a time, which is not what it is made for.
 _ROUTERS: dict[str, Callable[[Shape], Router]] = {
     "edge": EdgeRouter,
+    "edge, narrow": lambda shape: EdgeRouter(shape, narrow=True),
     "covering": CoveringRouter,
     "siena": lambda shape: SienaRouter(),
     "siena, by block": lambda shape: SienaRouter(ENGINES["block"]),

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
+import numpy as np
+
+from tamis.bloom.bits import DenseBits, smaller
+from tamis.bloom.filter import Bloom
 from tamis.bloom.tree import FilterTree, Offsets
 from tamis.kernels.bloom_sbstree import sbstree_find, sbstree_insert, sbstree_publish
 from tamis.kernels.bloom_trie import Ints
+
+_NOTHING = np.zeros(0, np.uint64)
 
 
 class SbsTree(FilterTree):
     """A branch is the bits of a filter, ascending.
 
-    >>> from tamis.bloom.filter import Bloom
     >>> from tamis.bloom.hashing import Shape
     >>> shape = Shape(16384, 2)
     >>> tree = SbsTree(shape)
@@ -28,5 +34,39 @@ class SbsTree(FilterTree):
     def _find(self, bits: Ints) -> int:
         return sbstree_find(self._trie, bits)
 
+    def narrowed(self, bloom: Bloom, without: Hashable = None) -> Bloom:
+        """The filter of all that is stored here and that an event's filter has, and of no more.
+
+        >>> from tamis.bloom.hashing import Shape
+        >>> shape = Shape(64, 1)
+        >>> tree = SbsTree(shape)
+        >>> tree.insert(Bloom.at(shape, [1, 2]), "north")
+        >>> tree.insert(Bloom.at(shape, [2, 3]), "south")
+        >>> tree.narrowed(Bloom.at(shape, [1, 2, 3, 5])), tree.narrowed(Bloom.at(shape, [2, 3, 5]))
+        ([k:1, m:64]{1,2,3}, [k:1, m:64]{2,3})
+
+        Args:
+            bloom: The event's filter.
+            without: An address whose filters do not count.
+
+        Raises:
+            InputError: The filter is of another shape.
+        """
+        bits = self._bits(bloom)
+        kept = np.zeros(self.shape.words, np.uint64)
+        code = self._addresses.find(without)
+        sbstree_publish(
+            self._trie,
+            np.array([0, len(bits)]),
+            bits,
+            np.zeros(self.shape.words, np.uint64),
+            self._addresses.capacity,
+            len(self._addresses),
+            np.array([-1 if code is None else code], np.int32),
+            kept,
+        )
+        return Bloom(self.shape, smaller(self.shape, DenseBits(self.shape, kept).places))
+
     def _publish(self, *asked: Any) -> tuple[Offsets, Ints, int]:
-        return sbstree_publish(self._trie, *asked)
+        everything = (*asked, _NOTHING)
+        return sbstree_publish(self._trie, *everything)

@@ -32,7 +32,7 @@ def warm(settings: Settings) -> None:
     matcher.remove(0)
     matcher.match_batch(_EVENTS[:1]).per_event()
     if settings.node is not None:
-        routing = router(settings.node.routing, settings.node.shape)
+        routing = router(settings.node.routing, settings.node.shape, narrow=True)
         routing.join("a")
         for selector in _SELECTORS:
             routing.subscribe(Interest.parse(selector), "a")

@@ -16,7 +16,9 @@ from tamis.kernels.bloom_bits import Words, words_of
 from tamis.kernels.bloom_trie import (
     ADDRESS,
     ENTRY,
+    KEY,
     NEXT,
+    PARENT,
     ROOT,
     SIZE,
     START,
@@ -78,6 +80,7 @@ def sbstree_publish(
     addresses: int,
     live: int,
     sources: Ints,
+    kept: Words,
 ) -> tuple[Offsets, Ints, int]:
     """The addresses of the branches that each event's filter has, each once.
 
@@ -89,6 +92,8 @@ def sbstree_publish(
         addresses: One more than the highest address.
         live: How many addresses hang in the tree: once all are found, an event is done with.
         sources: Event e is not for the address sources[e]; for -1 there is none.
+        kept: Zeros, a bit for each of a filter, for one event: those of all branches that were
+            found become ones. If it is empty, nobody asks for them.
 
     Returns:
         Where each event's addresses begin, the addresses, and how many nodes were visited.
@@ -104,10 +109,13 @@ def sbstree_publish(
         first, last = offsets[event], offsets[event + 1]
         words_of(bits[first:last], words)
         highest = np.int64(bits[last - 1]) if last > first else np.int64(-1)
-        enough = found + live
-        if sources[event] >= 0:
-            seen[sources[event]] = event
+        source = sources[event]
+        enough: Any = found + live
+        if source >= 0:
+            seen[source] = event
             enough -= 1
+        if len(kept):
+            enough = np.int64(1) << 40  # all branches, not only one of each address
         waiting = 0
         node, at = np.int64(ROOT), first
         while found < enough:
@@ -122,6 +130,12 @@ def sbstree_publish(
                             out = grown(out)
                         out[found] = address
                         found += 1
+                    if len(kept) and address != source:
+                        above = np.int64(node)
+                        while above != ROOT:
+                            key = np.int64(nodes[above, KEY])
+                            kept[key >> 6] |= np.uint64(1) << np.uint64(key & 63)
+                            above = np.int64(nodes[above, PARENT])
                     entry = entries[entry, NEXT]
                 if at < last and nodes[node, SIZE]:
                     start = nodes[node, START]

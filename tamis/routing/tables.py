@@ -126,6 +126,10 @@ class FilterTable:
         """The filter of an event: all of its predicates that hold."""
         return self.poset.match(event)
 
+    def narrowed(self, bloom: Bloom, without: str | None = None) -> Bloom:
+        """What the filters of all others than one address can ask for of an event's filter."""
+        return self.tree.narrowed(bloom, without)
+
     def forward(self, bloom: Bloom, source: str | None = None) -> set[str]:
         """Where an event with this filter goes; not to where it came from.
 

@@ -247,6 +247,22 @@ def test_few_addresses_are_all_found_but_the_one_an_event_comes_from(kind, store
         assert {tree.address(code) for code in these} == wanted and len(these) == len(wanted)
 
 
+@given(
+    stored=st.lists(st.tuples(st.sets(st.integers(0, 11), max_size=3), st.sampled_from("abc"))),
+    places=st.sets(st.integers(0, 11)),
+    without=st.sampled_from(["a", "z", None]),
+)
+def test_a_narrowed_filter_has_what_others_can_ask_for_and_no_more(stored, places, without) -> None:
+    shape = Shape(12, 1)
+    tree = SbsTree(shape)
+    for bits, address in stored:
+        tree.insert(Bloom.at(shape, bits), address)
+    found = [bits for bits, address in stored if bits <= places and address != without]
+    narrow = tree.narrowed(Bloom.at(shape, places), without)
+    assert narrow == Bloom.at(shape, set().union(*found))
+    assert tree.publish(narrow, without) == tree.publish(Bloom.at(shape, places), without)
+
+
 @every_tree
 def test_an_address_is_found_once_and_held_as_often_as_inserted(kind) -> None:
     tree = kind(SHAPE)

@@ -52,7 +52,8 @@ class Model:
     @classmethod
     def of(cls, strategy: str, shape: Shape, tree: list[tuple[int, int]], pick=None) -> "Model":
         picks = {} if pick is None else {"pick": pick}
-        network = Network(lambda: router(strategy, shape), **picks)
+        narrow = strategy == "narrow"
+        network = Network(lambda: router("edge" if narrow else strategy, shape, narrow), **picks)
         for number in range(len(tree) + 1):
             network.add(name(number))
         for one, other in tree:

@@ -12,7 +12,8 @@ from tamis.routing.router import HERE
 from tamis.routing.strategies import STRATEGIES, router
 from tests.routing.networks import SHAPES, Model, any_events, name, selectors, trees
 
-strategies = pytest.mark.parametrize("strategy", STRATEGIES)
+# With filters of the paper, and with those that have no more than others can ask for.
+strategies = pytest.mark.parametrize("strategy", [*STRATEGIES, "narrow"])
 
 
 @strategies
@@ -40,7 +41,7 @@ def test_each_event_comes_to_all_who_want_it(strategy, data) -> None:
             passage = network.publish(data.draw(nodes), data.draw(any_events))
             network.settle()
             model.check(passage)
-            if strategy == "edge":
+            if strategy in ("edge", "narrow"):
                 assert passage.evaluations == 1
             if strategy == "siena":  # exact as long as nothing is beyond what a table can hold
                 assert not passage.wasted or has_wide(model)
@@ -207,6 +208,24 @@ def test_edge_routing_evaluates_once_on_a_line_of_any_length() -> None:
             assert passage.delivered == {name(length - 1): [1]}
             assert passage.checked == {name(length - 1)}
             assert len(passage.crossed) == passage.hops[name(length - 1)] == length - 1
+
+
+def test_narrow_filters_are_shorter_and_lead_the_same_way() -> None:
+    passages = []
+    for strategy in ("edge", "narrow"):
+        model = Model.of(strategy, Shape(1024, 3), [(0, 1), (1, 2), (1, 3)])
+        for n in range(30):
+            model.subscribe(f"b{n % 4}", f"x > {n} AND y = {n % 5} AND z < {n}")
+        model.network.settle()
+        passages.append([])
+        for n in range(30):
+            passages[-1].append(model.network.publish("b0", {"x": n, "y": n % 5, "z": 2}))
+        model.network.settle()
+    for wide, narrow in zip(*passages, strict=True):
+        assert wide.delivered == narrow.delivered
+        assert (narrow.crossed, narrow.checked) == (wide.crossed, wide.checked)
+    sent = [[each.filter_bytes for each in some if each.crossed] for some in passages]
+    assert 2 * sum(sent[1]) < sum(sent[0])
 
 
 def test_tiny_filters_waste_and_lose_nothing() -> None:

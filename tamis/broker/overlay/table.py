@@ -61,7 +61,7 @@ class Table:
         self._subjects = names.bucket_subject(names.routes, ">")
         self._skip = len(self._subjects) - 1
         self.name = node.name
-        self.router = router(node.routing, node.shape)
+        self.router = router(node.routing, node.shape, narrow=True)
         self.members = Membership(node.name)
         self.records: dict[str, LinkRecord] = {}
         self.links: dict[str, LinkRecord] = {}
