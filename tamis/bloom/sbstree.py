@@ -34,8 +34,10 @@ class SbsTree(FilterTree):
     def _find(self, bits: Ints) -> int:
         return sbstree_find(self._trie, bits)
 
-    def narrowed(self, bloom: Bloom, without: Hashable = None) -> Bloom:
+    def narrowed(self, bloom: Bloom, without: Hashable = None, most: int = 512) -> Bloom:
         """The filter of all that is stored here and that an event's filter has, and of no more.
+
+        Where that is very much, it would take long and save little: then it is the event's filter.
 
         >>> from tamis.bloom.hashing import Shape
         >>> shape = Shape(64, 1)
@@ -48,6 +50,7 @@ class SbsTree(FilterTree):
         Args:
             bloom: The event's filter.
             without: An address whose filters do not count.
+            most: At most so many nodes are looked at.
 
         Raises:
             InputError: The filter is of another shape.
@@ -55,7 +58,7 @@ class SbsTree(FilterTree):
         bits = self._bits(bloom)
         kept = np.zeros(self.shape.words, np.uint64)
         code = self._addresses.find(without)
-        sbstree_publish(
+        _, _, visited = sbstree_publish(
             self._trie,
             np.array([0, len(bits)]),
             bits,
@@ -64,9 +67,12 @@ class SbsTree(FilterTree):
             len(self._addresses),
             np.array([-1 if code is None else code], np.int32),
             kept,
+            most,
         )
+        if visited > most:
+            return bloom
         return Bloom(self.shape, smaller(self.shape, DenseBits(self.shape, kept).places))
 
     def _publish(self, *asked: Any) -> tuple[Offsets, Ints, int]:
-        everything = (*asked, _NOTHING)
+        everything = (*asked, _NOTHING, 0)
         return sbstree_publish(self._trie, *everything)

@@ -81,6 +81,7 @@ def sbstree_publish(
     live: int,
     sources: Ints,
     kept: Words,
+    most: int,
 ) -> tuple[Offsets, Ints, int]:
     """The addresses of the branches that each event's filter has, each once.
 
@@ -94,6 +95,7 @@ def sbstree_publish(
         sources: Event e is not for the address sources[e]; for -1 there is none.
         kept: Zeros, a bit for each of a filter, for one event: those of all branches that were
             found become ones. If it is empty, nobody asks for them.
+        most: After more nodes than that nobody asks for them any more.
 
     Returns:
         Where each event's addresses begin, the addresses, and how many nodes were visited.
@@ -121,6 +123,8 @@ def sbstree_publish(
         while found < enough:
             if node >= 0:  # it is new: who hangs here, and where its children begin
                 visited += 1
+                if visited > most and len(kept):
+                    break
                 entry = nodes[node, ENTRY]
                 while entry >= 0:
                     address = entries[entry, ADDRESS]
