@@ -24,7 +24,7 @@ from tamis.gateway.running import gateway
 from tamis.gateway.settings import GatewaySettings
 from tests.broker.ports import free_port
 
-SUBSCRIBERS = ("ann", "bob", "carl", "dora", "eve", "fred", "gina", "hugo", "ida", "jon")
+SUBSCRIBERS = ("ann", "bob", "carl", "dora", "eve", "fred", "gina", "hugo", "ida", "jon", "kim")
 LIMITS = Limits(subscriptions=300, selector=4096, cost=200, event=64 * 1024)
 GATEWAY = GatewaySettings(
     port=0, arrival=1, ping=0.4, streams_each=2, body=256 * 1024, work=60, linted=50
