@@ -173,7 +173,7 @@ def test_a_stream_says_that_it_lives_and_that_it_ends(service: Service, ann: htt
 
 
 def test_a_subscriber_has_few_streams(service: Service) -> None:
-    # One whom no other test takes away: what goes on to read one that is gone ends.
+    # No other test takes this subscriber away, which would end the streams.
     path = "/subscribers/kim/deliveries"
     with service.web("kim") as a, service.web("kim") as b, service.web("kim") as c:
         with a.stream("GET", path) as one, b.stream("GET", path) as two:
