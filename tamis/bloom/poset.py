@@ -2,8 +2,10 @@
 
 By where its predicates can stand under covering. Equalities, and sets of values, are found by the
 value: nothing but what has no other value is below them. Half-lines are chains (`chain.py`). Other
-ranges have links to what they cover (`diagram.py`). What is left (`<>`, patterns, lists) is asked
-of every value: few of them cover each other, and to find these would take longer than it saves.
+ranges have links to what they cover (`diagram.py`), and between two neighbouring ends of them all
+numbers satisfy the same, which is found once (`cells.py`). What is left (`<>`, patterns, lists) is
+asked of every value: few of them cover each other, and to find these would take longer than it
+saves.
 
 The links between the parts are not kept: what a value satisfies is found in each part by itself.
 `diagram` makes them all, for drawing.
@@ -16,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
+from tamis.bloom.cells import Cells
 from tamis.bloom.chain import Bits, Chain
 from tamis.bloom.diagram import Diagram
 from tamis.bloom.held import Held
@@ -45,6 +48,7 @@ class Poset:
         self._loose: dict[Held, None] = {}
         self._size = 0
         self._wholes: dict[Point, Bits] = {}
+        self._cells: Cells | None = None
 
     def __len__(self) -> int:
         """How many constraints there are."""
@@ -52,7 +56,7 @@ class Poset:
 
     def add(self, held: Held) -> None:
         """Take a constraint."""
-        self._wholes.clear()
+        self._changed()
         self._size += 1
         if _is_null(held):
             self.null[held] = None
@@ -73,7 +77,7 @@ class Poset:
 
     def remove(self, held: Held) -> None:
         """Forget a constraint."""
-        self._wholes.clear()
+        self._changed()
         self._size -= 1
         if _is_null(held):
             del self.null[held]
@@ -135,8 +139,24 @@ class Poset:
             chain = self._chains.get((family, upper))
             if chain is not None:
                 yield chain.bits(chain.end(value))  # type: ignore[arg-type]
-        if len(self._ranges) or self._loose:
-            yield _joined(self._asked(holds))
+        if len(self._ranges):
+            yield self._range_bits(value, holds)
+        if self._loose:
+            yield _joined(filter(holds, self._loose))
+
+    def _range_bits(self, value: Value, holds: Callable[[Held], bool]) -> Bits:
+        if self._cells is None:
+            self._cells = Cells(held for group in self._ranges for held in group.members)
+
+        def find() -> Bits:
+            return _joined(self._ranges.satisfied(holds))
+
+        cell = self._cells.cell(value)
+        return find() if cell is None else self._cells.bits(cell, find)
+
+    def _changed(self) -> None:
+        self._wholes.clear()
+        self._cells = None
 
     def __iter__(self) -> Iterator[Held]:
         """All constraints."""
