@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
-from collections.abc import Awaitable, Iterable
 from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
@@ -22,6 +21,7 @@ from tamis.broker.overlay.ends import End, Interrupted
 from tamis.broker.overlay.greeting import Meeting, asked, greeted
 from tamis.broker.overlay.moving import Mover
 from tamis.broker.overlay.records import LinkRecord
+from tamis.broker.overlay.together import first_of
 from tamis.broker.wire import encoded, refusal
 from tamis.errors import BrokerError
 
@@ -187,19 +187,6 @@ class Keeper:
 
 def _is_same(found: LinkRecord | None, record: LinkRecord) -> bool:
     return found is not None and found.id == record.id and not found.leaving and not found.refused
-
-
-async def first_of(works: Iterable[Awaitable[object]]) -> None:
-    """Do several things until one of them ends, or fails, which is raised."""
-    tasks = [asyncio.ensure_future(work) for work in works]
-    try:
-        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        for task in done:
-            task.result()
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def relayed(asking: End, asked: End) -> None:

@@ -26,6 +26,7 @@ from tamis.broker.confirming import Confirming, Group
 from tamis.broker.connection import log
 from tamis.broker.following import Begun, followed, from_sequence
 from tamis.broker.overlay.ends import End, Interrupted
+from tamis.broker.overlay.together import first_of
 from tamis.broker.pulling import Pull
 from tamis.broker.streams import QUEUE
 from tamis.broker.wire import (
@@ -106,18 +107,7 @@ class Mover:
             Confirming(self._target.connection, repeats=False) as self._publisher,
             Pull(self._source.connection, self._stream, CONSUMER, 2 * _BATCH) as pull,
         ):
-            works = [
-                asyncio.ensure_future(each)
-                for each in (self._pulled(pull), self._saves(), self._publisher.lost.wait())
-            ]
-            try:
-                done, _ = await asyncio.wait(works, return_when=asyncio.FIRST_COMPLETED)
-                for work in done:
-                    work.result()
-            finally:
-                for work in works:
-                    work.cancel()
-                await asyncio.wait(works)
+            await first_of([self._pulled(pull), self._saves(), self._publisher.lost.wait()])
         raise Interrupted("it is not known what the other end has stored")
 
     # -- what is there already --------------------------------------------------------------------
