@@ -1,15 +1,26 @@
-"""Compile the kernels of the default engine, so that nobody waits for it: `python -m tamis.warm`.
+"""Compile the kernels, so that nobody waits for it: `python -m tamis.warm`.
 
 Numba compiles a kernel when it is first called and keeps the result beside the code: a minute, once
-per installation.
+per installation. Usually that is for the default engine; with `--all` it is for the other engines
+and for the nodes of an overlay as well.
 """
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from multiprocessing import get_context
+from typing import Any
+
+from tamis.engines import DEFAULT, ENGINES
+from tamis.errors import UnsupportedExpression
 from tamis.matcher import Matcher
 
 _SELECTORS = (
     "a = 1 AND b > 2 AND c < 3",
+    "a = 1 AND b = 2",
     "a > 0 OR s = 'x'",
     "NOT (a = 2) XOR b IS NULL",
     "a IN (1, 2, 3) AND d >= 0.5 AND t > 'm'",
@@ -17,27 +28,81 @@ _SELECTORS = (
     "contains(s, 'x') AND a + b > 3",
     "a <> 1",
 )
+_EVENTS: list[dict[str, object]] = [
+    {"a": i % 4, "b": i % 7, "c": None if i % 3 else i, "d": i / 3, "s": "xyz"[i % 3], "t": "n"}
+    for i in range(128)
+]
+_OPTIONS: dict[str, list[dict[str, Any]]] = {
+    "atree": [{"filter": "general"}, {"filter": "zero-suppression"}, {"filter": "tvp"}],
+}
 
 
 def warm() -> None:
-    """Use every kernel once."""
-    events: list[dict[str, object]] = [
-        {"a": i % 4, "b": i % 7, "c": None if i % 3 else i, "d": i / 3, "s": "xyz"[i % 3], "t": "n"}
-        for i in range(128)
-    ]
-    matcher = Matcher()
-    for number, selector in enumerate(_SELECTORS):
-        matcher.add(number, selector)
-    matcher.match_batch(events).to_arrow()
-    matcher.counts(events)
+    """Use every kernel of the default engine once."""
+    _use(Matcher())
     few = Matcher()
     few.add_many((i, f"a = {i % 4} AND d < {i}.5") for i in range(6000))
-    few.match(events[0])
-    few.match_batch(events, limit=2).per_event()
+    few.match(_EVENTS[0])
+    few.match_batch(_EVENTS, limit=2).per_event()
     for i in range(0, 6000, 2):
         few.remove(i)
-    few.match_batch(events).counts()
+    few.match_batch(_EVENTS).counts()
+
+
+def warm_engine(name: str) -> None:
+    """Use the kernels of an engine once, if it is installed."""
+    for options in [{}, *_OPTIONS.get(name, [])]:
+        try:
+            matcher = Matcher(engine=name, **options)
+        except ImportError:
+            return
+        _use(matcher)
+
+
+def warm_node() -> None:
+    """Use the kernels of a node of an overlay once, if brokers are installed."""
+    try:
+        from tamis.broker.settings import NodeSettings, Settings
+        from tamis.broker.warming import warm as warm_broker
+    except ImportError:
+        return
+    for routing in ("edge", "covering"):
+        warm_broker(Settings(node=NodeSettings(name="warm", routing=routing)))
+
+
+def warm_all() -> None:
+    """Use all that there are: the default engine first, then the others side by side."""
+    warm()
+    others: list[Callable[[], None]] = [warm_node]
+    others += [partial(warm_engine, name) for name in ENGINES if name != DEFAULT]
+    with ProcessPoolExecutor(2, get_context("spawn")) as pool:
+        for done in [pool.submit(other) for other in others]:
+            done.result()
+
+
+def _use(matcher: Matcher) -> None:
+    for number, selector in enumerate(_SELECTORS):
+        try:
+            matcher.add(number, selector, number % 3)
+        except UnsupportedExpression:  # some engines take conjunctions only
+            continue
+    matcher.match(_EVENTS[0])
+    matcher.match(_EVENTS[0], limit=1)
+    matcher.match_batch(_EVENTS).to_arrow()
+    matcher.match_batch(_EVENTS, limit=1).per_event()
+    matcher.counts(_EVENTS)
+    for number in list(range(len(_SELECTORS))):
+        if number in matcher:
+            matcher.remove(number)
+    matcher.match_batch(_EVENTS).per_event()
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Compile, as the command line says."""
+    parser = argparse.ArgumentParser("python -m tamis.warm", description=warm.__doc__)
+    parser.add_argument("--all", action="store_true", help="all engines, and nodes of an overlay")
+    (warm_all if parser.parse_args(arguments).all else warm)()
 
 
 if __name__ == "__main__":
-    warm()
+    main()

@@ -24,10 +24,7 @@ settings.load_profile("soak" if os.environ.get("TAMIS_SOAK") else "tamis")
 os.environ["SPARK_CONF_DIR"] = str(Path(__file__).parent / "spark" / "conf")
 
 # What starts Spark by itself, or waits for streams. First, or one worker would end with them alone.
-# And before all the file that uses every engine: there one worker compiles the kernels for all of
-# them. Later three would come to the same kernels at once, and each would compile them.
 _LONG = (
-    "tests/engines/test_conformance.py",
     "tests/spark/test_exactly_once.py",
     "tests/spark/test_broker.py",
     "tests/demo/",
@@ -36,6 +33,7 @@ _LONG = (
     "tests/spark/",
     "tests/cli/test_spark_commands.py",
     "tests/oracles/test_spark.py",
+    "tests/engines/test_conformance.py",
 )
 
 

@@ -202,8 +202,9 @@ def test_memory_is_given_back(engine) -> None:
         grown = tracemalloc.get_traced_memory()[0] - before
     finally:
         tracemalloc.stop()
-    # So many came and went; one of them is about a kilobyte.
-    assert grown < 50 * 200 * ROUNDS
+    # So many came and went; one of them is about a kilobyte. What NumPy has given back may still
+    # count as taken (`np.cumsum` alone shows it): 30 kB in the first rounds, then ever less.
+    assert grown < 50_000 + 50 * 200 * ROUNDS
 
 
 @engines

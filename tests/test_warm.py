@@ -1,0 +1,24 @@
+"""What is compiled beforehand is what will be used."""
+
+import pytest
+
+from tamis import warm
+from tamis.kernels import atree_levels, block_match, bloom_sbstree, counting
+
+
+def test_the_default_engine() -> None:
+    warm.main([])
+    assert block_match.match_rows.signatures  # type: ignore[attr-defined]
+
+
+def test_another_engine_in_all_its_ways() -> None:
+    warm.warm_engine("atree")
+    assert atree_levels.climb_levels.signatures  # type: ignore[attr-defined]
+    warm.warm_engine("counting")  # takes conjunctions only
+    assert counting.count.signatures  # type: ignore[attr-defined]
+
+
+def test_a_node_of_an_overlay() -> None:
+    pytest.importorskip("nats", reason="pip install 'tamis[broker]'")
+    warm.warm_node()
+    assert bloom_sbstree.sbstree_publish.signatures  # type: ignore[attr-defined]
