@@ -84,7 +84,7 @@ def predicates(size: int, say: Report) -> Iterator[Row]:
             for subscriptions in _steps(size):
                 table.extend(parsed(workload, len(table), subscriptions))
                 satisfied = [sum(1 for _ in table.poset.satisfied(event)) for event in events]
-                filters = [table.poset.match(event) for event in events]
+                filters = table.poset.match_many(events)
                 bits = statistics.mean(map(len, filters))
                 worst = choice == "pareto" and subscriptions == 30_000 and values == VALUES
                 yield {
@@ -298,10 +298,7 @@ class Routed:
 
     def filters(self, rows: Sequence[Event]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
         """The filters of events, as `publish_many` wants them."""
-        found = [self.poset.match_bits(row) for row in rows]
-        offsets = np.zeros(len(rows) + 1, np.int64)
-        np.cumsum([len(bits) for bits in found], out=offsets[1:])
-        return offsets, np.concatenate(found)
+        return self.poset.match_bits(rows)
 
 
 def warm_up() -> None:

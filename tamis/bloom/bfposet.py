@@ -14,16 +14,15 @@ from collections.abc import Hashable, Iterable, Iterator
 
 import numpy as np
 
-from tamis.bloom.bits import smaller
 from tamis.bloom.chain import Bits
 from tamis.bloom.counting import CountingBloom
 from tamis.bloom.diagram import Diagram
 from tamis.bloom.draw import digraph, poset_lines
-from tamis.bloom.filter import Bloom
+from tamis.bloom.filter import Bloom, filters_of
 from tamis.bloom.hashing import Shape
 from tamis.bloom.held import Held, Leaf, canonical
 from tamis.bloom.poset import Poset
-from tamis.kernels.bloom_bits import sorted_places
+from tamis.kernels.bloom_bits import Offsets, sorted_in_groups
 from tamis.language.evaluate import Event, look_up, value_of
 from tamis.language.expr import Attribute, ValueExpr
 from tamis.language.printer import to_text
@@ -91,8 +90,11 @@ class BFPoset:
 
     def match(self, event: Event) -> Bloom:
         """The filter of an event: of all predicates that it satisfies."""
-        places = self.match_bits(event).astype(self.shape.dtype)
-        return Bloom(self.shape, smaller(self.shape, places))
+        return self.match_many([event])[0]
+
+    def match_many(self, events: Iterable[Event]) -> list[Bloom]:
+        """The filters of some events."""
+        return filters_of(self.shape, *self.match_bits(events))
 
     # -- for those who keep what they hold --------------------------------------------------------
 
@@ -128,15 +130,19 @@ class BFPoset:
         """The same, of what is stored."""
         return Bloom.at(self.shape, {place for held in found for place in held.places})
 
-    def match_bits(self, event: Event) -> Bits:
-        """The bits of an event's filter, ascending."""
-        found = list(self._bits(event))
-        if not found:
-            return np.zeros(0, np.int32)
-        places = found[0] if len(found) == 1 else np.concatenate(found)
-        out = np.empty(len(places), np.int32)
-        count = sorted_places(places, np.zeros(self.shape.words, np.uint64), out)
-        return out[:count]
+    def match_bits(self, events: Iterable[Event]) -> tuple[Offsets, Bits]:
+        """The bits of the filters of some events, ascending, and where those of each begin."""
+        found: list[Bits] = [np.zeros(0, np.int32)]
+        ends, size = [0], 0
+        for event in events:
+            begin = len(found)
+            self._gather(event, found)
+            size += sum(map(len, found[begin:]))
+            ends.append(size)
+        out = np.empty(size, np.int32)
+        words = np.zeros(self.shape.words, np.uint64)
+        begins = sorted_in_groups(np.concatenate(found), np.array(ends), words, out)
+        return begins, out[: begins[-1]]
 
     def satisfied(self, event: Event) -> Iterator[Held]:
         """All predicates that an event satisfies, each once."""
@@ -202,12 +208,13 @@ class BFPoset:
             if held.holds(event):
                 yield held
 
-    def _bits(self, event: Event) -> Iterator[Bits]:
+    def _gather(self, event: Event, found: list[Bits]) -> None:
+        """Add the bits of all predicates that an event satisfies, which may repeat."""
         for poset, value in self._asked(event):
-            yield from poset.bits(value, lambda held: held.holds(event))
+            found += poset.bits(value, lambda held: held.holds(event))
         if self._always or self._residual:
             places = [place for held in self._elsewhere(event) for place in held.places]
-            yield np.array(places, np.int32)
+            found.append(np.array(places, np.int32))
 
     def _place(self, held: Held) -> None:
         self.universe.add(held.key)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
-from tamis.bloom.bits import BitSet, bits_of, subset, union
+from tamis.bloom.bits import BitSet, bits_of, smaller, subset, union
 from tamis.bloom.hashing import Keys, Shape
 from tamis.bloom.wire import decoded, encoded
 from tamis.errors import InputError
@@ -134,3 +135,13 @@ class Bloom:
     def _check(self, other: Bloom) -> None:
         if self.shape != other.shape:
             raise InputError(f"filters of different shapes: {self.shape} and {other.shape}")
+
+
+def filters_of(
+    shape: Shape, offsets: npt.NDArray[np.int64], places: npt.NDArray[np.integer]
+) -> list[Bloom]:
+    """Filters whose bits lie one after the other, ascending within each."""
+    places = places.astype(shape.dtype)
+    return [
+        Bloom(shape, smaller(shape, places[begin:end])) for begin, end in pairwise(offsets.tolist())
+    ]

@@ -28,7 +28,8 @@ from tamis.values import Scalar, Value
 Point = tuple[Family, Scalar]
 
 _NAN = math.nan  # one object for all, so that a dict finds it
-_KEPT = 1024  # filters of equalities, of one attribute
+_KEPT = 1024  # values of an attribute whose bits are known
+_SHORT = 64  # a text with more characters is not kept
 _NO_BITS: Bits = np.zeros(0, np.int32)
 
 
@@ -47,7 +48,7 @@ class Poset:
         self._ranges = Diagram()
         self._loose: dict[Held, None] = {}
         self._size = 0
-        self._wholes: dict[Point, Bits] = {}
+        self._known: dict[Point, list[Bits]] = {}
         self._cells: Cells | None = None
 
     def __len__(self) -> int:
@@ -115,34 +116,40 @@ class Poset:
         yield from self._ranges.satisfied(holds)
         yield from filter(holds, self._loose)
 
-    def bits(self, value: Value, holds: Callable[[Held], bool]) -> Iterator[Bits]:
-        """The bits of all constraints that a value satisfies: arrays to be put together.
-
-        Where there is an equality with this value, its filter with all that cover it is all of
-        them; else, of each chain, the filter of the narrowest half-line, with the wider ones.
-        """
+    def bits(self, value: Value, holds: Callable[[Held], bool]) -> list[Bits]:
+        """The bits of all constraints that a value satisfies: arrays to be put together."""
         family = None if value is None else family_of(value)
         if value is None or family is None:
-            yield _joined(self.satisfied(value, holds))
-            return
+            return [_joined(self.satisfied(value, holds))]
         point = _point(family, value)  # type: ignore[arg-type]
+        found = self._known.get(point)
+        if found is None:
+            found = self._bits(point, holds)
+            if family is not Family.TEXT or len(value) <= _SHORT:  # type: ignore[arg-type]
+                if len(self._known) >= _KEPT:
+                    self._known.clear()
+                self._known[point] = found
+        return found
+
+    def _bits(self, point: Point, holds: Callable[[Held], bool]) -> list[Bits]:
+        """Those of a value, where they are not known.
+
+        Where there is an equality with it, its filter with all that cover it is all of them; else,
+        of each chain, the filter of the narrowest half-line, with the wider ones.
+        """
+        family, value = point
         if point in self._points:
-            found = self._wholes.get(point)
-            if found is None:
-                found = _joined(self.satisfied(value, holds))
-                if len(self._wholes) >= _KEPT:
-                    self._wholes.clear()
-                self._wholes[point] = found
-            yield found
-            return
+            return [_joined(self.satisfied(value, holds))]
+        found = []
         for upper in (False, True):
             chain = self._chains.get((family, upper))
             if chain is not None:
-                yield chain.bits(chain.end(value))  # type: ignore[arg-type]
+                found.append(chain.bits(chain.end(value)))
         if len(self._ranges):
-            yield self._range_bits(value, holds)
+            found.append(self._range_bits(value, holds))
         if self._loose:
-            yield _joined(filter(holds, self._loose))
+            found.append(_joined(filter(holds, self._loose)))
+        return found
 
     def _range_bits(self, value: Value, holds: Callable[[Held], bool]) -> Bits:
         if self._cells is None:
@@ -155,7 +162,7 @@ class Poset:
         return find() if cell is None else self._cells.bits(cell, find)
 
     def _changed(self) -> None:
-        self._wholes.clear()
+        self._known.clear()
         self._cells = None
 
     def __iter__(self) -> Iterator[Held]:

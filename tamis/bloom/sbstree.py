@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
 
-from tamis.bloom.bits import DenseBits, smaller
-from tamis.bloom.filter import Bloom
+from tamis.bloom.filter import Bloom, filters_of
 from tamis.bloom.tree import FilterTree, Offsets
-from tamis.kernels.bloom_sbstree import sbstree_find, sbstree_insert, sbstree_publish
+from tamis.kernels.bloom_sbstree import (
+    sbstree_find,
+    sbstree_insert,
+    sbstree_narrow,
+    sbstree_publish,
+)
 from tamis.kernels.bloom_trie import Ints
 
 _NOTHING = np.zeros(0, np.uint64)
@@ -34,44 +38,39 @@ class SbsTree(FilterTree):
     def _find(self, bits: Ints) -> int:
         return sbstree_find(self._trie, bits)
 
-    def narrowed(self, bloom: Bloom, without: Hashable = None, most: int = 512) -> Bloom:
-        """The filter of all that is stored here and that an event's filter has, and of no more.
+    def narrowed(
+        self, filters: Sequence[Bloom], without: Hashable = None, most: int = 512
+    ) -> list[Bloom]:
+        """The filters of all that is stored here and that events' filters have, and of no more.
 
-        Where that is very much, it would take long and save little: then it is the event's filter.
+        Where that is very much, it would take long and save little: then it is the event's own.
 
         >>> from tamis.bloom.hashing import Shape
         >>> shape = Shape(64, 1)
         >>> tree = SbsTree(shape)
         >>> tree.insert(Bloom.at(shape, [1, 2]), "north")
         >>> tree.insert(Bloom.at(shape, [2, 3]), "south")
-        >>> tree.narrowed(Bloom.at(shape, [1, 2, 3, 5])), tree.narrowed(Bloom.at(shape, [2, 3, 5]))
-        ([k:1, m:64]{1,2,3}, [k:1, m:64]{2,3})
+        >>> tree.narrowed([Bloom.at(shape, [1, 2, 3, 5]), Bloom.at(shape, [2, 3, 5])])
+        [[k:1, m:64]{1,2,3}, [k:1, m:64]{2,3}]
 
         Args:
-            bloom: The event's filter.
+            filters: Those of events.
             without: An address whose filters do not count.
-            most: At most so many nodes are looked at.
+            most: For each event, at most so many nodes are looked at.
 
         Raises:
-            InputError: The filter is of another shape.
+            InputError: A filter is of another shape.
         """
-        bits = self._bits(bloom)
-        kept = np.zeros(self.shape.words, np.uint64)
         code = self._addresses.find(without)
-        _, _, visited = sbstree_publish(
+        begins, bits = sbstree_narrow(
             self._trie,
-            np.array([0, len(bits)]),
-            bits,
+            *self._laid_out(filters),
             np.zeros(self.shape.words, np.uint64),
             self._addresses.capacity,
-            len(self._addresses),
-            np.array([-1 if code is None else code], np.int32),
-            kept,
+            -1 if code is None else code,
             most,
         )
-        if visited > most:
-            return bloom
-        return Bloom(self.shape, smaller(self.shape, DenseBits(self.shape, kept).places))
+        return filters_of(self.shape, begins, bits)
 
     def _publish(self, *asked: Any) -> tuple[Offsets, Ints, int]:
         everything = (*asked, _NOTHING, 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator, Sequence
+from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,6 +40,7 @@ from tamis.kernels.bloom_trie import (
 )
 
 Offsets = npt.NDArray[np.int64]
+_NO_BITS = np.zeros(0, np.int32)
 
 
 class Seen(NamedTuple):
@@ -130,9 +132,20 @@ class FilterTree(ABC):
         Raises:
             InputError: The filter is of another shape.
         """
-        bits = self._bits(bloom)
-        _, codes = self.publish_many(np.array([0, len(bits)]), bits, [source])
+        _, codes = self.publish_many(*self._laid_out([bloom]), [source])
         return {self._addresses[code] for code in codes.tolist()}
+
+    def publish_each(
+        self, filters: Sequence[Bloom], sources: Sequence[Hashable]
+    ) -> list[set[Hashable]]:
+        """The addresses of each of some filters, and not where it came from.
+
+        Raises:
+            InputError: A filter is of another shape.
+        """
+        begins, codes = self.publish_many(*self._laid_out(filters), sources)
+        found = [self._addresses[code] for code in codes.tolist()]
+        return [set(found[begin:end]) for begin, end in pairwise(begins.tolist())]
 
     # -- many at once -----------------------------------------------------------------------------
 
@@ -223,9 +236,16 @@ class FilterTree(ABC):
         """See the kernels."""
 
     def _bits(self, bloom: Bloom) -> Ints:
-        if bloom.shape != self.shape:
-            raise InputError(f"a filter of {bloom.shape} in a tree of {self.shape}")
-        return bloom.places.astype(np.int32)
+        return self._laid_out([bloom])[1]
+
+    def _laid_out(self, filters: Sequence[Bloom]) -> tuple[Offsets, Ints]:
+        """The bits of some filters, and where those of each begin."""
+        for bloom in filters:
+            if bloom.shape != self.shape:
+                raise InputError(f"a filter of {bloom.shape} in a tree of {self.shape}")
+        places = [bloom.places for bloom in filters]
+        offsets = np.array([0, *accumulate(map(len, places))])
+        return offsets, np.concatenate([_NO_BITS, *places], dtype=np.int32, casting="same_kind")
 
     def _make_room(self, bits: int) -> None:
         header, nodes, keys, links, entries = self._trie

@@ -42,10 +42,14 @@ def encoded(shape: Shape, bits: BitSet) -> bytes:
 
 def encoded_size(shape: Shape, bits: BitSet) -> int:
     """How many bytes a filter takes on the wire."""
+    return _form_and_size(shape, bits)[1]
+
+
+def _form_and_size(shape: Shape, bits: BitSet) -> tuple[int, int]:
     places = bits.places
-    count = len(_varint(len(places)))
-    body = min(count + deltas_size(places), (shape.m + 7) // 8)
-    return 1 + len(_varint(shape.m)) + len(_varint(shape.k)) + body
+    head = 1 + len(_varint(shape.m)) + len(_varint(shape.k))
+    sparse, dense = len(_varint(len(places))) + deltas_size(places), (shape.m + 7) // 8
+    return (SPARSE, head + sparse) if sparse <= dense else (DENSE, head + dense)
 
 
 def decoded(data: bytes) -> tuple[Shape, BitSet]:
@@ -61,7 +65,8 @@ def decoded(data: bytes) -> tuple[Shape, BitSet]:
     k, at = _take_varint(data, at, MOST_HASHES)
     shape = Shape(m, k)
     bits = _sparse(shape, data, at) if data[0] == SPARSE else _dense(shape, data, at)
-    if encoded(shape, bits) != data:
+    # In a form there is one shortest way: what takes as many bytes is written in it.
+    if (data[0], len(data)) != _form_and_size(shape, bits):
         raise InputError("a damaged Bloom filter: written in another way than the shortest")
     return shape, bits
 

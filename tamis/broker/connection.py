@@ -22,6 +22,17 @@ log = logging.getLogger("tamis.broker")
 _PENDING = 8 * 1024 * 1024
 
 
+class _Client(Nats):
+    """The client of NATS, which reads on."""
+
+    async def _process_pong(self) -> None:
+        # Whoever waited for it may have given up. The client would fail to tell them, and then stop
+        # reading without a word: everybody else would wait until NATS is missed, for minutes.
+        if self._pongs and self._pongs[0].done():
+            self._pongs[0] = asyncio.get_running_loop().create_future()
+        await super()._process_pong()
+
+
 class Connection:
     """NATS, and who is to be told that it is back.
 
@@ -81,7 +92,7 @@ async def connected(
     Raises:
         BrokerError: Nobody answers, or NATS refuses us.
     """
-    client = Nats()
+    client = _Client()
     connection = Connection(client)
     troubles: list[Exception] = []
 

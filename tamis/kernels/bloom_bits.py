@@ -11,6 +11,7 @@ from tamis.kernels.bits import popcount, trailing_zeros
 from tamis.kernels.decorator import kernel
 
 Words = NDArray[np.uint64]
+Offsets = NDArray[np.int64]
 Places = NDArray[Any]  # whole numbers from 0 on, of any width
 
 
@@ -67,6 +68,20 @@ def sorted_places(places: Places, words: Words, out: Places) -> int:
             word &= word - np.uint64(1)
             count += 1
     return count
+
+
+@kernel
+def sorted_in_groups(places: Places, ends: Offsets, words: Words, out: Places) -> Offsets:
+    """The same for groups of places, which lie one after the other: where each group begins.
+
+    Group g is from ends[g] up to ends[g + 1]; `out` has room for all places.
+    """
+    begins = np.zeros(len(ends), np.int64)
+    for group in range(len(ends) - 1):
+        begin = begins[group]
+        count = sorted_places(places[ends[group] : ends[group + 1]], words, out[begin:])
+        begins[group + 1] = begin + count
+    return begins
 
 
 @kernel

@@ -35,6 +35,9 @@ from tamis.kernels.growing import grown
 Offsets = NDArray[np.int64]
 
 
+_SAMPLE = 16  # events
+
+
 @kernel
 def sbstree_insert(trie: Trie, bits: Ints) -> int:
     """The node at the end of the branch of a filter, which is made; -1 if there is no room."""
@@ -189,3 +192,48 @@ def sbstree_publish(
             words[np.int64(bits[i]) >> 6] = 0
         begins[event + 1] = found
     return begins, out[:found], visited
+
+
+@kernel
+def sbstree_narrow(
+    trie: Trie, offsets: Offsets, bits: Ints, words: Words, addresses: int, without: int, most: int
+) -> tuple[Offsets, Ints]:
+    """Of each event's bits, those of the branches that it has: for addresses other than one.
+
+    Args:
+        trie: The tree.
+        offsets: Event e has the bits from offsets[e] up to offsets[e + 1], ascending.
+        bits: See there.
+        words: Zeros, a bit for each of a filter.
+        addresses: One more than the highest address.
+        without: The address whose branches do not count; -1 for none.
+        most: An event for which more nodes than that are looked at keeps all of its bits. Where
+            that is so for most of the first events, the others are like them, and keep all too.
+
+    Returns:
+        Where each event's bits begin, and the bits, ascending.
+    """
+    vain = 0
+    begins = np.zeros(len(offsets), np.int64)
+    out, count = np.empty(len(bits), np.int32), 0
+    kept = np.zeros(len(words), np.uint64)
+    sources = np.full(1, without, np.int32)
+    for event in range(len(offsets) - 1):
+        first, last = offsets[event], offsets[event + 1]
+        whole = event >= _SAMPLE and 2 * vain > _SAMPLE
+        if not whole:
+            mine = np.array([0, last - first])
+            _, _, visited = sbstree_publish(
+                trie, mine, bits[first:last], words, addresses, 0, sources, kept, most
+            )
+            whole = visited > most
+            vain += whole and event < _SAMPLE
+        for i in range(first, last):
+            bit = np.int64(bits[i])
+            if whole or kept[bit >> 6] >> np.uint64(bit & 63) & np.uint64(1):
+                out[count] = bits[i]
+                count += 1
+        for i in range(first, last):
+            kept[np.int64(bits[i]) >> 6] = 0
+        begins[event + 1] = count
+    return begins, out[:count]

@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import ClassVar, Final
 
 from tamis.bloom.filter import Bloom
@@ -21,7 +21,7 @@ from tamis.errors import InputError
 from tamis.language.evaluate import Event
 from tamis.routing.interest import Interest
 from tamis.routing.maximal import Maximal
-from tamis.routing.router import HERE, Router, Told
+from tamis.routing.router import HERE, Found, Router, Told
 from tamis.routing.tables import EngineTable, FilterTable, NoTable, Table
 
 SHAPE: Final = Shape(16384, 4)  # as in the paper's examples, with k for a few thousand predicates
@@ -42,10 +42,10 @@ class FloodingRouter(Router):
         return {}
 
     def _found(
-        self, event: Event, source: str, bloom: Bloom | None
-    ) -> tuple[set[str], Bloom | None]:
-        here = {HERE} if self._wanted[HERE] else set()
-        return here | self.neighbours, None
+        self, events: Sequence[Event], sources: Sequence[str], filters: Sequence[Bloom | None]
+    ) -> list[Found]:
+        everywhere = self.neighbours | ({HERE} if self._wanted[HERE] else set())
+        return [(set(everywhere), None) for _ in events]
 
     def _announced(self, neighbour: str, interest: Interest) -> list[Told]:
         return []
@@ -92,10 +92,10 @@ class SienaRouter(_Covering):
         super().__init__(self.table)
 
     def _found(
-        self, event: Event, source: str, bloom: Bloom | None
-    ) -> tuple[set[str], Bloom | None]:
-        self.evaluations += 1
-        return self.table.forward(event), None
+        self, events: Sequence[Event], sources: Sequence[str], filters: Sequence[Bloom | None]
+    ) -> list[Found]:
+        self.evaluations += len(events)
+        return [(found, None) for found in self.table.forward(events)]
 
 
 class CoveringRouter(_Covering):
@@ -109,10 +109,11 @@ class CoveringRouter(_Covering):
         super().__init__(self.table)
 
     def _found(
-        self, event: Event, source: str, bloom: Bloom | None
-    ) -> tuple[set[str], Bloom | None]:
-        self.evaluations += 1
-        return self.table.forward(self.table.match(event), source or None), None
+        self, events: Sequence[Event], sources: Sequence[str], filters: Sequence[Bloom | None]
+    ) -> list[Found]:
+        self.evaluations += len(events)
+        found = self.table.forward(self.table.match(events), _neighbours(sources))
+        return [(each, None) for each in found]
 
 
 class EdgeRouter(Router):
@@ -129,6 +130,7 @@ class EdgeRouter(Router):
 
     def __init__(self, shape: Shape = SHAPE, narrow: bool = False) -> None:
         """Begin with nothing."""
+        self.shape = shape
         self.table = FilterTable(shape)
         self._narrow = narrow
         super().__init__(self.table)
@@ -143,21 +145,30 @@ class EdgeRouter(Router):
         }
 
     def _found(
-        self, event: Event, source: str, bloom: Bloom | None
-    ) -> tuple[set[str], Bloom | None]:
-        if bloom is None:
-            self.evaluations += 1
-            bloom = self.table.match(event)
-            if self._narrow:
-                found = self.table.forward(bloom, source or None)
-                return found, self.table.narrowed(bloom, HERE) if found - {HERE} else bloom
-        return self.table.forward(bloom, source or None), bloom
+        self, events: Sequence[Event], sources: Sequence[str], filters: Sequence[Bloom | None]
+    ) -> list[Found]:
+        fresh = [i for i, bloom in enumerate(filters) if bloom is None]
+        self.evaluations += len(fresh)
+        made = iter(self.table.match([events[i] for i in fresh]))
+        carried = [next(made) if bloom is None else bloom for bloom in filters]
+        found = self.table.forward(carried, _neighbours(sources))
+        if self._narrow:
+            onward = [i for i in fresh if found[i] - {HERE, sources[i]}]
+            narrow = self.table.narrowed([carried[i] for i in onward], HERE)
+            for i, bloom in zip(onward, narrow, strict=True):
+                carried[i] = bloom
+        return list(zip(found, carried, strict=True))
 
     def _announced(self, neighbour: str, interest: Interest) -> list[Told]:
         return [Told(neighbour, interest, True)]
 
     def _withdrawn(self, neighbour: str, interest: Interest) -> list[Told]:
         return [Told(neighbour, interest, False)]
+
+
+def _neighbours(sources: Sequence[str]) -> list[str | None]:
+    """Where events came from, and so need not go: own subscribers want what others publish here."""
+    return [source or None for source in sources]
 
 
 STRATEGIES: Final[dict[str, Callable[[Shape], Router]]] = {

@@ -6,7 +6,7 @@ wants nothing of the event; `EngineTable` has any engine, and does not. Neither 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from tamis.bloom.bfposet import BFPoset
@@ -81,9 +81,9 @@ class FilterTable:
 
     >>> table = FilterTable(Shape(16384, 4))
     >>> table.insert(Interest.parse("x > 5 AND y = 0"), "north")
-    >>> bloom = table.match({"x": 7, "y": 0})
-    >>> table.forward(Bloom.from_bytes(bloom.to_bytes())), table.forward(table.match({"x": 7}))
-    ({'north'}, set())
+    >>> one, other = table.match([{"x": 7, "y": 0}, {"x": 7}])
+    >>> table.forward([Bloom.from_bytes(one.to_bytes()), other, one], [None, None, "north"])
+    [{'north'}, set(), set()]
 
     Attributes:
         poset: The predicates.
@@ -122,22 +122,26 @@ class FilterTable:
             self.tree.remove(self.poset.filter_of(conjunction), address)
             self.poset.unsubscribe(conjunction, address)
 
-    def match(self, event: Event) -> Bloom:
-        """The filter of an event: all of its predicates that hold."""
-        return self.poset.match(event)
+    def match(self, events: Iterable[Event]) -> list[Bloom]:
+        """The filters of events: of each, all of the predicates here that hold."""
+        return self.poset.match_many(events)
 
-    def narrowed(self, bloom: Bloom, without: str | None = None) -> Bloom:
-        """What the filters of all others than one address can ask for of an event's filter."""
-        return self.tree.narrowed(bloom, without)
+    def narrowed(self, filters: Sequence[Bloom], without: str | None = None) -> list[Bloom]:
+        """What the filters of all others than one address can ask for of events' filters."""
+        return self.tree.narrowed(filters, without)
 
-    def forward(self, bloom: Bloom, source: str | None = None) -> set[str]:
-        """Where an event with this filter goes; not to where it came from.
+    def forward(self, filters: Sequence[Bloom], sources: Sequence[str | None]) -> list[set[str]]:
+        """Where each of some events goes, by its filter; not to where it came from.
 
         Raises:
-            InputError: The filter is of another shape.
+            InputError: A filter is of another shape.
         """
-        found: set[str] = self.tree.publish(bloom, source)  # type: ignore[assignment]
-        return (found | self._everything.addresses) - {source}
+        found: list[set[str]] = self.tree.publish_each(filters, sources)  # type: ignore[assignment]
+        everything = self._everything.addresses
+        if everything:
+            pairs = zip(found, sources, strict=True)
+            found = [(each | everything) - {source} for each, source in pairs]
+        return found
 
     def sizes(self) -> dict[str, int]:
         """How large it is."""
@@ -154,8 +158,8 @@ class EngineTable:
     >>> from tamis.engines.brute import BruteEngine
     >>> table = EngineTable(BruteEngine)
     >>> table.insert(Interest.parse("x > 5"), "north")
-    >>> table.forward({"x": 7}), table.forward({"x": 3})
-    ({'north'}, set())
+    >>> table.forward([{"x": 7}, {"x": 3}])
+    [{'north'}, set()]
     """
 
     def __init__(self, engine: Callable[[], Engine]) -> None:
@@ -212,11 +216,14 @@ class EngineTable:
             self._engine.remove(number)
             del self._addresses[number]
 
-    def forward(self, event: Event) -> set[str]:
-        """Where an event goes."""
-        matches = self._engine.match(EventBatch.of([dict(event)]))
-        found = {self._addresses[number] for number in matches.subscription.tolist()}
-        return found | self._everything.addresses
+    def forward(self, events: Sequence[Event]) -> list[set[str]]:
+        """Where each of some events goes."""
+        matches = self._engine.match(EventBatch.of([dict(event) for event in events]))
+        found = [self._everything.addresses for _ in events]
+        pairs = zip(matches.event.tolist(), matches.subscription.tolist(), strict=True)
+        for event, number in pairs:
+            found[event].add(self._addresses[number])
+        return found
 
     def sizes(self) -> dict[str, int]:
         """How large it is."""

@@ -6,7 +6,12 @@ from tamis.bench import overlay
 def test_one_evaluation_with_edge_routing_and_one_per_broker_without(monkeypatch) -> None:
     monkeypatch.setattr(overlay, "_EVENTS", 20)
     monkeypatch.setattr(overlay, "_ROUNDS", 1)
-    rows = {row["strategy"]: row for row in overlay.line(60, lambda text: None)}
+    found = list(overlay.line(60, lambda text: None))
+    rows = {row["strategy"]: row for row in found if row["batch"] == 1}
+    many = {row["strategy"]: row for row in found if row["batch"] > 1}
+    for name, row in rows.items():
+        for what in ("evaluations_per_event", "brokers_per_event", "to_the_end", "told"):
+            assert many[name][what] == row[what]
     assert rows["edge"]["evaluations_per_event"] == 1
     for name in ("covering", "siena", "siena, by block"):
         assert rows[name]["evaluations_per_event"] == rows[name]["brokers_per_event"] > 1

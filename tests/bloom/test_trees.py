@@ -5,7 +5,7 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -238,7 +238,7 @@ def test_few_addresses_are_all_found_but_the_one_an_event_comes_from(kind, store
     filters = [Bloom.at(shape, places) for places, _ in events]
     sources = [source for _, source in events]
     found = [tree.publish(bloom, source) for bloom, source in zip(filters, sources, strict=True)]
-    assert found == expected
+    assert found == tree.publish_each(filters, sources) == expected
     bits = np.concatenate([np.zeros(0, np.int32), *(each.places for each in filters)])
     offsets = np.cumsum([0, *map(len, filters)])
     begins, codes = tree.publish_many(offsets, bits.astype(np.int32), sources)
@@ -249,20 +249,22 @@ def test_few_addresses_are_all_found_but_the_one_an_event_comes_from(kind, store
 
 @given(
     stored=st.lists(st.tuples(st.sets(st.integers(0, 11), max_size=3), st.sampled_from("abc"))),
-    places=st.sets(st.integers(0, 11)),
+    asked=st.lists(st.sets(st.integers(0, 11)), max_size=4),
     without=st.sampled_from(["a", "z", None]),
 )
-def test_a_narrowed_filter_has_what_others_can_ask_for_and_no_more(stored, places, without) -> None:
+@example(stored=[({1, 2}, "b")], asked=[{1, 2}, {1, 3}], without=None)  # nothing is left over
+def test_a_narrowed_filter_has_what_others_can_ask_for_and_no_more(stored, asked, without) -> None:
     shape = Shape(12, 1)
     tree = SbsTree(shape)
     for bits, address in stored:
         tree.insert(Bloom.at(shape, bits), address)
-    found = [bits for bits, address in stored if bits <= places and address != without]
-    narrow = tree.narrowed(Bloom.at(shape, places), without)
-    assert narrow == Bloom.at(shape, set().union(*found))
-    assert tree.publish(narrow, without) == tree.publish(Bloom.at(shape, places), without)
+    filters = [Bloom.at(shape, places) for places in asked]
+    for places, narrow in zip(asked, tree.narrowed(filters, without), strict=True):
+        found = [bits for bits, address in stored if bits <= places and address != without]
+        assert narrow == Bloom.at(shape, set().union(*found))
+        assert tree.publish(narrow, without) == tree.publish(Bloom.at(shape, places), without)
     # What takes too long is left as it is.
-    assert tree.narrowed(Bloom.at(shape, places), without, most=0) == Bloom.at(shape, places)
+    assert tree.narrowed(filters, without, most=0) == filters
 
 
 @every_tree

@@ -13,6 +13,7 @@ import tamis
 from tamis.broker.broker import Broker
 from tamis.broker.connection import connected
 from tamis.broker.settings import NodeSettings, Settings
+from tamis.broker.warming import warm
 from tests.broker.conftest import Nats
 
 LINE = (("a", "b"), ("b", "c"), ("c", "d"), ("d", "e"))
@@ -26,6 +27,8 @@ class Nodes:
         self._folder = folder
         self._routing = routing
         self._settings = {"ack_wait": 5.0} | settings
+        # Or kernels that are new are compiled while links wait for an answer.
+        warm(Settings(node=NodeSettings(name="warm", routing=routing)))
         self.nats: dict[str, Nats] = {}
         self.brokers: dict[str, Broker] = {}
         self._stacks: dict[str, AsyncExitStack] = {}

@@ -23,9 +23,8 @@ simple = st.builds(
 conjunctions = st.lists(simple, min_size=1, max_size=3).map(" AND ".join)
 # Some that several want.
 common = st.sampled_from(["a = 1", "a > 0", "a > 1 AND b = 1"])
-selectors = st.one_of(
-    common, conjunctions, simple, bool_exprs(depth=2).map(str), sequences().map(str)
-)
+single = st.one_of(common, conjunctions, simple, bool_exprs(depth=2).map(str))
+selectors = st.one_of(single, sequences().map(str))
 small_events = st.dictionaries(st.sampled_from("abc"), st.integers(0, 3), max_size=3)
 any_events = st.one_of(small_events, events())
 

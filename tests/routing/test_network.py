@@ -10,7 +10,7 @@ from tamis.routing.interest import Interest
 from tamis.routing.network import Network
 from tamis.routing.router import HERE
 from tamis.routing.strategies import STRATEGIES, router
-from tests.routing.networks import SHAPES, Model, any_events, name, selectors, trees
+from tests.routing.networks import SHAPES, Model, any_events, name, selectors, single, trees
 
 # With filters of the paper, and with those that have no more than others can ask for.
 strategies = pytest.mark.parametrize("strategy", [*STRATEGIES, "narrow"])
@@ -152,6 +152,29 @@ def test_a_neighbour_is_not_told_its_own_wishes() -> None:
     assert [t.neighbour for t in one.leave("b")] == ["a"]
     assert dict(one.told("a")) == {}
     assert one.route({"x": 1}) == router("edge").route({"x": 1})
+
+
+@strategies
+@given(data=st.data())
+def test_many_events_go_where_each_would_go(strategy, data) -> None:
+    shape, narrow = data.draw(st.sampled_from(SHAPES)), strategy == "narrow"
+    one, edge = (router("edge" if narrow else strategy, shape, narrow) for _ in range(2))
+    for neighbour in "ab":
+        one.join(neighbour), edge.join(neighbour)
+    places = st.sampled_from([HERE, "a", "b"])
+    for selector, source in data.draw(st.lists(st.tuples(single, places), max_size=8)):
+        one.subscribe(Interest.parse(selector), source)
+        edge.subscribe(Interest.parse(selector), source)
+    asked = data.draw(st.lists(st.tuples(any_events, places, st.booleans()), max_size=6))
+    events, sources, carries = zip(*asked, strict=True) if asked else ((), (), ())
+    filters = [
+        edge.route(event).bloom if carried else None
+        for event, carried in zip(events, carries, strict=True)
+    ]
+    each = [one.route(*args) for args in zip(events, sources, filters, strict=True)]
+    before = one.evaluations
+    assert one.route_many(events, sources, filters) == each
+    assert one.evaluations == 2 * before
 
 
 def test_loops_are_refused() -> None:

@@ -48,13 +48,18 @@ def test_filters_have_no_false_negative(shape, model, gone, batch) -> None:
         for table in (edge, inner):
             table.remove(Interest.parse(text), address)
     model = [pair for number, pair in enumerate(model) if number not in gone]
-    for event in batch:
-        bloom = edge.match(event)
-        assert bloom == inner.match(event)
-        found = inner.forward(Bloom.from_bytes(bloom.to_bytes()))
-        assert found == edge.forward(bloom) >= wanted(model, event)
+    filters = edge.match(batch)
+    assert filters == inner.match(batch)
+    nowhere = [None] * len(batch)
+    carried = inner.forward([Bloom.from_bytes(bloom.to_bytes()) for bloom in filters], nowhere)
+    assert carried == edge.forward(filters, nowhere)
+    for event, found in zip(batch, carried, strict=True):
+        assert found >= wanted(model, event)
         if shape.m > 1000:
             assert found == wanted(model, event) | cannot_hold(model)
+    sources = [("a", "b", None)[n % 3] for n in range(len(batch))]
+    onward = [found - {source} for found, source in zip(carried, sources, strict=True)]
+    assert edge.forward(filters, sources) == onward
 
 
 @pytest.mark.parametrize("engine", ["brute", "siena", "block"])
@@ -66,8 +71,7 @@ def test_engines_are_exact(engine, model, gone, batch) -> None:
     for text, address in [pair for number, pair in enumerate(model) if number in gone]:
         table.remove(Interest.parse(text), address)
     model = [pair for number, pair in enumerate(model) if number not in gone]
-    for event in batch:
-        found = table.forward(event)
+    for event, found in zip(batch, table.forward(batch), strict=True):
         assert found >= wanted(model, event)
         assert found - wanted(model, event) <= cannot_hold(model)
 
@@ -77,7 +81,7 @@ def test_a_table_forgets_all_of_it() -> None:
     rule, other = Interest.parse("x = 1 OR y = 2"), Interest.parse("x = 1")
     table.insert(rule, "a"), table.insert(other, "b")
     table.remove(rule, "a")
-    assert table.forward(table.match({"x": 1, "y": 2})) == {"b"}
+    assert forwarded(table, {"x": 1, "y": 2}) == {"b"}
     with pytest.raises(KeyError):
         table.remove(rule, "a")
     table.remove(other, "b")
@@ -94,11 +98,13 @@ def test_what_is_too_wide_for_a_table_is_sent_everything() -> None:
         assert forwarded(table, {"z": 0}) == set()
     exact = EngineTable(ENGINES["block"])
     exact.insert(wide, "a")
-    assert exact.forward({"z": 0}) == set()
+    assert forwarded(exact, {"z": 0}) == set()
 
 
 def forwarded(table: FilterTable | EngineTable, event: dict[str, object]) -> set[str]:
-    return table.forward(table.match(event) if isinstance(table, FilterTable) else event)
+    if isinstance(table, FilterTable):
+        return table.forward(table.match([event]), [None])[0]
+    return table.forward([event])[0]
 
 
 @given(kept=st.lists(conjunctions | texts, max_size=8, unique=True), asked=conjunctions | texts)

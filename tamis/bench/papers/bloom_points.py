@@ -35,7 +35,7 @@ def predicates(parameters: Mapping[str, Any]) -> Row:
     table = bloom.Routed(bloom.SHAPE)
     table.extend(bloom.parsed(workload, 0, parameters["subscriptions"]))
     events = list(workload.events_as_dicts(bloom.EVENTS))
-    filters = [table.poset.match(event) for event in events]
+    filters = table.poset.match_many(events)
     bits = statistics.mean(map(len, filters))
     return {
         "predicates_per_event": statistics.mean(

@@ -75,15 +75,19 @@ class Forwarding:
         here: list[int] = []
         links: list[Outgoing] = []
         doubtful: list[int] = []
-        for i, event in enumerate(events):
-            source = self.source(event)
-            bloom, text = self._carried(event) if source else (None, "")
+        sources = [self.source(event) for event in events]
+        carried = [
+            self._carried(event) if source else (None, "")
+            for event, source in zip(events, sources, strict=True)
+        ]
+        routes = self._routes(events, sources, [bloom for bloom, _ in carried], batch)
+        for i, (event, source, route) in enumerate(zip(events, sources, routes, strict=True)):
+            bloom, text = carried[i]
             if source:
                 figures = self._figures.link(source)
                 figures.events_in += 1
                 figures.bytes_in += len(event.data)
                 figures.filter_bytes_in += len(text)
-            route = self._route(event, source, bloom, batch, i)
             if route.here:
                 here.append(i)
             if route.neighbours:
@@ -112,28 +116,41 @@ class Forwarding:
     def _carried(self, event: Event) -> tuple[Bloom | None, str]:
         """The filter of an event that came over a link, and its text."""
         text = (event.headers or {}).get(FILTER, "")
-        if not text or self._table.router.strategy != EdgeRouter.strategy:
+        router = self._table.router
+        if not text or not isinstance(router, EdgeRouter):
             return None, ""
         try:
-            return Bloom.from_bytes(b64decode(text)), text
+            bloom = Bloom.from_bytes(b64decode(text))
         except (InputError, ValueError):
             return None, ""  # it gets a new one
+        # Of another shape it is from before that was changed everywhere.
+        return (bloom, text) if bloom.shape == router.shape else (None, "")
 
-    def _route(
-        self, event: Event, source: str, bloom: Bloom | None, batch: EventBatch, i: int
-    ) -> Route:
-        if source and self.origin(event).rpartition(".")[0] == self._table.name:
-            self._figures.looped += 1
-            return _NOWHERE
-        router = self._table.router
-        if not source and not self._table.links:
-            return _ONLY_HERE
-        if bloom is not None:
-            try:
-                return router.route(event.row, source, bloom)  # goes by the filter alone
-            except InputError:
-                pass  # of another shape, from before it was changed everywhere
-        return router.route(batch.rows()[i], source)
+    def _routes(
+        self,
+        events: list[Event],
+        sources: list[str],
+        filters: list[Bloom | None],
+        batch: EventBatch,
+    ) -> list[Route]:
+        """Where each event goes."""
+        routes = [_ONLY_HERE] * len(events)
+        asked = []
+        for i, (event, source) in enumerate(zip(events, sources, strict=True)):
+            if source and self.origin(event).rpartition(".")[0] == self._table.name:
+                self._figures.looped += 1
+                routes[i] = _NOWHERE
+            elif source or self._table.links:
+                asked.append(i)
+        # What has a filter goes by it alone, and need not be made from its columns again.
+        fresh = any(filters[i] is None for i in asked)
+        rows = batch.rows() if fresh else [event.row for event in events]
+        found = self._table.router.route_many(
+            [rows[i] for i in asked], [sources[i] for i in asked], [filters[i] for i in asked]
+        )
+        for i, route in zip(asked, found, strict=True):
+            routes[i] = route
+        return routes
 
     def _onward(self, event: Event, source: str, route: Route, text: str) -> Iterable[Outgoing]:
         told = event.headers or {}

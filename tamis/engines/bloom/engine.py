@@ -10,6 +10,7 @@ A selector is taken apart into conjunctions, one filter each: its disjunctive no
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from threading import Lock
 from typing import ClassVar, NamedTuple
 
@@ -28,6 +29,7 @@ from tamis.engines.bloom.counted import Counted
 from tamis.engines.subscription import Subscription
 from tamis.errors import InputError, UnsupportedExpression
 from tamis.events import EventBatch
+from tamis.kernels.bloom_bits import Offsets
 from tamis.language.disjuncts import Conjunction, disjuncts
 from tamis.language.evaluate import Event
 from tamis.language.expr import Sequence
@@ -141,10 +143,7 @@ class BloomEngine:
     def match(self, batch: EventBatch, limit: int | None = None) -> Matches:
         """All subscriptions that each event of the batch satisfies."""
         rows = batch.rows()
-        filters = [self.poset.match_bits(row) for row in rows]
-        offsets = np.zeros(len(rows) + 1, np.int64)
-        np.cumsum([len(bits) for bits in filters], out=offsets[1:])
-        bits = np.concatenate([np.zeros(0, np.int32), *filters])
+        offsets, bits = self.poset.match_bits(rows)
         begins, candidates = self.tree.publish_many(offsets, bits)
         ends, numbers = begins[1:].tolist(), [self.tree.address(c) for c in candidates.tolist()]
         codes: dict[Id, int] = {}
@@ -156,7 +155,7 @@ class BloomEngine:
             ids = dict.fromkeys(rule.id for rule in right)
             pairs += [(number, codes.setdefault(id, len(codes))) for id in ids]
             start = end
-        self._count(filters, len(numbers), passed)
+        self._count(offsets, bits, len(numbers), passed)
         event, code = np.array(pairs, np.int64).reshape(-1, 2).T
         priorities = [self._subscriptions[id].priority for id in codes]
         found = ids_array(list(codes)), np.array(priorities, np.int64)
@@ -180,15 +179,17 @@ class BloomEngine:
 
     def _count(
         self,
-        filters: list[Bits],
+        offsets: Offsets,
+        bits: Bits,
         candidates: int,
         passed: int,
     ) -> None:
         shape = self.poset.shape
-        wire = sum(encoded_size(shape, SparseBits(shape, bits)) for bits in filters)
+        filters = [bits[begin:end] for begin, end in pairwise(offsets.tolist())]
+        wire = sum(encoded_size(shape, SparseBits(shape, each)) for each in filters)
         with self._lock:
             self._counted.events += len(filters)
-            self._counted.bits += sum(map(len, filters))
+            self._counted.bits += len(bits)
             self._counted.wire_bytes += wire
             self._counted.candidates += candidates
             self._counted.false_positives += candidates - passed
