@@ -15,6 +15,7 @@ import tamis
 from tamis.broker.encryption import trusting
 from tamis.broker.users import Users, checked_user, new_nkey, read_users, with_nkey, write_users
 from tamis.errors import BrokerError
+from tests.broker.certificates import certified
 from tests.broker.conftest import run
 from tests.broker.service import Service
 
@@ -257,13 +258,7 @@ def test_users_come_and_go_while_it_runs(service: Service) -> None:
 
 
 def test_with_tls(tmp_path: Path) -> None:
-    trustme = pytest.importorskip("trustme")
-    authority = trustme.CA()
-    made = authority.issue_cert("127.0.0.1")
-    cert, key, ca = (str(tmp_path / name) for name in ("cert.pem", "key.pem", "ca.pem"))
-    made.private_key_pem.write_to_path(key)
-    made.cert_chain_pems[0].write_to_path(cert)
-    authority.cert_pem.write_to_path(ca)
+    cert, key, ca = certified(tmp_path)
     service = Service(tmp_path, (cert, key), authority=ca)
     service.start()
     try:
