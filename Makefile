@@ -46,9 +46,9 @@ format: $(STAMP)  ## Lay out the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-soak: $(WARM)  ## The long counts: whole fuzz and oracle runs, figures go to results/soak.jsonl
+soak: $(WARM)  ## All tests with their long counts: kills, fuzz, oracles; figures go to results/soak.jsonl
 	rm -f results/soak.jsonl
-	TAMIS_SOAK=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile tests/oracles tests/fuzz tests/language tests/predicates/test_regions.py tests/analysis tests/engines tests/bloom tests/routing tests/index tests/saved tests/spark tests/demo tests/workloads tests/cli/test_spark_commands.py tests/broker tests/bench/test_peers.py tests/bench/test_peer_languages.py
+	TAMIS_SOAK=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
 
 bench: $(STAMP)  ## Measure
 	$(BIN)/tamis bench parse --out results/parse.json

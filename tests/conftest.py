@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, settings
 
 settings.register_profile(
     "tamis",
-    max_examples=20,
+    max_examples=14,
     deadline=None,
     derandomize=True,
     print_blob=True,

@@ -101,7 +101,7 @@ async def _measured(subscriptions: int, events: int, report: Report) -> Row:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "answers")
         file.write_bytes(pickle.dumps(answers))
-        config = ServerConfig(store=Path(folder, "nats"), port=_free_port())
+        config = ServerConfig(store=Path(folder, "nats"), port=free_port())
         async with Server(config) as server:
             for number in range(_ROUNDS):
                 for kind in rates:
@@ -126,7 +126,7 @@ async def _measured(subscriptions: int, events: int, report: Report) -> Row:
         "fastest": max(rates["broker"]),
         "load_events_per_s": half,
         **{
-            f"{name}_{part}_ms": 1000 * _quantile(latencies[kind], share)
+            f"{name}_{part}_ms": 1000 * quantile(latencies[kind], share)
             for kind, name in (("broker", "latency"), ("floor", "floor_latency"))
             for part, share in (("p50", 0.5), ("p99", 0.99))
         },
@@ -238,12 +238,14 @@ def _answers(selectors: list[str], batch: tamis.EventBatch) -> Answers:
     return answers
 
 
-def _quantile(values: list[float], share: float) -> float:
+def quantile(values: list[float], share: float) -> float:
+    """The value below which a share of them lies."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port that nobody listens at."""
     with socket.socket() as there:
         there.bind(("127.0.0.1", 0))
         return int(there.getsockname()[1])

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from tamis.bench.measure import Report, Row, spread
+from tamis.bench.measure import Experiments, Report, Row, spread
 from tamis.bloom.filter import Bloom
 from tamis.bloom.hashing import Shape
 from tamis.engines import ENGINES
@@ -139,4 +139,4 @@ def _evaluations(network: Network) -> int:
     return sum(network.router(node).evaluations for node in network.nodes)
 
 
-EXPERIMENTS = {"line": (line, 1_000, 10_000)}
+EXPERIMENTS: Experiments = {"line": (line, 1_000, 10_000)}

@@ -33,6 +33,7 @@ from tamis.broker.requests import Requests
 from tamis.broker.sequencing import Sequencing
 from tamis.broker.settings import Settings
 from tamis.broker.streams import prepare
+from tamis.broker.together import ended
 from tamis.broker.wire import encoded, place_of
 from tamis.matcher import Matcher
 
@@ -261,11 +262,7 @@ class Broker:
         task = asyncio.ensure_future(work)
         task.add_done_callback(self._ended)
 
-        async def stop() -> None:
-            task.cancel()
-            await asyncio.wait([task])
-
-        self._stack.push_async_callback(stop)
+        self._stack.push_async_callback(ended, task)
 
     def _ended(self, task: asyncio.Future[None]) -> None:
         assert self._failed is not None

@@ -11,6 +11,7 @@ from nats.js.errors import APIError, NotFoundError
 
 from tamis.broker.connection import Connection
 from tamis.broker.names import Names
+from tamis.broker.together import ended
 from tamis.broker.wire import MARKER, OPERATION, TTL
 
 LASTS = 6
@@ -83,5 +84,4 @@ async def while_held(
                 return
         working.result()
     finally:
-        working.cancel()
-        await asyncio.wait([working])
+        await ended(working)

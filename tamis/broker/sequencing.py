@@ -33,6 +33,7 @@ from tamis.broker.messages import Outgoing
 from tamis.broker.names import Names
 from tamis.broker.register import Entry, Register
 from tamis.broker.settings import Settings
+from tamis.broker.together import ended
 from tamis.broker.wire import decoded, encoded, place_of
 from tamis.engines import DEFAULT
 from tamis.engines.making import made
@@ -104,8 +105,7 @@ class Sequencing:
             leading.result()
         finally:
             self.leads = False
-            leading.cancel()
-            await asyncio.wait([leading])
+            await ended(leading)
 
     async def _kept(self) -> bool:
         if await self._lease.taken():

@@ -289,22 +289,27 @@ def broker(
 OVERLAY_EXAMPLES = """\
 [bold]Examples[/bold]
   tamis bench overlay
+  tamis bench overlay line
   tamis bench overlay --full --out results/overlay.json
 
-In one process, without NATS: what the routers of a line of eight brokers do with an event, hop by
-hop. With --full 10,000 subscriptions instead of 1,000. docs/overlay.md.
+line: in one process, without NATS, what the routers of a line of eight brokers do with an event,
+hop by hop; with --full 10,000 subscriptions instead of 1,000. nodes: three nodes on NATS, events a
+second and latency over no link, one and two; with --full 5,000 events instead of 1,000.
+docs/overlay.md.
 """
 
 
 @app.command("overlay", cls=Verb, epilog=OVERLAY_EXAMPLES)
 def overlay(
-    full: Annotated[bool, typer.Option("--full", help="10,000 subscriptions.")] = False,
+    experiments: ExperimentsArgument = None,
+    full: Annotated[bool, typer.Option("--full", help="More of it.")] = False,
     out: OutOption = None,
 ) -> None:
-    """Routing between brokers: the first hop and later ones, by strategy."""
-    from tamis.bench.overlay import EXPERIMENTS
+    """Routing between brokers: the first hop and later ones, by strategy; and links on NATS."""
+    from tamis.bench import overlay, overlay_nats
 
-    _run("overlay", EXPERIMENTS, None, full, out)
+    known = {**overlay.EXPERIMENTS, **overlay_nats.EXPERIMENTS}
+    _run("overlay", known, experiments, full, out)
 
 
 def _check_drawing(plots: Path | None, what: str = "--plots") -> None:

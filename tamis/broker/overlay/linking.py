@@ -21,7 +21,7 @@ from tamis.broker.overlay.ends import End, Interrupted
 from tamis.broker.overlay.greeting import Meeting, asked, greeted
 from tamis.broker.overlay.moving import Mover
 from tamis.broker.overlay.records import LinkRecord
-from tamis.broker.overlay.together import first_of
+from tamis.broker.together import first_of
 from tamis.broker.wire import encoded, refusal
 from tamis.errors import BrokerError
 

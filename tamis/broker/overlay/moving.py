@@ -26,9 +26,9 @@ from tamis.broker.confirming import Confirming, Group
 from tamis.broker.connection import log
 from tamis.broker.following import Begun, followed, from_sequence
 from tamis.broker.overlay.ends import End, Interrupted
-from tamis.broker.overlay.together import first_of
 from tamis.broker.pulling import Pull
 from tamis.broker.streams import QUEUE
+from tamis.broker.together import first_of
 from tamis.broker.wire import (
     AGAIN,
     LINK,
