@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from tamis.bloom.bits import BitSet, bits_of, smaller, subset, union
+from tamis.bloom.bits import BitSet, SparseBits, bits_of, subset, union
 from tamis.bloom.hashing import Keys, Shape
 from tamis.bloom.wire import decoded, encoded
 from tamis.errors import InputError
@@ -140,8 +140,13 @@ class Bloom:
 def filters_of(
     shape: Shape, offsets: npt.NDArray[np.int64], places: npt.NDArray[np.integer]
 ) -> list[Bloom]:
-    """Filters whose bits lie one after the other, ascending within each."""
+    """Filters whose bits lie one after the other, ascending within each.
+
+    They are sparse however many bits they have: what is done with filters of events is done by
+    their places.
+    """
     places = places.astype(shape.dtype)
     return [
-        Bloom(shape, smaller(shape, places[begin:end])) for begin, end in pairwise(offsets.tolist())
+        Bloom(shape, SparseBits(shape, places[begin:end]))
+        for begin, end in pairwise(offsets.tolist())
     ]

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tamis.bloom.bits import BitSet, DenseBits, smaller
+from tamis.bloom.bits import BitSet, DenseBits, SparseBits
 from tamis.bloom.hashing import MOST_BITS, MOST_HASHES, Shape
 from tamis.errors import InputError
 from tamis.kernels.bloom_wire import deltas_size, put_deltas, take_deltas
@@ -79,7 +79,7 @@ def _sparse(shape: Shape, data: bytes, at: int) -> BitSet:
     taken = take_deltas(np.frombuffer(data, np.uint8)[at:], shape.m, places)
     if taken != len(data) - at:
         raise InputError("a damaged Bloom filter: its bits are out of range, or not all there")
-    return smaller(shape, places)
+    return SparseBits(shape, places)  # whoever reads it asks for the places
 
 
 def _dense(shape: Shape, data: bytes, at: int) -> BitSet:
@@ -89,8 +89,7 @@ def _dense(shape: Shape, data: bytes, at: int) -> BitSet:
     words = np.frombuffer(body.ljust(8 * shape.words, b"\0"), "<u8").astype(np.uint64)
     if shape.m % 64 and int(words[-1]) >> shape.m % 64:
         raise InputError("a damaged Bloom filter: its bits are out of range")
-    dense = DenseBits(shape, words)
-    return smaller(shape, dense.places)
+    return DenseBits(shape, words)
 
 
 def _varint(number: int) -> bytes:
