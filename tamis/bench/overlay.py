@@ -69,7 +69,7 @@ def _walk(network: Network, events: Sequence[Event], batch: int) -> _Walked:
             source, onward = HERE if n == 0 else str(n - 1), str(n + 1)
             # With what a filter takes to be written once, and to be read at each hop.
             began = time.process_time()
-            blooms = [None if data is None else Bloom.from_bytes(data) for data in filters]
+            blooms = _read(filters)
             routes = router.route_many(some, [source] * len(some), blooms)
             if n == 0:
                 filters = [None if r.bloom is None else r.bloom.to_bytes() for r in routes]
@@ -82,6 +82,11 @@ def _walk(network: Network, events: Sequence[Event], batch: int) -> _Walked:
             if not going:
                 break
     return _Walked(seconds, arrived, filter_bytes / len(events))
+
+
+def _read(filters: list[bytes | None]) -> Sequence[Bloom | None]:
+    known = [data for data in filters if data is not None]
+    return Bloom.from_many(SHAPE, known) if known else [None] * len(filters)
 
 
 def line(subscriptions: int, report: Report) -> Iterator[Row]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from tamis.bloom.bits import BitSet, SparseBits, bits_of, subset, union
 from tamis.bloom.hashing import Keys, Shape
-from tamis.bloom.wire import decoded, encoded
+from tamis.bloom.wire import decoded, decoded_many, encoded
 from tamis.errors import InputError
 
 
@@ -131,6 +131,12 @@ class Bloom:
             InputError: It is not a filter, or of another version.
         """
         return cls(*decoded(data))
+
+    @classmethod
+    def from_many(cls, shape: Shape, filters: Sequence[bytes]) -> list[Bloom | None]:
+        """Read several of one shape; None for what is none, or of another shape."""
+        found = decoded_many(shape, filters)
+        return [None if bits is None else cls(shape, bits) for bits in found]
 
     def _check(self, other: Bloom) -> None:
         if self.shape != other.shape:

@@ -16,12 +16,15 @@ is written in any other way is refused.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
+
 import numpy as np
 
 from tamis.bloom.bits import BitSet, DenseBits, SparseBits
 from tamis.bloom.hashing import MOST_BITS, MOST_HASHES, Shape
 from tamis.errors import InputError
-from tamis.kernels.bloom_wire import deltas_size, put_deltas, take_deltas
+from tamis.kernels.bloom_wire import deltas_size, put_deltas, take_deltas, take_filters
 
 SPARSE, DENSE = 1, 2
 
@@ -69,6 +72,31 @@ def decoded(data: bytes) -> tuple[Shape, BitSet]:
     if (data[0], len(data)) != _form_and_size(shape, bits):
         raise InputError("a damaged Bloom filter: written in another way than the shortest")
     return shape, bits
+
+
+def decoded_many(shape: Shape, filters: Sequence[bytes]) -> list[BitSet | None]:
+    """Filters of one shape from bytes; None for what is none, or of another shape."""
+    head = bytes([SPARSE]) + _varint(shape.m) + _varint(shape.k)
+    data = np.frombuffer(b"".join(filters), np.uint8)
+    out = np.empty(len(data), shape.dtype)
+    begins, is_sparse = take_filters(
+        data,
+        np.array([0, *accumulate(map(len, filters))]),
+        np.frombuffer(head, np.uint8),
+        shape.m,
+        (shape.m + 7) // 8,
+        out,
+    )
+    found: list[BitSet | None] = [
+        SparseBits(shape, out[begin:end]) for begin, end in pairwise(begins.tolist())
+    ]
+    for i in np.flatnonzero(~is_sparse).tolist():
+        try:
+            of, bits = decoded(filters[i])
+            found[i] = bits if of == shape else None
+        except InputError:
+            found[i] = None
+    return found
 
 
 def _sparse(shape: Shape, data: bytes, at: int) -> BitSet:

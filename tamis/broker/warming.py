@@ -7,9 +7,11 @@ notice neither.
 
 from __future__ import annotations
 
+from tamis.bloom.filter import Bloom
 from tamis.broker.settings import Settings
 from tamis.matcher import Matcher
 from tamis.routing.interest import Interest
+from tamis.routing.router import HERE
 from tamis.routing.strategies import router
 
 _SELECTORS = (
@@ -36,8 +38,9 @@ def warm(settings: Settings) -> None:
         routing.join("a")
         for selector in _SELECTORS:
             routing.subscribe(Interest.parse(selector), "a")
-        for event in _EVENTS:
-            found = routing.route(event).bloom
-            if found is not None:
-                routing.route(event, "a", type(found).from_bytes(found.to_bytes()))
+        many = len(_EVENTS)
+        routes = routing.route_many(_EVENTS, [HERE] * many, [None] * many)
+        filters = [b"" if route.bloom is None else route.bloom.to_bytes() for route in routes]
+        carried = Bloom.from_many(settings.node.shape, filters)
+        routing.route_many(_EVENTS, ["a"] * many, carried)
         routing.leave("a")

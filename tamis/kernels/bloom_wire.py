@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from tamis.kernels.decorator import kernel
 
 Bytes = NDArray[np.uint8]
+Offsets = NDArray[np.int64]
 Places = NDArray[Any]
 
 
@@ -71,3 +72,52 @@ def take_deltas(data: Bytes, limit: int, out: Places) -> int:
             return -1
         out[i] = before
     return at
+
+
+@kernel
+def take_filters(
+    data: Bytes, ends: Offsets, head: Bytes, limit: int, most: int, out: Places
+) -> tuple[Offsets, NDArray[np.bool_]]:
+    """Read sparse filters, which lie one after the other.
+
+    Args:
+        data: The bytes of all.
+        ends: Filter f is from ends[f] up to ends[f + 1].
+        head: What each begins with.
+        limit: All places lie below it.
+        most: After the head a sparse filter has at most so many bytes.
+        out: Room for a place per byte.
+
+    Returns:
+        Where the places of each begin, and whether it is a sparse filter that begins so; of one
+        that is not there are none.
+    """
+    begins = np.zeros(len(ends), np.int64)
+    is_good = np.zeros(len(ends) - 1, np.bool_)
+    for i in range(len(ends) - 1):
+        begins[i + 1] = begins[i]
+        at, end = ends[i] + len(head), ends[i + 1]
+        if at >= end or end - at > most:
+            continue
+        same = True
+        for j in range(len(head)):
+            same &= data[ends[i] + j] == head[j]
+        if not same:
+            continue
+        count, shift = np.int64(0), 0
+        while at < end and shift < 35:
+            byte = np.int64(data[at])
+            at += 1
+            count |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                break
+        # The last byte read has to be the last of a number that is not longer than it need be.
+        last = np.int64(data[at - 1])
+        if last >= 128 or (last == 0 and shift > 7) or count > end - at:
+            continue
+        begin = begins[i]
+        if take_deltas(data[at:end], limit, out[begin : begin + count]) == end - at:
+            begins[i + 1] = begin + count
+            is_good[i] = True
+    return begins, is_good

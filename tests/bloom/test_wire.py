@@ -52,6 +52,9 @@ def test_what_was_written_can_be_read(m, k, data) -> None:
     assert again == bloom and again.to_bytes() == written
     assert encoded_size(shape, bloom.bits) == len(written)
     assert len(written) <= 11 + (m + 7) // 8
+    other = Bloom.at(Shape(m, k % 64 + 1), some).to_bytes()
+    asked = [written, other, b"", written + b"\0", written]
+    assert Bloom.from_many(shape, asked) == [bloom, None, None, None, bloom]
 
 
 @given(st.binary(max_size=40))
@@ -61,6 +64,20 @@ def test_anything_is_read_or_refused(data) -> None:
     except InputError:
         return
     assert bloom.to_bytes() == data
+    assert Bloom.from_many(bloom.shape, [data, data]) == [bloom, bloom]
+
+
+@given(st.binary(max_size=12), st.sampled_from([Shape(16, 1), Shape(300, 2), PAPER]))
+def test_many_are_read_as_each_is(rest, shape) -> None:
+    head = Bloom.at(shape, []).to_bytes()[:-1]
+    for data in (rest, head + rest):
+        (found,) = Bloom.from_many(shape, [data])
+        try:
+            bloom = Bloom.from_bytes(data)
+        except InputError:
+            assert found is None
+        else:
+            assert found == (bloom if bloom.shape == shape else None)
 
 
 def test_damage_is_refused_or_is_another_filter() -> None:
@@ -75,10 +92,13 @@ def test_damage_is_refused_or_is_another_filter() -> None:
         for _ in range(200):
             bad = bytearray(good)
             bad[rng.randrange(len(bad))] ^= 1 << rng.randrange(8)
+            (found,) = Bloom.from_many(PAPER, [bytes(bad)])
             try:
-                assert Bloom.from_bytes(bytes(bad)).to_bytes() == bad
+                again = Bloom.from_bytes(bytes(bad))
+                assert again.to_bytes() == bad
+                assert found == (again if again.shape == PAPER else None)
             except InputError:
-                pass
+                assert found is None
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,6 @@ from tamis.broker.names import Names
 from tamis.broker.overlay.figures import NodeFigures
 from tamis.broker.overlay.table import Table
 from tamis.broker.wire import AGAIN, FILTER, HOPS, MSG_ID, ORIGIN, PUBLISHED, TTL
-from tamis.errors import InputError
 from tamis.events import EventBatch
 from tamis.routing.router import HERE, Route
 from tamis.routing.strategies import EdgeRouter
@@ -76,10 +75,7 @@ class Forwarding:
         links: list[Outgoing] = []
         doubtful: list[int] = []
         sources = [self.source(event) for event in events]
-        carried = [
-            self._carried(event) if source else (None, "")
-            for event, source in zip(events, sources, strict=True)
-        ]
+        carried = self._carried(events, sources)
         routes = self._routes(events, sources, [bloom for bloom, _ in carried], batch)
         for i, (event, source, route) in enumerate(zip(events, sources, routes, strict=True)):
             bloom, text = carried[i]
@@ -113,18 +109,22 @@ class Forwarding:
             if i not in delivered and not self._table.is_step(rows[i]):
                 self._figures.false_positives += 1
 
-    def _carried(self, event: Event) -> tuple[Bloom | None, str]:
-        """The filter of an event that came over a link, and its text."""
-        text = (event.headers or {}).get(FILTER, "")
+    def _carried(self, events: list[Event], sources: list[str]) -> list[tuple[Bloom | None, str]]:
+        """The filters of events that came over links, and their texts.
+
+        Without one an event gets a new one: if it is none, or of another shape, from before that
+        was changed everywhere.
+        """
         router = self._table.router
-        if not text or not isinstance(router, EdgeRouter):
-            return None, ""
-        try:
-            bloom = Bloom.from_bytes(b64decode(text))
-        except (InputError, ValueError):
-            return None, ""  # it gets a new one
-        # Of another shape it is from before that was changed everywhere.
-        return (bloom, text) if bloom.shape == router.shape else (None, "")
+        if not isinstance(router, EdgeRouter):
+            return [(None, "")] * len(events)
+        pairs = zip(events, sources, strict=True)
+        texts = [(event.headers or {}).get(FILTER, "") if source else "" for event, source in pairs]
+        filters = Bloom.from_many(router.shape, [_bytes(text) for text in texts])
+        return [
+            (None, "") if bloom is None else (bloom, text)
+            for bloom, text in zip(filters, texts, strict=True)
+        ]
 
     def _routes(
         self,
@@ -175,6 +175,13 @@ class Forwarding:
             figures.bytes_out += len(event.data)
             figures.filter_bytes_out += len(text)
             yield Outgoing(self._names.link(neighbour), event.data, headers)
+
+
+def _bytes(text: str) -> bytes:
+    try:
+        return b64decode(text)
+    except ValueError:
+        return b""
 
 
 def _text(bloom: Bloom | None) -> str:
