@@ -1,6 +1,7 @@
 """Who may do what on NATS: accounts of its configuration, as text.
 
 Every user has an account of their own, and imports from that of the brokers exactly what is theirs.
+One that runs a link also exports something to it: where the link answers (`overlay/rights.py`).
 Permissions in one account would not do: a request names the subject of its answer, and brokers and
 JetStream answer to whatever subject that is, in everybody's name: `tamis.sub.ann.close` too. Across
 accounts NATS puts a subject of its own in its place. It also keeps everybody's inboxes apart.
@@ -12,6 +13,7 @@ import json
 from collections.abc import Iterator, Mapping
 
 from tamis.broker.names import Names
+from tamis.broker.overlay.rights import answered_by, sent_by
 from tamis.broker.users import User, Users
 
 BROKER = "tamis-broker"
@@ -30,6 +32,7 @@ def accounts(users: Users, names: Names, broker_hash: str) -> str:
     lines = ["accounts {", f"  {_HOME} {{", "    jetstream: enabled", "    users: ["]
     lines.append(f"      {{user: {quoted(BROKER)}, password: {quoted(broker_hash)}}}")
     others = [user for _, user in sorted(users.by_name.items()) if "admin" not in user.roles]
+    answering = {user: answered_by(user.name, names) for user in others if "link" in user.roles}
     admins = [user for _, user in sorted(users.by_name.items()) if "admin" in user.roles]
     lines += [f"      {each}" for user in admins for each in _credentials(user, names)]
     lines += ["    ]", "    exports: ["]
@@ -42,10 +45,18 @@ def accounts(users: Users, names: Names, broker_hash: str) -> str:
         lines.append(
             f"      {{service: {quoted(subject)}{many}, accounts: [{', '.join(map(quoted, who))}]}}"
         )
+    lines += ["    ]", "    imports: ["]
+    lines += [
+        f"      {{service: {{account: {quoted(_account(user))}, subject: {quoted(subject)}}}}}"
+        for user, subject in answering.items()
+    ]
     lines += ["    ]", "  }"]
     for user in others:
         lines += [f"  {quoted(_account(user))} {{", "    users: ["]
         lines += [f"      {each}" for each in _credentials(user, names)]
+        if user in answering:
+            served = f"{{service: {quoted(answering[user])}, accounts: [{_HOME}]}}"
+            lines += ["    ]", f"    exports: [{served}"]
         lines += ["    ]", "    imports: ["]
         lines += [
             f"      {{service: {{account: {_HOME}, subject: {quoted(subject)}}}}}"
@@ -73,7 +84,7 @@ def _account(user: User) -> str:
 def _credentials(user: User, names: Names) -> Iterator[str]:
     """Each way to be known as this user."""
     limited = ""
-    if "admin" not in user.roles:
+    if not user.roles & {"admin", "link"}:
         # What comes over a link says of itself where it was published, and is believed.
         denied = json.dumps(names.events_from(">"))
         limited = f", permissions: {{publish: {{deny: [{denied}]}}}}"
@@ -87,6 +98,8 @@ def _credentials(user: User, names: Names) -> Iterator[str]:
 def _subjects(user: User, names: Names) -> Iterator[str]:
     """What a user may send to."""
     yield names.status
+    if "link" in user.roles:
+        yield from sent_by(user.name, names)
     if user.may("publish"):
         yield names.events
         yield f"{names.events}.>"

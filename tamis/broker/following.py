@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 
 from nats.aio.msg import Msg
@@ -46,9 +46,47 @@ async def followed(
         wait: How long to wait for more once there is one.
     """
     js = connection.nats.jetstream()
+
+    async def make() -> tuple[str, int]:
+        made = await js.add_consumer(stream, passing(start()))
+        return made.name, made.num_pending or 0
+
+    async def there(name: str) -> bool:
+        return await is_there(js, stream, name)
+
+    reading = read(connection, stream, make, there, batch=batch, wait=wait)
+    async with aclosing(reading):
+        async for news in reading:
+            yield news
+
+
+async def _told(name: str) -> bool:
+    """NATS says to whoever pulls that a consumer is gone, and repeats it."""
+    return True
+
+
+async def read(
+    connection: Connection,
+    stream: str,
+    make: Callable[[], Awaitable[tuple[str, int]]],
+    there: Callable[[str], Awaitable[bool]] = _told,
+    *,
+    batch: int = 1000,
+    wait: float = 0.0,
+) -> AsyncGenerator[Begun | list[Msg], None]:
+    """The same, with consumers that somebody else makes.
+
+    Args:
+        connection: To NATS.
+        stream: The stream.
+        make: Makes a consumer; gives its name, and how many messages of the past it will give.
+        there: Whether it is still there; asked when nothing comes.
+        batch: At most so many at a time.
+        wait: How long to wait for more once there is one.
+    """
     while not connection.nats.is_closed:
         try:
-            name, pending = await _consumer(js, stream, start())
+            name, pending = await make()
         except BadRequestError:
             raise
         except (NatsError, OSError, TimeoutError) as error:
@@ -61,7 +99,7 @@ async def followed(
             while True:
                 taken = await pull.take(batch, wait, timeout=_IDLE)
                 if not taken:
-                    if pull.gone or not await is_there(js, stream, name):
+                    if pull.gone or not await there(name):
                         break
                     continue
                 good = _unbroken(taken, expected)
@@ -92,8 +130,23 @@ async def kept(
         stream: The stream.
         subjects: A prefix and `>`; what stands for that in a subject is a key.
     """
+    reading = followed(connection, stream, lambda: latest_of_each(subjects))
+    async with aclosing(whole(reading, len(subjects) - 1)) as news:
+        async for each in news:
+            yield each
+
+
+async def whole(
+    reading: AsyncGenerator[Begun | list[Msg], None], skip: int
+) -> AsyncGenerator[Whole | list[Msg], None]:
+    """The same, of what is read already.
+
+    Args:
+        reading: The latest message of each subject, and then all new ones.
+        skip: How many characters of a subject come before the key.
+    """
     left, seen = 0, set[str]()
-    async with aclosing(followed(connection, stream, lambda: latest_of_each(subjects))) as reading:
+    async with aclosing(reading):
         async for news in reading:
             if isinstance(news, Begun):
                 left, seen = news.pending, set()
@@ -101,7 +154,7 @@ async def kept(
                 yield news
                 if left <= 0:
                     continue
-                seen.update(message.subject[len(subjects) - 1 :] for message in news)
+                seen.update(message.subject[skip:] for message in news)
                 left -= len(news)
             if left <= 0:
                 yield Whole(seen)
@@ -120,17 +173,14 @@ def latest_of_each(subjects: str) -> ConsumerConfig:
     return ConsumerConfig(deliver_policy=DeliverPolicy.LAST_PER_SUBJECT, filter_subject=subjects)
 
 
-async def _consumer(js: JetStreamContext, stream: str, start: ConsumerConfig) -> tuple[str, int]:
-    made = await js.add_consumer(
-        stream,
-        start.evolve(
-            ack_policy=AckPolicy.NONE,
-            inactive_threshold=_INACTIVE,
-            mem_storage=True,
-            num_replicas=1,
-        ),
+def passing(start: ConsumerConfig) -> ConsumerConfig:
+    """A consumer that goes by itself when nobody pulls."""
+    return start.evolve(
+        ack_policy=AckPolicy.NONE,
+        inactive_threshold=_INACTIVE,
+        mem_storage=True,
+        num_replicas=1,
     )
-    return made.name, made.num_pending or 0
 
 
 async def is_there(js: JetStreamContext, stream: str, name: str) -> bool:

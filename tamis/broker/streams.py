@@ -43,11 +43,11 @@ def streams(names: Names, settings: Settings) -> list[StreamConfig]:
     bucket: dict[str, Any] = {
         **common,
         "max_msgs_per_subject": 1,
-        "allow_rollup_hdrs": True,
         "deny_delete": True,
         "discard": DiscardPolicy.NEW,
-        "subject_delete_marker_ttl": MARKER_TTL,
     }
+    # Not where links write: with a header that rolls up, whoever may write one key takes all away.
+    marking: dict[str, Any] = {"allow_rollup_hdrs": True, "subject_delete_marker_ttl": MARKER_TTL}
     return [
         StreamConfig(
             name=names.event_stream,
@@ -78,11 +78,12 @@ def streams(names: Names, settings: Settings) -> list[StreamConfig]:
                 subjects=[names.bucket_subject(name, ">")],
                 duplicate_window=settings.dedupe,
                 **bucket,
+                **more,
             )
-            for name in (
-                names.subscriptions,
-                names.state,
-                *([names.routes] if settings.node is not None else []),
+            for name, more in (
+                (names.subscriptions, marking),
+                (names.state, {}),
+                *([(names.routes, {})] if settings.node is not None else []),
             )
         ),
     ]

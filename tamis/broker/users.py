@@ -23,6 +23,7 @@ ROLES = {
     "publish": "publish events",
     "subscribe": "have subscriptions and read their deliveries, under its own name",
     "metrics": "read the figures of the service",
+    "link": "run the link of the node of its own name, and nothing else",
     "admin": "all of that, in everybody's name",
 }
 FILE = "users.json"
@@ -79,6 +80,10 @@ def checked_user(name: str, roles: Iterable[str], subscribers: Iterable[str] = (
         wrong = ", ".join(sorted(asked - ROLES.keys())) or "none"
         raise BrokerError(f"the roles are {', '.join(ROLES)}, not {wrong}", "request")
     also = tuple(checked_name(each) for each in subscribers)
+    if "link" in asked and (len(asked) > 1 or also):
+        raise BrokerError(
+            "who runs a link does nothing else: give them another user for that", "request"
+        )
     return User(name=checked_name(name, "user"), roles=asked, subscribers=also)
 
 

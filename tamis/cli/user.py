@@ -21,6 +21,7 @@ ADD_EXAMPLES = """\
   tamis user add ops --role admin
   tamis user add ann --role subscribe --subscriber ann-mobile
   tamis user add robot --role subscribe --nkey new
+  tamis user add rome --role link                for the link that the node rome makes to us
 
 The token is printed once, and kept as a hash. With it:
   tamis subscribe "price > 100" --user ann       (the token in TAMIS_TOKEN)
@@ -57,6 +58,7 @@ class Role(StrEnum):
     publish = "publish"
     subscribe = "subscribe"
     metrics = "metrics"
+    link = "link"
     admin = "admin"
 
 
@@ -69,7 +71,8 @@ def add(
             "--role",
             metavar="ROLE",
             help="[cyan]publish[/cyan], [cyan]subscribe[/cyan], [cyan]metrics[/cyan] or "
-            "[cyan]admin[/cyan]; may be given several times.",
+            "[cyan]admin[/cyan]; may be given several times. Or [cyan]link[/cyan]: the link of "
+            "the node NAME, and nothing else.",
         ),
     ],
     subscriber: Annotated[

@@ -268,14 +268,20 @@ def test_a_link_is_taken_away(tmp_path: Path) -> None:
                 await unlink(here, Names(), "a")
             # From the side that does not run it; b takes it away on both.
             await unlink(here, Names(), "b")
-            for name in "bc":
+
+            async def left(name: str, other: str) -> list[str]:
                 js = overlay.brokers[name].connection.nats.jetstream()
                 keys = await js.stream_info("KV_tamis-routes", subjects_filter="$KV.*.*.>")
-                other = "c" if name == "b" else "b"
                 sides = (f"$KV.tamis-routes.in.{other}.", f"$KV.tamis-routes.out.{other}.")
-                assert not [each for each in keys.state.subjects or {} if each.startswith(sides)]
+                return [each for each in keys.state.subjects or {} if each.startswith(sides)]
+
+            # It returns when c has none; b, which sees to both, is then about to clear its own.
+            async with asyncio.timeout(5):
+                while await left("b", "c") or await left("c", "b"):
+                    await asyncio.sleep(0.02)
+                while overlay.brokers["a"].node.table.members.nodes != {"b"}:  # type: ignore[union-attr]
+                    await asyncio.sleep(0.02)
             await overlay.settled(links=1)
-            assert overlay.brokers["a"].node.table.members.nodes == {"b"}  # type: ignore[union-attr]
             await asyncio.to_thread(overlay.nats["b"].kill)
             there = overlay.brokers["a"].connection
             with pytest.raises(BrokerError, match="--forget"):

@@ -12,10 +12,10 @@ from tamis.broker.confirming import Confirming, Group
 from tamis.broker.names import Names
 from tamis.broker.overlay.records import LinkRecord
 from tamis.broker.streams import MARKER_TTL
-from tamis.broker.wire import OPERATION, ROLLUP, TTL, encoded
+from tamis.broker.wire import OPERATION, TTL, encoded
 from tamis.errors import BrokerError
 
-REMOVAL = {OPERATION: "PURGE", ROLLUP: "sub", TTL: str(MARKER_TTL)}
+REMOVAL = {OPERATION: "PURGE", TTL: str(MARKER_TTL)}
 
 
 async def put(publisher: Confirming, names: Names, values: Mapping[str, object]) -> int:
@@ -50,12 +50,21 @@ async def _confirmed(group: Group) -> int:
     return max(group.sequences, default=0)
 
 
-async def link_record(js: JetStreamContext, names: Names, neighbour: str) -> LinkRecord | None:
-    """A link, as the bucket has it now."""
+async def link_record(
+    js: JetStreamContext, names: Names, neighbour: str, direct: bool = False
+) -> LinkRecord | None:
+    """A link, as the bucket has it now.
+
+    Args:
+        js: Of the node.
+        names: All names.
+        neighbour: The node at the other end.
+        direct: Ask in the way that a link may; a replica that is behind may answer.
+    """
     stream = names.bucket_stream(names.routes)
     try:
         last = await js.get_last_msg(
-            stream, names.bucket_subject(names.routes, f"link.{neighbour}")
+            stream, names.bucket_subject(names.routes, f"link.{neighbour}"), direct=direct
         )
     except NotFoundError:
         return None

@@ -14,9 +14,10 @@ from contextlib import aclosing
 from nats.aio.msg import Msg
 
 from tamis.broker.confirming import Confirming, Group
-from tamis.broker.following import Whole, kept
+from tamis.broker.following import Whole, whole
 from tamis.broker.overlay.bucket import REMOVAL
 from tamis.broker.overlay.ends import End, Interrupted
+from tamis.broker.overlay.rights import What
 from tamis.broker.wire import MARKER, OPERATION, place_of
 
 _EXPECTED = "Nats-Expected-Last-Subject-Sequence"
@@ -30,7 +31,6 @@ class Copier:
         self._source = source
         self._target = target
         names = source.names
-        self._stream = names.bucket_stream(names.routes)
         self._out = names.bucket_subject(names.routes, f"out.{target.name}.")
         self._in = names.bucket_subject(names.routes, f"in.{source.name}.")
         self._standing: dict[str, tuple[int, bytes]] = {}
@@ -42,7 +42,7 @@ class Copier:
             Interrupted: It has to begin anew.
         """
         self._standing = await self._read()
-        reading = kept(self._source.connection, self._stream, f"{self._out}>")
+        reading = whole(self._source.reading(What.out), len(self._out))
         async with Confirming(self._target.connection) as publisher, aclosing(reading):
             async for news in reading:
                 if isinstance(news, Whole):
@@ -55,7 +55,7 @@ class Copier:
     async def _read(self) -> dict[str, tuple[int, bytes]]:
         """What stands at the other end, with its revisions."""
         found: dict[str, tuple[int, bytes]] = {}
-        reading = kept(self._target.connection, self._stream, f"{self._in}>")
+        reading = whole(self._target.reading(What.told), len(self._in))
         async with aclosing(reading):
             async for news in reading:
                 if isinstance(news, Whole):

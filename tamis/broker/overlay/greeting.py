@@ -2,6 +2,7 @@
 
 The node that makes a link asks (`greeted`), a broker of the other answers (`Greeting`): `hello` to
 see whether it could be, `link` to have it, `bye` to have it no more. Each writes into its own NATS.
+Once there is a link it asks for something to read (`read`): a consumer, see `consumers`.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from nats.js.errors import NotFoundError
 from tamis.broker.connection import Connection, log
 from tamis.broker.names import Names, checked_name
 from tamis.broker.overlay.bucket import clear, put_link
+from tamis.broker.overlay.consumers import Made, made
 from tamis.broker.overlay.records import Description, LinkRecord
+from tamis.broker.overlay.rights import What
 from tamis.broker.overlay.table import Table
 from tamis.broker.settings import NodeSettings, Settings
 from tamis.broker.streams import QUEUE, link_stream
@@ -123,7 +126,13 @@ class Greeting(Meeting):
             await self.clear(neighbour)
             return {}
         asked = decoded(data)
+        if verb == "read":
+            what = msgspec.convert(asked.get("what"), What)
+            first = msgspec.convert(asked.get("first"), int)
+            return msgspec.structs.asdict(await made(self.js, self.names, neighbour, what, first))
         other = msgspec.convert(asked.get("node"), Description)
+        if other.name != neighbour:
+            raise BrokerError(f"{neighbour} is not {other.name}", "request")
         await self.check(other, asked=True)
         mine = self.table.records.get(neighbour)
         if mine is not None and mine.by != neighbour and not mine.refused:
@@ -133,7 +142,10 @@ class Greeting(Meeting):
                 "overlay",
             )
         if verb == "link":
-            await self.record(neighbour, msgspec.convert(asked.get("record"), LinkRecord))
+            record = msgspec.convert(asked.get("record"), LinkRecord)
+            if record.by != neighbour:
+                raise BrokerError(f"{neighbour} cannot make a link of {record.by}", "request")
+            await self.record(neighbour, record)
         elif verb != "hello":
             raise BrokerError(f"unknown request {verb!r}", "request")
         return {"node": self.description, "record": mine}
@@ -165,6 +177,16 @@ async def greeted(meeting: Meeting, there: Connection) -> tuple[str, LinkRecord]
     return other.name, record
 
 
+async def asked_to_read(there: Connection, names: Names, name: str, what: What, first: int) -> Made:
+    """Ask another node for something to read there.
+
+    Raises:
+        BrokerError: It refuses, or nobody is there.
+    """
+    answer = await asked(there, names, name, "read", {"what": what, "first": first})
+    return msgspec.convert(answer, Made)
+
+
 async def asked(
     there: Connection, names: Names, name: str, verb: str, body: dict[str, Any]
 ) -> dict[str, Any]:
@@ -177,7 +199,9 @@ async def asked(
         reply = await there.nats.request(names.peer(name, verb), encoded(body), timeout=_PATIENCE)
     except (NatsError, OSError, TimeoutError) as error:
         raise BrokerError(
-            f"no node answers there ({error}); is `tamis serve --name` running?", "unreachable"
+            f"no node answers there ({error}); is `tamis serve --name` running? A user of the role "
+            f"link there would have to be called {name}",
+            "unreachable",
         ) from None
     answer = decoded(reply.data)
     raised(answer)

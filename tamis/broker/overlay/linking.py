@@ -6,6 +6,7 @@ import asyncio
 import socket
 import struct
 from contextlib import suppress
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -16,9 +17,10 @@ from nats.errors import Error as NatsError
 from tamis.broker.connection import Connection, connected, log
 from tamis.broker.lease import LASTS, Lease, while_held
 from tamis.broker.overlay.bucket import link_record
+from tamis.broker.overlay.consumers import made
 from tamis.broker.overlay.copying import Copier
 from tamis.broker.overlay.ends import End, Interrupted
-from tamis.broker.overlay.greeting import Meeting, asked, greeted
+from tamis.broker.overlay.greeting import Meeting, asked, asked_to_read, greeted
 from tamis.broker.overlay.moving import Mover
 from tamis.broker.overlay.records import LinkRecord
 from tamis.broker.together import first_of
@@ -136,15 +138,16 @@ class Keeper:
         by_name = None
         try:
             if self._linked and meeting.table.records[self.neighbour].leaving:
-                await self._taken_away(End(self.neighbour, there, meeting.names))
+                await self._taken_away(there)
                 raise _Unlinked
             self.neighbour, record = await greeted(meeting, there)
             # Another broker of this node may have been given another address of the same one.
             by_name = Lease(meeting.js, meeting.names, f"link-to-{self.neighbour}", self._holder)
             if not await by_name.taken():
                 raise Interrupted("another broker runs it, under another address")
-            here = End(meeting.description.name, meeting.connection, meeting.names)
-            other = End(self.neighbour, there, meeting.names)
+            me, you, names = meeting.description.name, self.neighbour, meeting.names
+            here = End(me, you, meeting.connection, names, partial(made, meeting.js, names, you))
+            other = End(you, me, there, names, partial(asked_to_read, there, names, me))
             self.up, self.trouble, self._linked = True, "", True
             await first_of(
                 [
@@ -166,23 +169,26 @@ class Keeper:
         """See that the link is still wanted, on both sides."""
         meeting = self._meeting
         js = other.connection.nats.jetstream()
+        doubted = False
         while True:
             mine = meeting.table.records.get(other.name)
-            theirs = await link_record(js, meeting.names, meeting.description.name)
-            if not (_is_same(mine, record) and _is_same(theirs, record)):
+            theirs = await link_record(js, meeting.names, meeting.description.name, direct=True)
+            known = _is_same(theirs, record)
+            if not _is_same(mine, record) or (not known and doubted):
                 refused = (mine and mine.refused) or (theirs and theirs.refused)
-                await self._taken_away(other)
+                await self._taken_away(other.connection)
                 if refused:
                     raise BrokerError(refused, "loop")
                 raise _Unlinked
             if not await by_name.taken() and meeting.connection.nats.is_connected:
                 raise Interrupted("another broker runs it")
+            doubted = not known  # a replica that is behind may have answered
             await asyncio.sleep(_LOOK)
 
-    async def _taken_away(self, other: End) -> None:
+    async def _taken_away(self, there: Connection) -> None:
         meeting = self._meeting
-        await asked(other.connection, meeting.names, meeting.description.name, "bye", {})
-        await meeting.clear(other.name)
+        await asked(there, meeting.names, meeting.description.name, "bye", {})
+        await meeting.clear(self.neighbour)
 
 
 def _is_same(found: LinkRecord | None, record: LinkRecord) -> bool:

@@ -19,15 +19,14 @@ from dataclasses import dataclass
 
 from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
-from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
 from nats.js.errors import NotFoundError
 
 from tamis.broker.confirming import Confirming, Group
 from tamis.broker.connection import log
-from tamis.broker.following import Begun, followed, from_sequence
+from tamis.broker.following import Begun
 from tamis.broker.overlay.ends import End, Interrupted
+from tamis.broker.overlay.rights import What, place
 from tamis.broker.pulling import Pull
-from tamis.broker.streams import QUEUE
 from tamis.broker.together import first_of
 from tamis.broker.wire import (
     AGAIN,
@@ -42,12 +41,10 @@ from tamis.broker.wire import (
     seconds_of,
 )
 
-CONSUMER = "link"
 _BATCH = 512
 _IN_FLIGHT = 4
 _SAVE = 1.0
 _IDLE = 5.0
-_ACK_WAIT = 60.0
 # Of so many events that were moved, the origins are known, for those that were judged again.
 _REMEMBERED = 100_000
 
@@ -80,7 +77,6 @@ class Mover:
         self._target = target
         self._js = source.connection.nats.jetstream()
         self._there = target.connection.nats.jetstream()
-        self._stream = source.names.link_stream(target.name)
         self._subject = target.names.events_from(source.name)
         self._key = target.names.bucket_subject(target.names.state, f"link.{source.name}")
         self._origins: OrderedDict[str, None] = OrderedDict()
@@ -94,18 +90,18 @@ class Mover:
         Raises:
             Interrupted: It has to begin anew.
         """
-        info = await self._js.stream_info(self._stream)
-        self._queue = (info.config.metadata or {})[QUEUE]
+        # First: whoever moved before us gets no more from the queue.
+        self._queue = (await self._source.make(What.queue, 1)).queue
         self._saved = await self._checkpoint()
-        last = (await self._there.stream_info(self._target.names.event_stream)).state.last_seq
+        last = max(self._saved.place, await self._last())
         self._stored = await self._scanned(self._saved.place + 1)
         self._highest, self._place = self._saved.floor, last
         self._open: dict[int, int] = {}
         self._done: OrderedDict[int, bool] = OrderedDict()
-        await self._consumer()
+        stream, consumer, _ = place(self._source.names, self._target.name, What.queue)
         async with (
             Confirming(self._target.connection, repeats=False) as self._publisher,
-            Pull(self._source.connection, self._stream, CONSUMER, 2 * _BATCH) as pull,
+            Pull(self._source.connection, stream, consumer, 2 * _BATCH) as pull,
         ):
             await first_of([self._pulled(pull), self._saves(), self._publisher.lost.wait()])
         raise Interrupted("it is not known what the other end has stored")
@@ -115,7 +111,7 @@ class Mover:
     async def _checkpoint(self) -> _Progress:
         stream = self._target.names.bucket_stream(self._target.names.state)
         try:
-            last = await self._there.get_last_msg(stream, self._key)
+            last = await self._there.get_last_msg(stream, self._key, direct=True)
         except NotFoundError:
             return _Progress(0, 0)
         told = decoded(last.data or b"")
@@ -126,10 +122,7 @@ class Mover:
     async def _scanned(self, first: int, origins: bool = False) -> set[int]:
         """The numbers of the queue that are in the stream of the other end, from a place on."""
         found: set[int] = set()
-        start = from_sequence(first)
-        start.filter_subject = self._subject
-        start.headers_only = True
-        reading = followed(self._target.connection, self._target.names.event_stream, lambda: start)
+        reading = self._target.reading(What.events, first)
         async with aclosing(reading):
             left = 0
             async for news in reading:
@@ -148,21 +141,14 @@ class Mover:
                     return found
         raise Interrupted("the other end cannot be read")
 
-    async def _consumer(self) -> None:
-        """A new consumer: it gives all that is in the queue, in order, to us alone."""
-        with suppress(NotFoundError):
-            await self._js.delete_consumer(self._stream, CONSUMER)
-        await self._js.add_consumer(
-            self._stream,
-            ConsumerConfig(
-                durable_name=CONSUMER,
-                ack_policy=AckPolicy.EXPLICIT,
-                deliver_policy=DeliverPolicy.ALL,
-                ack_wait=_ACK_WAIT,
-                max_ack_pending=8 * _BATCH * _IN_FLIGHT,
-                max_deliver=-1,
-            ),
-        )
+    async def _last(self) -> int:
+        """The place of the last event that came to the other end over this link; 0 for none."""
+        stream = self._target.names.event_stream
+        try:
+            found = await self._there.get_last_msg(stream, self._subject, direct=True)
+        except NotFoundError:
+            return 0
+        return found.seq or 0
 
     # -- moving -----------------------------------------------------------------------------------
 
@@ -260,8 +246,7 @@ class Mover:
         if origin in self._origins:
             return True
         if not self._recalled:
-            info = await self._there.stream_info(self._target.names.event_stream)
-            await self._scanned(max(1, info.state.last_seq - _REMEMBERED), origins=True)
+            await self._scanned(max(1, await self._last() - _REMEMBERED), origins=True)
             self._recalled = True
         return origin in self._origins
 

@@ -13,7 +13,7 @@ from tamis.errors import BrokerError
 from tamis.routing.membership import Link, Path
 from tamis.schema import Schema
 
-PROTOCOL = 1
+PROTOCOL = 2
 
 _HOW = {
     "routing": "give both the same --routing",
