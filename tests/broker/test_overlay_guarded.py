@@ -34,6 +34,7 @@ from tests.broker.certificates import certified
 from tests.broker.conftest import run
 from tests.broker.overlaying import out_of_step
 from tests.broker.ports import free_port
+from tests.soak import only_in_soak
 
 _ROLES = {"shop": ["publish"], "ann": ["subscribe"], "ops": ["admin"]}
 
@@ -184,6 +185,7 @@ def test_a_link_with_users(role: str, encrypted: bool, tmp_path: Path) -> None:
     run(go(), 90)
 
 
+@only_in_soak
 def test_a_link_goes_on_after_a_crash(tmp_path: Path) -> None:
     async def go() -> None:
         async with Guarded(tmp_path) as guarded:
