@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tamis.errors import EventError
@@ -17,7 +17,7 @@ from tamis.language.evaluate import look_up
 from tamis.paths import parse_path
 from tamis.schema import Schema, coerce
 from tamis.values import INT_MIN, OPAQUE, Timestamp, Type
-from tests.events.arrow_tables import arrow_tables
+from tests.events.arrow_tables import arrow_tables, is_valid
 from tests.events.checks import addresses, exact, forms, of, sound, types_at
 from tests.events.dicts import MANY, instants, integers, lists, paths_in, scalars
 
@@ -123,6 +123,7 @@ def test_schema_is_coerce_on_every_value(
 def test_schema_on_arrow_is_schema_on_dicts(
     table: pa.Table, declared: dict[str, Type], is_open: bool
 ) -> None:
+    assume(is_valid(table))
     schema = Schema(declared, open=is_open)
     try:
         expected = EventBatch.from_dicts(table.to_pylist(), schema)

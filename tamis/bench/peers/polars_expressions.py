@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +25,12 @@ from tamis.bench.peers.peer import (
     package_version,
 )
 from tamis.bench.peers.work import read_rules
-from tamis.language.expr import Like, StringTest
+from tamis.language.expr import Like, Literal, StringTest
 
 NAME = "polars"
 # To a `select`: fewer or more make no difference.
 COLUMNS = 1_000
+_SPECIAL = re.compile(r"[\\.+*?()|\[\]{}^$]")  # in a regular expression
 _TESTS = {"startswith": "STARTS_WITH", "endswith": "ENDS_WITH"}
 
 
@@ -38,14 +40,18 @@ class PolarsSql(Sql):
     peer = NAME
 
     def text_test(self, e: StringTest) -> str:
-        """STRPOS takes what is missing for text that has no such part: it is told apart."""
-        text, part = self.value(e.text), self.value(e.part)
+        """STRPOS looks for a regular expression, and finds none in what is missing: told apart."""
+        text = self.value(e.text)
         if e.function in _TESTS:
-            return f"{_TESTS[e.function]}({text}, {part})"
-        found = f"STRPOS({text}, {part}) > 0"
-        missing = [f"{self.value(v)} IS NULL" for v in (e.text, e.part) if self.nullable(v)]
+            return f"{_TESTS[e.function]}({text}, {self.value(e.part)})"
+        if not (isinstance(e.part, Literal) and isinstance(e.part.value, str)):
+            raise self.refuse(e)
+        part = Literal(_SPECIAL.sub(r"\\\g<0>", e.part.value), e.part.type)
+        found = f"STRPOS({text}, {self.value(part)}) > 0"
         return (
-            f"(CASE WHEN {' OR '.join(missing)} THEN NULL ELSE {found} END)" if missing else found
+            f"(CASE WHEN {text} IS NULL THEN NULL ELSE {found} END)"
+            if self.nullable(e.text)
+            else found
         )
 
     def like(self, e: Like) -> str:

@@ -113,8 +113,9 @@ class Axes:
     def double_scales(self) -> Scales:
         """The constants as seen from doubles, as integers in their order."""
         value, residual = self.value, self.residual
-        floors = np.where(residual < 0, np.nextafter(value, -np.inf), value)
-        ceilings = np.where(residual > 0, np.nextafter(value, np.inf), value)
+        with np.errstate(over="ignore"):  # beyond the last double there is infinity
+            floors = np.where(residual < 0, np.nextafter(value, -np.inf), value)
+            ceilings = np.where(residual > 0, np.nextafter(value, np.inf), value)
         inside = np.ones(len(value), np.bool_)
         nowhere = np.zeros(len(value), np.int64)
         return self._scales(order_of_doubles(floors), order_of_doubles(ceilings), inside, nowhere)

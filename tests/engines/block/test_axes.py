@@ -59,6 +59,7 @@ def rank(constants: list[object], value: object) -> int:
 @example(constants=[2**53 + i for i in range(9)], values=[2**53 + 1, 2.0**53, 2.0**53 + 2])
 @example(constants=list(range(20)), values=[-1, 0, 5, 19, 20, 2**63 - 1, -(2**63), 5.5, math.nan])
 @example(constants=[5e-324 * i for i in range(9)], values=[0.0, -0.0, 5e-324, 1, -5e-324])
+@example(constants=[1.7976931348623157e308, -1.7976931348623157e308], values=[1.0, math.inf])
 def test_numbers(constants, values) -> None:
     axes, at, places = axes_of([3, 4], [NUMBER, NUMBER], [[7], constants])
     distinct = sorted({key(c) for c in constants})
