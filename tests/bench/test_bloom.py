@@ -8,6 +8,7 @@ import pytest
 from tamis.bench import bloom
 from tamis.bench.bloom_plots import draw
 from tests.cli.running import run
+from tests.soak import only_in_soak
 
 SIZES = {"predicates": 30, "probability": 2_000, "routing": 20, "false-positives": 100}
 
@@ -25,6 +26,7 @@ def rows_of(name: str) -> list[dict[str, object]]:
     return rows
 
 
+@only_in_soak
 def test_figures(tmp_path: Path) -> None:
     found = {name: rows_of(name) for name in bloom.EXPERIMENTS}
     for row in found["predicates"]:

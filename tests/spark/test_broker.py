@@ -25,7 +25,7 @@ from tamis.broker.names import Names
 from tamis.broker.settings import Settings
 from tamis.errors import InputError
 from tests.broker.conftest import Nats, brokering, prefix, shared_nats
-from tests.soak import count, record
+from tests.soak import only_in_soak, record
 from tests.spark.broker_job import ROWS, matches
 from tests.spark.brokers import prepared, published, purged, stored
 from tests.spark.killing import KilledStream
@@ -319,10 +319,11 @@ def test_tables_are_read_and_written(
         table.schema("n long").load().collect()
 
 
+@only_in_soak  # test_exactly_once.py has a kill
 def test_killed_at_random_times_it_publishes_once(
     source: SparkSession, index: Path, tmp_path: Path
 ) -> None:
-    kills, many = count(1, 20), count(500, 6000)
+    kills, many = 20, 6000
     draw = random.Random(20260301)
     (tmp_path / "index").symlink_to(index)
     (tmp_path / "nats").mkdir()

@@ -24,7 +24,7 @@ from tamis.spark.simulation.interests import apart, numbered
 from tamis.spark.simulation.walking import FILTERED, STRATEGIES, Published
 from tamis.workloads.overlay import Overlay
 from tests.routing.networks import any_events, conjunctions, selectors, simple, trees
-from tests.soak import count
+from tests.soak import count, only_in_soak
 from tests.spark.overlays import by_messages, by_sets, counted_by_messages
 
 if TYPE_CHECKING:
@@ -60,7 +60,10 @@ def test_it_counts_what_brokers_do(data: st.DataObject) -> None:
     agree(tree, subscriptions, events, shapes)
 
 
-@pytest.mark.parametrize(("name", "shape"), [("random", Shape(256, 2)), ("line", Shape(64, 4))])
+@pytest.mark.parametrize(
+    ("name", "shape"),
+    [("random", Shape(256, 2)), pytest.param("line", Shape(64, 4), marks=only_in_soak)],
+)
 def test_it_does_so_with_more_brokers_than_bits_in_a_word(name: str, shape: Shape) -> None:
     # Brokers far from each other have different predicates, so that their filters differ.
     workload = Overlay(brokers=70, subscriptions=250, selectors=120, names=25, local=1.0)

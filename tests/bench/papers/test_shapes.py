@@ -17,6 +17,7 @@ from tamis.bench.papers.spec import Point
 from tamis.bloom.filter import Bloom
 from tamis.bloom.hashing import Shape
 from tamis.bloom.wire import DENSE, SPARSE, encoded
+from tests.soak import only_in_soak
 
 
 @cache
@@ -54,6 +55,7 @@ def test_the_order_of_variables_hardly_matters() -> None:
 # -- the tree -------------------------------------------------------------------------------------
 
 
+@only_in_soak
 def test_overlap_saves_nodes_and_memory() -> None:
     little, much = (tree("atree", 1_000, snps, ">", 0.375) for snps in (0.2, 0.6))
     assert (little["snps_internal"], much["snps_internal"]) == pytest.approx((0.2, 0.6), abs=0.02)
@@ -62,6 +64,7 @@ def test_overlap_saves_nodes_and_memory() -> None:
         assert little[metric] / much[metric] > 1.3
 
 
+@only_in_soak
 def test_counting_takes_the_least_memory_and_queues_take_more() -> None:
     asked = (1_000, 0.375, "=", 0.0025)
     trees, counting, gryphon = (tree(name, *asked) for name in ("atree", "counting", "gryphon"))
