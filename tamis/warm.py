@@ -15,7 +15,7 @@ from multiprocessing import get_context
 from typing import Any
 
 from tamis.engines import DEFAULT, ENGINES
-from tamis.errors import UnsupportedExpression
+from tamis.errors import InputError, UnsupportedExpression
 from tamis.matcher import Matcher
 
 _SELECTORS = (
@@ -54,7 +54,7 @@ def warm_engine(name: str) -> None:
     for options in [{}, *_OPTIONS.get(name, [])]:
         try:
             matcher = Matcher(engine=name, **options)
-        except ImportError:
+        except InputError:  # it needs a library that is not there
             return
         _use(matcher)
 
@@ -91,7 +91,7 @@ def _use(matcher: Matcher) -> None:
     matcher.match_batch(_EVENTS).to_arrow()
     matcher.match_batch(_EVENTS, limit=1).per_event()
     matcher.counts(_EVENTS)
-    for number in list(range(len(_SELECTORS))):
+    for number in range(len(_SELECTORS)):
         if number in matcher:
             matcher.remove(number)
     matcher.match_batch(_EVENTS).per_event()
@@ -99,7 +99,8 @@ def _use(matcher: Matcher) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Compile, as the command line says."""
-    parser = argparse.ArgumentParser("python -m tamis.warm", description=warm.__doc__)
+    about = "Compile the kernels of the default engine, so that nobody waits for it later."
+    parser = argparse.ArgumentParser("python -m tamis.warm", description=about)
     parser.add_argument("--all", action="store_true", help="all engines, and nodes of an overlay")
     (warm_all if parser.parse_args(arguments).all else warm)()
 

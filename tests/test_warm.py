@@ -1,9 +1,13 @@
 """What is compiled beforehand is what will be used."""
 
+import sys
+
 import pytest
 
 from tamis import warm
+from tamis.errors import InputError
 from tamis.kernels import atree_levels, block_match, bloom_sbstree, counting
+from tamis.matcher import Matcher
 
 
 def test_the_default_engine() -> None:
@@ -16,6 +20,14 @@ def test_another_engine_in_all_its_ways() -> None:
     assert atree_levels.climb_levels.signatures  # type: ignore[attr-defined]
     warm.warm_engine("counting")  # takes conjunctions only
     assert counting.count.signatures  # type: ignore[attr-defined]
+
+
+def test_an_engine_that_is_not_installed_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("dd", "dd.cudd"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(InputError, match="needs CUDD"):
+        Matcher(engine="bdd")
+    warm.warm_engine("bdd")
 
 
 def test_a_node_of_an_overlay() -> None:

@@ -267,6 +267,22 @@ def test_a_narrowed_filter_has_what_others_can_ask_for_and_no_more(stored, asked
     assert tree.narrowed(filters, without, most=0) == filters
 
 
+def test_narrowing_is_given_up_where_it_is_in_vain_for_the_first_events() -> None:
+    shape = Shape(64, 1)
+    tree = SbsTree(shape)
+    for bit in range(40):
+        tree.insert(Bloom.at(shape, [bit]), "a")
+    large, small = Bloom.at(shape, range(50)), Bloom.at(shape, [3, 60])
+    kept = Bloom.at(shape, [3])
+    assert tree.narrowed([small] * 16 + [large, small], most=20) == [kept] * 16 + [large, kept]
+    # Nine of sixteen are too many to try the seventeenth; eight are not.
+    for vain, last in ((8, kept), (9, small)):
+        first = [large] * vain + [small] * (16 - vain)
+        assert tree.narrowed([*first, small], most=20) == (
+            [large] * vain + [kept] * (16 - vain) + [last]
+        )
+
+
 @every_tree
 def test_an_address_is_found_once_and_held_as_often_as_inserted(kind) -> None:
     tree = kind(SHAPE)
