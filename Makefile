@@ -12,20 +12,20 @@ help:  ## Show this list
 
 setup: $(STAMP)  ## Make .venv with everything that demo and test need
 
-$(STAMP): pyproject.toml constraints.txt
+$(STAMP): pyproject.toml lab/pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Tamis needs Python 3.11 or newer: make PYTHON=python3.12 …")'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,spark]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,spark]' -e ./lab
 	$(BIN)/python -m tamis.warm  # the kernels, compiled once
 	touch $@
 
 # Or the workers of a test run come to the same kernels at once, and each compiles them.
-$(WARM): $(STAMP) $(wildcard tamis/kernels/*.py)
+$(WARM): $(STAMP) $(shell find tamis/kernels lab/tamis_lab/kernels -name "*.py")
 	$(BIN)/python -m tamis.warm --all
 	touch $@
 
 demo: $(STAMP)  ## A year of departures against 100,000 alerts, as a stream on Spark; report in demo-report/
-	$(BIN)/python -m tamis.demo
+	$(BIN)/python -m tamis_lab.demo
 
 tour: $(STAMP)  ## Match the example events against the example subscriptions
 	$(BIN)/tamis match --subscriptions examples/subscriptions.jsonl --events examples/events.jsonl --schema examples/schema.json --format table
@@ -40,7 +40,7 @@ check: $(WARM)  ## Lint, format, types, layers, examples in the docs
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/python -m pytest -q --doctest-modules --doctest-glob='*.md' --ignore=docs/spark.md tamis docs README.md  # tests/spark runs docs/spark.md
+	$(BIN)/python -m pytest -q --doctest-modules --doctest-glob='*.md' --ignore=docs/spark.md tamis lab/tamis_lab docs README.md  # tests/spark runs docs/spark.md
 
 format: $(STAMP)  ## Lay out the code
 	$(BIN)/ruff check --fix .
@@ -58,7 +58,7 @@ bench: $(STAMP)  ## Measure
 	$(BIN)/tamis bench bdd --full --out results/bdd.json
 	$(BIN)/tamis bench lint --full --out results/lint.json
 	$(BIN)/tamis bench peers --full --out results/peers.json
-	$(BIN)/python -m tamis.bench.peers.table results/peers.json docs/peers.md
+	$(BIN)/python -m tamis_lab.peers.peer_tables results/peers.json docs/peers.md
 	$(BIN)/tamis bench broker --out results/broker.json
 	$(BIN)/tamis bench overlay --full --out results/overlay.json
 	$(BIN)/tamis simulate --out results/simulate.jsonl

@@ -4,7 +4,8 @@
 from pathlib import Path
 
 import tamis
-from tamis.files import read_events, read_subscriptions
+from tamis.events.files import read_events
+from tamis.events.subscription_files import read_subscriptions
 
 HERE = Path(__file__).parent
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tamis.broker import connect
     from tamis.engines import ENGINES
     from tamis.errors import TamisError
-    from tamis.events import EventBatch
+    from tamis.events.batch import EventBatch
     from tamis.language import parse
     from tamis.matcher import Matcher
     from tamis.matches import Matches
@@ -40,7 +40,7 @@ __all__ = [
 # Loaded when first used, so that `tamis --help` need not wait for Arrow.
 _HOMES = {
     "ENGINES": "tamis.engines",
-    "EventBatch": "tamis.events",
+    "EventBatch": "tamis.events.batch",
     "Matcher": "tamis.matcher",
     "Matches": "tamis.matches",
     "Schema": "tamis.schema",

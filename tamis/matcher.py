@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from tamis.columns.conform import checked_schema
 from tamis.engines import DEFAULT, Engine
-from tamis.engines.making import made
-from tamis.engines.planned import Costs, Planned, SubscriptionPlan
+from tamis.engines.introspection import Costs, Planned, SubscriptionPlan
 from tamis.engines.protocol import Counts, MatchesEvent
+from tamis.engines.registry import made
 from tamis.engines.subscription import Subscription
 from tamis.errors import (
     DuplicateSubscription,
@@ -28,28 +27,36 @@ from tamis.errors import (
     TamisError,
     UnknownSubscription,
 )
-from tamis.events import EventBatch
-from tamis.explain import Explanation, explain
-from tamis.files.records import check_bad
-from tamis.keeping.changes import Change, added, removed, replay
-from tamis.keeping.ids import check_kind, check_new, checked_id, is_id
-from tamis.keeping.packed import PackedIds
-from tamis.keeping.rows import Added, Rejected, Row, collector_paused, parts_of, rows_of
-from tamis.keeping.subscriptions import subscriptions_of
+from tamis.events.batch import EventBatch
+from tamis.events.conform import checked_schema
+from tamis.events.records import check_bad
+from tamis.explain.explanation import Explanation, explain
 from tamis.language import parse
 from tamis.language.functions import Callables, Functions
 from tamis.matches import Id, Matches
 from tamis.schema import SchemaLike
-from tamis.sequences.engine import Completion, Sequences
-from tamis.sequences.subscriptions import WithSequences
-from tamis.sequences.timing import TimeLike, Timing
+from tamis.sequences.event_time import TimeLike, Timing
+from tamis.sequences.mixed_subscriptions import WithSequences
+from tamis.sequences.sequence_engine import Completion, Sequences
+from tamis.storage.index.changes import Change, added, removed, replay
+from tamis.storage.index.id_rules import check_kind, check_new, checked_id, is_id
+from tamis.storage.index.packed_ids import PackedIds
+from tamis.storage.index.subscription_records import subscriptions_of
+from tamis.storage.index.subscription_rows import (
+    Added,
+    Rejected,
+    Row,
+    collector_paused,
+    parts_of,
+    rows_of,
+)
 
 if TYPE_CHECKING:
     from tamis.engines.block import BlockEngine
-    from tamis.engines.block.segment import Segment
-    from tamis.keeping.about import About
-    from tamis.keeping.journal import Journal, Kept
-    from tamis.keeping.saving import Opened
+    from tamis.engines.block.segment.segment import Segment
+    from tamis.storage.index.journal import Journal, Kept
+    from tamis.storage.index.metadata import About
+    from tamis.storage.index.save import Opened
 
 _NOTHING = nullcontext()
 
@@ -342,7 +349,7 @@ class Matcher:
         Raises:
             InputError: Something is there already, or the engine cannot be saved.
         """
-        from tamis.keeping.saving import save
+        from tamis.storage.index.save import save
 
         engine = self._storable()
         with _NOTHING if self._journal is None else self._journal.lock:
@@ -382,7 +389,7 @@ class Matcher:
             IndexLocked: Another process has it open for writing.
             IndexCorrupt: A file is missing or damaged, or of another version; it is named.
         """
-        from tamis.keeping.saving import open_index
+        from tamis.storage.index.save import open_index
 
         opened = open_index(path, read_only, sync)
         try:
@@ -409,7 +416,7 @@ class Matcher:
             InputError: There is no index, or one of the functions is missing.
             IndexCorrupt: A file is missing or damaged, or of another version; it is named.
         """
-        from tamis.keeping.saving import open_index
+        from tamis.storage.index.save import open_index
 
         opened = open_index(path, read_only=True, sync=False)
         with opened.store:
@@ -432,7 +439,7 @@ class Matcher:
             SubscriptionError: An id is in both, or is of the other kind; nothing has changed then.
             IndexCorrupt: A file is missing or damaged, or of another version; it is named.
         """
-        from tamis.keeping.saving import open_index
+        from tamis.storage.index.save import open_index
 
         if self._journal is not None:
             raise InputError("absorb wants a matcher in memory; see Matcher.load")
@@ -462,7 +469,7 @@ class Matcher:
         time: TimeLike = None,
     ) -> Matcher:
         """A matcher as the one that was saved, but without subscriptions."""
-        from tamis.keeping.about import check_functions, schema_of
+        from tamis.storage.index.metadata import check_functions, schema_of
 
         about = opened.about
         given = Functions.of(functions)
@@ -478,7 +485,7 @@ class Matcher:
 
     def _take(self, opened: Opened, refusal: str) -> None:
         """Become what was saved, and what was changed since; log changes from now on."""
-        from tamis.keeping.journal import Journal
+        from tamis.storage.index.journal import Journal
 
         kept = self._read_in(opened)
         beside = self._sequences.definitions
@@ -488,7 +495,7 @@ class Matcher:
 
     def _read_in(self, opened: Opened) -> dict[Segment, Kept]:
         """Take what was saved, and what was changed since; gives where each segment is kept."""
-        from tamis.keeping.saving import restore
+        from tamis.storage.index.save import restore
 
         kept = restore(opened, self._storable(), partial(parse, functions=self.functions))
         try:
@@ -546,7 +553,7 @@ class Matcher:
         return self._engine
 
     def _about(self) -> About:
-        from tamis.keeping.about import about
+        from tamis.storage.index.metadata import about
 
         time = self._sequences.timing.name
         return about(self.engine, self._options, self.semantics, self.schema, self.functions, time)

@@ -62,8 +62,8 @@ def warm_engine(name: str) -> None:
 def warm_node() -> None:
     """Use the kernels of a node of an overlay once, if brokers are installed."""
     try:
-        from tamis.broker.settings import NodeSettings, Settings
-        from tamis.broker.warming import warm as warm_broker
+        from tamis.broker.config.settings import NodeSettings, Settings
+        from tamis.broker.service.warm_up import warm as warm_broker
     except ImportError:
         return
     for routing in ("edge", "covering"):

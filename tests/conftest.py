@@ -25,12 +25,13 @@ os.environ["SPARK_CONF_DIR"] = str(Path(__file__).parent / "spark" / "conf")
 
 # What starts Spark by itself, or waits for streams. First, or one worker would end with them alone.
 _LONG = (
-    "tests/spark/test_exactly_once.py",
-    "tests/spark/test_broker.py",
-    "tests/demo/",
-    "tests/spark/test_sequences.py",
+    "tests/spark/match/test_exactly_once.py",
+    "tests/spark/sources/test_broker.py",
+    "tests/lab/demo/",
+    "tests/spark/sequences/test_sequences.py",
     "tests/spark/test_connect.py",
     "tests/spark/",
+    "tests/lab/spark/",
     "tests/cli/test_spark_commands.py",
     "tests/oracles/test_spark.py",
     "tests/engines/test_conformance.py",

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tamis
-from tamis.cli.trees import as_dict, drawn
+from tamis.cli.shared.selector_tree import as_dict, drawn
 from tamis.engines.subscription import Subscription
 from tamis.language import evaluate, parse
 from tests.engines.variants import VARIANTS

@@ -6,18 +6,21 @@ import pytest
 
 from tamis import warm
 from tamis.errors import InputError
-from tamis.kernels import atree_levels, block_match, bloom_sbstree, counting
+from tamis.kernels.atree import levels
+from tamis.kernels.baselines import counting
+from tamis.kernels.block import match
+from tamis.kernels.bloom import sbstree
 from tamis.matcher import Matcher
 
 
 def test_the_default_engine() -> None:
     warm.main([])
-    assert block_match.match_rows.signatures  # type: ignore[attr-defined]
+    assert match.match_rows.signatures  # type: ignore[attr-defined]
 
 
 def test_another_engine_in_all_its_ways() -> None:
     warm.warm_engine("atree")
-    assert atree_levels.climb_levels.signatures  # type: ignore[attr-defined]
+    assert levels.climb_levels.signatures  # type: ignore[attr-defined]
     warm.warm_engine("counting")  # takes conjunctions only
     assert counting.count.signatures  # type: ignore[attr-defined]
 
@@ -33,4 +36,4 @@ def test_an_engine_that_is_not_installed_is_left_out(monkeypatch: pytest.MonkeyP
 def test_a_node_of_an_overlay() -> None:
     pytest.importorskip("nats", reason="pip install 'tamis[broker]'")
     warm.warm_node()
-    assert bloom_sbstree.sbstree_publish.signatures  # type: ignore[attr-defined]
+    assert sbstree.sbstree_publish.signatures  # type: ignore[attr-defined]

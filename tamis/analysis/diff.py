@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from tamis.analysis.covering import Progress
 from tamis.analysis.findings import plain_event
+from tamis.analysis.neighbours import Progress
 from tamis.analysis.reasoner import Answer, Event, Reasoner
-from tamis.analysis.streams import telling_stream
-from tamis.columns.conform import checked_schema
+from tamis.analysis.witness_stream import telling_stream
 from tamis.engines.subscription import Subscription
 from tamis.errors import DuplicateSubscription, InputError, SelectorError
+from tamis.events.conform import checked_schema
 from tamis.language.expr import Sequence
 from tamis.language.functions import Callables, Functions
 from tamis.matches import Id

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from tamis.analysis.covering import Live, Neighbours, Progress, neighbours
 from tamis.analysis.findings import Finding
-from tamis.analysis.judging import Judgement, Verdict, judge
+from tamis.analysis.neighbours import Live, Neighbours, Progress, neighbours
 from tamis.analysis.reasoner import Event, Reasoner
 from tamis.analysis.slots import calls_functions
-from tamis.columns.conform import checked_schema
+from tamis.analysis.verdicts import Judgement, Verdict, judge
 from tamis.engines.subscription import Subscription
 from tamis.errors import InputError, SelectorError
-from tamis.keeping.rows import collector_paused
+from tamis.events.conform import checked_schema
 from tamis.language.expr import BoolExpr, Selector, Sequence
 from tamis.language.functions import Callables, Functions
 from tamis.matches import Id
 from tamis.schema import SchemaLike
+from tamis.storage.index.subscription_rows import collector_paused
 
 _UNSATISFIABLE = "the selector is false in all cells of its attributes' values"
 _VALID = "the selector is true in all cells of its attributes' values"

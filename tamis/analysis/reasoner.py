@@ -12,15 +12,15 @@ from itertools import islice
 from random import Random
 from typing import Any, NamedTuple
 
-from tamis.analysis.diagrams import Diagrams, shared
+from tamis.analysis.cell_diagrams import Diagrams, shared
 from tamis.analysis.invert import invert, invert_alike, invert_order
 from tamis.analysis.slots import Kind, Slot, calls_functions
 from tamis.analysis.space import Space, TooLarge
+from tamis.covering.domains import Domains
+from tamis.covering.regions import Cell
 from tamis.language.evaluate import evaluate, look_up
 from tamis.language.expr import And, Attribute, BoolExpr, IsNull, Not, attributes
 from tamis.paths import Path
-from tamis.predicates.domains import Domains
-from tamis.predicates.regions import Cell
 from tamis.schema import Schema, coerce
 from tamis.values import OPAQUE, Timestamp, Type, Value
 

@@ -12,6 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
+from tamis.covering.domains import Domains
+from tamis.covering.regions import Cell, regions_of, term_of
 from tamis.language.evaluate import evaluate, test
 from tamis.language.expr import (
     Attribute,
@@ -24,8 +26,6 @@ from tamis.language.expr import (
     is_constant,
     walk,
 )
-from tamis.predicates.domains import Domains
-from tamis.predicates.regions import Cell, regions_of, term_of
 from tamis.values import OPAQUE
 
 

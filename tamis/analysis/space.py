@@ -15,8 +15,10 @@ from itertools import chain
 from operator import and_, or_
 from typing import Any
 
-from tamis.analysis.diagrams import Diagrams
+from tamis.analysis.cell_diagrams import Diagrams
 from tamis.analysis.slots import Kind, Slot, null_cell, object_cell, slots_of
+from tamis.covering.domains import Domains
+from tamis.covering.regions import Cell
 from tamis.language.evaluate import evaluate
 from tamis.language.expr import (
     And,
@@ -29,8 +31,6 @@ from tamis.language.expr import (
     Xor,
     predicates,
 )
-from tamis.predicates.domains import Domains
-from tamis.predicates.regions import Cell
 
 Rails = tuple[Any, Any]
 

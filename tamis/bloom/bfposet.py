@@ -15,14 +15,14 @@ from collections.abc import Hashable, Iterable, Iterator
 import numpy as np
 
 from tamis.bloom.chain import Bits
-from tamis.bloom.counting import CountingBloom
-from tamis.bloom.diagram import Diagram
-from tamis.bloom.draw import digraph, poset_lines
+from tamis.bloom.counting_filter import CountingBloom
 from tamis.bloom.filter import Bloom, filters_of
 from tamis.bloom.hashing import Shape
-from tamis.bloom.held import Held, Leaf, canonical
+from tamis.bloom.hasse_diagram import Diagram
+from tamis.bloom.pictures import digraph, poset_lines
 from tamis.bloom.poset import Poset
-from tamis.kernels.bloom_bits import Offsets, sorted_in_groups
+from tamis.bloom.poset_predicate import Held, Leaf, canonical
+from tamis.kernels.bloom.places import Offsets, sorted_in_groups
 from tamis.language.evaluate import Event, look_up, value_of
 from tamis.language.expr import Attribute, ValueExpr
 from tamis.language.printer import to_text

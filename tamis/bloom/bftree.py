@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from tamis.bloom.filter_tree import FilterTree, Offsets
 from tamis.bloom.hashing import Shape
-from tamis.bloom.tree import FilterTree, Offsets
 from tamis.errors import InputError
-from tamis.kernels.bloom_bftree import bftree_find, bftree_insert, bftree_publish
-from tamis.kernels.bloom_trie import Ints
+from tamis.kernels.bloom.bftree import bftree_find, bftree_insert, bftree_publish
+from tamis.kernels.bloom.trie import Ints
 
 
 class BFTree(FilterTree):

@@ -13,7 +13,7 @@ from itertools import accumulate, islice
 import numpy as np
 import numpy.typing as npt
 
-from tamis.bloom.held import Held
+from tamis.bloom.poset_predicate import Held
 from tamis.predicates.shapes import Interval
 from tamis.values import Scalar
 

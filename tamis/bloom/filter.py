@@ -8,9 +8,9 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from tamis.bloom.bits import BitSet, SparseBits, bits_of, subset, union
+from tamis.bloom.bit_sets import BitSet, SparseBits, bits_of, subset, union
+from tamis.bloom.filter_codec import decoded, decoded_many, encoded
 from tamis.bloom.hashing import Keys, Shape
-from tamis.bloom.wire import decoded, decoded_many, encoded
 from tamis.errors import InputError
 
 

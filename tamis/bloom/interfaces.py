@@ -9,7 +9,7 @@ from collections.abc import Hashable, Iterable
 from typing import Protocol, runtime_checkable
 
 from tamis.bloom.filter import Bloom
-from tamis.bloom.held import Leaf
+from tamis.bloom.poset_predicate import Leaf
 from tamis.language.evaluate import Event
 
 

@@ -18,10 +18,10 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
-from tamis.bloom.cells import Cells
 from tamis.bloom.chain import Bits, Chain
-from tamis.bloom.diagram import Diagram
-from tamis.bloom.held import Held
+from tamis.bloom.hasse_diagram import Diagram
+from tamis.bloom.number_cells import Cells
+from tamis.bloom.poset_predicate import Held
 from tamis.predicates.shapes import Family, Interval, Null, Within, family_of
 from tamis.values import Scalar, Value
 

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from tamis.bloom.filter import Bloom, filters_of
-from tamis.bloom.tree import FilterTree, Offsets
-from tamis.kernels.bloom_sbstree import (
+from tamis.bloom.filter_tree import FilterTree, Offsets
+from tamis.kernels.bloom.sbstree import (
     sbstree_find,
     sbstree_insert,
     sbstree_narrow,
     sbstree_publish,
 )
-from tamis.kernels.bloom_trie import Ints
+from tamis.kernels.bloom.trie import Ints
 
 _NOTHING = np.zeros(0, np.uint64)
 

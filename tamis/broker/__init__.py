@@ -6,6 +6,6 @@ of both, for clients in other languages. A broker (`broker`) indexes the subscri
 (`delivering`). `client` is how Python talks to it.
 """
 
-from tamis.broker.connecting import connect
+from tamis.broker.client.connect import connect
 
 __all__ = ["connect"]

@@ -13,7 +13,6 @@ import typer
 
 from tamis.cli import (
     backtest,
-    bench,
     compile,
     diff,
     explain,
@@ -23,13 +22,12 @@ from tamis.cli import (
     parse,
     publish,
     serve,
-    simulate,
     stream,
     subscribe,
     user,
-    workload,
 )
-from tamis.cli.guard import EXIT_CODES, Guarded, Verb
+from tamis.cli.plugins import register_verbs
+from tamis.cli.shared.exit_codes import EXIT_CODES, Guarded, Verb
 
 __all__ = ["app", "main"]
 
@@ -46,7 +44,6 @@ app = typer.Typer(
 app.command("match", cls=Verb, epilog=match.EXAMPLES)(match.match)
 app.command("compile", cls=Verb, epilog=compile.EXAMPLES)(compile.compile)
 app.command("stream", cls=Verb, epilog=stream.EXAMPLES)(stream.stream)
-app.command("simulate", cls=Verb, epilog=simulate.EXAMPLES)(simulate.simulate)
 app.command("backtest", cls=Verb, epilog=backtest.EXAMPLES)(backtest.backtest)
 app.command("serve", cls=Verb, epilog=serve.EXAMPLES)(serve.serve)
 app.command("publish", cls=Verb, epilog=publish.EXAMPLES)(publish.publish)
@@ -55,10 +52,9 @@ app.command("explain", cls=Verb, epilog=explain.EXAMPLES)(explain.explain)
 app.command("lint", cls=Verb, epilog=lint.EXAMPLES)(lint.lint)
 app.command("diff", cls=Verb, epilog=diff.EXAMPLES)(diff.diff)
 app.command("parse", cls=Verb, epilog=parse.EXAMPLES)(parse.parse)
-app.command("workload", cls=Verb, epilog=workload.EXAMPLES)(workload.workload)
-app.add_typer(bench.app, name="bench")
 app.add_typer(user.app, name="user")
 app.add_typer(overlay.app, name="overlay")
+register_verbs(app)
 
 
 def main() -> None:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tamis.cli import console, guard
-from tamis.cli.loading import counted
-from tamis.cli.options import (
+from tamis.cli.shared import console, exit_codes
+from tamis.cli.shared.load import counted
+from tamis.cli.shared.options import (
     SEMANTICS,
     Bad,
     BadOption,
@@ -18,8 +18,8 @@ from tamis.cli.options import (
     Semantics,
     read_schema,
 )
-from tamis.cli.sparking import ConfOption, MasterOption, running, watched
-from tamis.cli.tables import CORRUPT, is_index, read_table
+from tamis.cli.shared.spark_session import ConfOption, MasterOption, running, watched
+from tamis.cli.shared.spark_tables import CORRUPT, is_index, read_table
 from tamis.errors import InputError
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def backtest(
     if not quiet:
         console.note(_summary(found))
     if found.unjudged or found.current.rejected or found.proposed.rejected:
-        raise typer.Exit(guard.SOME_SKIPPED)
+        raise typer.Exit(exit_codes.SOME_SKIPPED)
 
 
 def _summary(found: Backtest) -> str:
@@ -150,7 +150,7 @@ def _show(found: Backtest, limit: int) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from tamis.cli.table import word
+    from tamis.cli.shared.table_output import word
 
     out = console.stdout()
     for name, side in (("current", found.current), ("proposed", found.proposed)):

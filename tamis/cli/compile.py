@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tamis.cli import console, guard
-from tamis.cli.loading import counted, hinting, load
-from tamis.cli.options import (
+from tamis.cli.shared import console, exit_codes
+from tamis.cli.shared.load import counted, hinting, load
+from tamis.cli.shared.options import (
     Bad,
     BadOption,
     QuietOption,
@@ -19,11 +19,16 @@ from tamis.cli.options import (
     SubscriptionsHelp,
     read_schema,
 )
-from tamis.cli.progress import Progress
-from tamis.cli.sparking import ConfOption, MasterOption, SparkOption, refuse_without_spark
+from tamis.cli.shared.progress import Progress
+from tamis.cli.shared.spark_session import (
+    ConfOption,
+    MasterOption,
+    SparkOption,
+    refuse_without_spark,
+)
 
 if TYPE_CHECKING:
-    from tamis.files import BadLine
+    from tamis.events.records import BadLine
 
 EXAMPLES = """\
 [bold]Examples[/bold]
@@ -75,7 +80,7 @@ def compile(
     in less than a second, and processes that open it share it.
     """
     if spark:
-        from tamis.cli.spark_compile import compile_on_spark
+        from tamis.cli.shared.spark_compile import compile_on_spark
 
         compile_on_spark(subscriptions, out, semantics.value, schema, rejects, master, conf, quiet)
         return
@@ -102,4 +107,4 @@ def compile(
             f"{counted(skipped, 'bad line')}"
         )
     if skipped:
-        raise typer.Exit(guard.SOME_SKIPPED)
+        raise typer.Exit(exit_codes.SOME_SKIPPED)

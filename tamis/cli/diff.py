@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tamis.cli import console, guard
-from tamis.cli.loading import counted
-from tamis.cli.options import (
+from tamis.cli.shared import console, exit_codes
+from tamis.cli.shared.load import counted
+from tamis.cli.shared.options import (
     QuietOption,
     SchemaOption,
     Semantics,
@@ -19,7 +19,7 @@ from tamis.cli.options import (
     SubscriptionsHelp,
     read_schema,
 )
-from tamis.cli.progress import Progress
+from tamis.cli.shared.progress import Progress
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -127,14 +127,14 @@ def diff(
         both = f"{len(before):,} and {counted(len(after), 'subscription')}"
         console.note(f"{both}, {told}, {seconds:.2f} s")
     if any(change.kind == "bad" for change in changes):
-        raise typer.Exit(guard.BAD_INPUT)
+        raise typer.Exit(exit_codes.BAD_INPUT)
     wanted = {kind.value for kind in fail_on or Kind} - {"never"}
     if any(change.kind in wanted for change in changes):
-        raise typer.Exit(guard.NO)
+        raise typer.Exit(exit_codes.NO)
 
 
 def _rows(file: str) -> list[tuple[Id, str, int]]:
-    from tamis.files import read_subscriptions
+    from tamis.events.subscription_files import read_subscriptions
 
     return [(row.id, row.selector, row.priority) for row in read_subscriptions(file)]
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tamis.cli import console, guard
-from tamis.cli.options import (
+from tamis.cli.shared import console, exit_codes
+from tamis.cli.shared.options import (
     SchemaOption,
     Semantics,
     SemanticsOption,
@@ -20,10 +20,10 @@ from tamis.cli.options import (
 from tamis.errors import InputError, UnknownSubscription
 
 if TYPE_CHECKING:
-    from tamis.engines.planned import SubscriptionPlan
-    from tamis.explain import Explanation
-    from tamis.files import BadLine
-    from tamis.files.subscriptions import SubscriptionRow
+    from tamis.engines.introspection import SubscriptionPlan
+    from tamis.events.records import BadLine
+    from tamis.events.subscription_files import SubscriptionRow
+    from tamis.explain.explanation import Explanation
 
 EXAMPLES = """\
 [bold]Examples[/bold]
@@ -108,12 +108,12 @@ def explain(
         explanation = matcher.explain(named, _event(event))
         _show(explanation, format)
     if plan:
-        from tamis.cli.plans import planned
+        from tamis.cli.shared.plan_text import planned
 
         matcher = Matcher(attributes, semantics.value, engine="block")
         _show(planned(matcher, named, text, subscriptions, events), format)
     if explanation is not None and not explanation.matches:
-        raise typer.Exit(guard.NO)
+        raise typer.Exit(exit_codes.NO)
 
 
 def _show(told: Explanation | SubscriptionPlan, format: Format) -> None:
@@ -132,7 +132,7 @@ def _show(told: Explanation | SubscriptionPlan, format: Format) -> None:
 
 
 def _find(file: str, id: str) -> SubscriptionRow:
-    from tamis.files import read_subscriptions
+    from tamis.events.subscription_files import read_subscriptions
     from tamis.language.lexer import nearest
 
     others: list[str] = []
@@ -168,7 +168,7 @@ def _not_found(file: str, id: str, hint: str, bad: list[BadLine]) -> InputError:
 def _event(given: str) -> dict[str, object]:
     import msgspec
 
-    from tamis.files.records import json_fault
+    from tamis.events.records import json_fault
 
     source = "--event"
     raw = given.encode(errors="surrogateescape")

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tamis.cli import console, guard
-from tamis.cli.loading import counted
-from tamis.cli.options import (
+from tamis.cli.shared import console, exit_codes
+from tamis.cli.shared.load import counted
+from tamis.cli.shared.options import (
     QuietOption,
     SchemaOption,
     Semantics,
@@ -19,7 +19,7 @@ from tamis.cli.options import (
     SubscriptionsHelp,
     read_schema,
 )
-from tamis.cli.progress import Progress
+from tamis.cli.shared.progress import Progress
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -96,7 +96,7 @@ def lint(
     mean, for all events there can be: nothing is sampled.
     """
     from tamis.analysis import lint as linted
-    from tamis.files import read_subscriptions
+    from tamis.events.subscription_files import read_subscriptions
 
     began = time.perf_counter()
     chosen = format or (Format.table if console.on_terminal() else Format.jsonl)
@@ -129,12 +129,12 @@ def lint(
     if fail_on is not FailOn.never:
         grave = _LEVELS[_LEVELS.index(fail_on.value) :]
         if any(found.level in grave for found in findings):
-            raise typer.Exit(guard.NO)
+            raise typer.Exit(exit_codes.NO)
 
 
 def _row(row: object) -> Row:
     from tamis.analysis.lint import Row
-    from tamis.files.subscriptions import SubscriptionRow
+    from tamis.events.subscription_files import SubscriptionRow
 
     assert isinstance(row, SubscriptionRow)
     return Row(row.id, row.selector, row.line)
@@ -142,7 +142,7 @@ def _row(row: object) -> Row:
 
 def _bad_line(line: object) -> Finding:
     from tamis.analysis import Finding
-    from tamis.files import BadLine
+    from tamis.events.records import BadLine
 
     assert isinstance(line, BadLine)
     return Finding("bad-line", None, line.reason, line=line.line)
@@ -161,8 +161,8 @@ def _show(findings: list[Finding], format: Format, file: str) -> None:
             typer.echo(msgspec.json.encode(found.to_dict()))
         return
     from tamis import __version__
-    from tamis.cli.sarif import sarif
-    from tamis.files.records import Source
+    from tamis.cli.shared.sarif import sarif
+    from tamis.events.records import Source
 
     by_line = Source(file).format == ""
     told = sarif(findings, file, __version__, by_line)
@@ -192,7 +192,7 @@ def _add_text(said: object, found: Finding, style: str, width: int) -> None:
     import msgspec
     from rich.text import Text
 
-    from tamis.cli.carets import underlined
+    from tamis.cli.shared.carets import underlined
 
     assert isinstance(said, Text)
     if found.text:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tamis.cli import console, guard
-from tamis.cli.answers import Format, open_answers
-from tamis.cli.loading import counted, hinting, load
-from tamis.cli.options import (
+from tamis.cli.shared import console, exit_codes
+from tamis.cli.shared.load import counted, hinting, load
+from tamis.cli.shared.match_output import Format, open_answers
+from tamis.cli.shared.options import (
     SEMANTICS,
     Bad,
     BadOption,
@@ -20,11 +20,16 @@ from tamis.cli.options import (
     SubscriptionsHelp,
     read_schema,
 )
-from tamis.cli.progress import Progress
-from tamis.cli.sparking import ConfOption, MasterOption, SparkOption, refuse_without_spark
+from tamis.cli.shared.progress import Progress
+from tamis.cli.shared.spark_session import (
+    ConfOption,
+    MasterOption,
+    SparkOption,
+    refuse_without_spark,
+)
 
 if TYPE_CHECKING:
-    from tamis.files import BadLine
+    from tamis.events.records import BadLine
     from tamis.matcher import Matcher
 
 EXAMPLES = """\
@@ -120,13 +125,13 @@ def match(
     if subscriptions == events == "-":
         raise typer.BadParameter("only one of --subscriptions and --events can be stdin")
     if spark:
-        from tamis.cli.spark_match import match_on_spark
+        from tamis.cli.shared.spark_match import match_on_spark
 
         _refuse_with_spark(schema, semantics, engine, costs or None)
         match_on_spark(events, index, format, out, limit, bad, master, conf, quiet)
         return
     refuse_without_spark(master, conf)
-    from tamis.files import read_events
+    from tamis.events.files import read_events
 
     began = time.perf_counter()
     matcher = _matcher(schema, semantics, engine, index)
@@ -163,7 +168,7 @@ def match(
     if costs:
         console.show(console.stderr(), str(matcher.costs()))
     if skipped:
-        raise typer.Exit(guard.SOME_SKIPPED)
+        raise typer.Exit(exit_codes.SOME_SKIPPED)
 
 
 def _matcher(

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tamis.cli import console
-from tamis.cli.connecting import AuthorityOption, NatsOption, UserOption, credentials
-from tamis.cli.guard import Verb, Verbs
+from tamis.cli.shared import console
+from tamis.cli.shared.broker_client import AuthorityOption, NatsOption, UserOption, credentials
+from tamis.cli.shared.exit_codes import Verb, Verbs
 from tamis.errors import BrokerError, InputError
 
 if TYPE_CHECKING:
@@ -125,9 +125,9 @@ def unlink(
     """Take a link away, with what waits to go over it, and tell the others."""
 
     async def work() -> int:
-        from tamis.broker.connection import connected
-        from tamis.broker.names import Names
-        from tamis.broker.overlay.leaving import unlink as unlinking
+        from tamis.broker.fabric.connection import connected
+        from tamis.broker.overlay.unlink import unlink as unlinking
+        from tamis.broker.protocol.names import Names
 
         connection = await connected(nats, **credentials(user, tls_ca, nats))
         try:
@@ -143,10 +143,10 @@ def unlink(
 async def _looked(
     nats: str, prefix: str, options: dict[str, Any], seconds: float | None
 ) -> Picture:
-    from tamis.broker.connection import connected
-    from tamis.broker.names import Names
-    from tamis.broker.overlay.beyond import overlay
+    from tamis.broker.fabric.connection import connected
+    from tamis.broker.overlay.discovery import overlay
     from tamis.broker.overlay.picture import picture
+    from tamis.broker.protocol.names import Names
 
     connection = await connected(nats, **options)
     loop = asyncio.get_running_loop()

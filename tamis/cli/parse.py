@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tamis.cli import console, guard
-from tamis.cli.options import SchemaOption, SubscriptionsHelp, read_schema
+from tamis.cli.shared import console, exit_codes
+from tamis.cli.shared.options import SchemaOption, SubscriptionsHelp, read_schema
 from tamis.errors import TamisError
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def parse(
             continue
         typer.echo(_printed(rewritten(selector) if rewrite else selector, format, id, bool(file)))
     if faults:
-        raise typer.Exit(guard.BAD_INPUT)
+        raise typer.Exit(exit_codes.BAD_INPUT)
 
 
 def _given(
@@ -93,21 +93,21 @@ def _given(
         for number, text in enumerate(selectors or (), 1):
             yield number, text, ""
         return
-    from tamis.files import read_subscriptions
+    from tamis.events.subscription_files import read_subscriptions
 
     for row in read_subscriptions(file, "skip", fault):
         yield row.id, row.selector, f"{file}:{row.line}: "
 
 
 def _printed(selector: Selector, format: Format, id: Id, has_id: bool) -> str:
-    from tamis.cli import trees
+    from tamis.cli.shared import selector_tree
 
     if format is Format.text:
         return str(selector)
     if format is Format.tree:
-        return "\n".join(trees.drawn(selector))
+        return "\n".join(selector_tree.drawn(selector))
     import msgspec
 
     about = {"id": id} if has_id else {}
-    described = {**about, "selector": str(selector), "tree": trees.as_dict(selector)}
+    described = {**about, "selector": str(selector), "tree": selector_tree.as_dict(selector)}
     return msgspec.json.encode(described).decode()

@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from tamis.cli import console
-from tamis.cli.connecting import AuthorityOption, NatsOption, UserOption, client
-from tamis.cli.loading import counted
-from tamis.cli.options import QuietOption
 from tamis.cli.serve import PrefixOption
+from tamis.cli.shared import console
+from tamis.cli.shared.broker_client import AuthorityOption, NatsOption, UserOption, client
+from tamis.cli.shared.load import counted
+from tamis.cli.shared.options import QuietOption
 from tamis.errors import InputError
 
 EXAMPLES = """\
@@ -61,7 +61,7 @@ def publish(
 def _given(events: list[str]) -> Iterator[list[bytes]]:
     import msgspec
 
-    from tamis.files.records import json_fault
+    from tamis.events.records import json_fault
 
     for text in events:  # typed by hand: say at once what is wrong
         try:
@@ -72,7 +72,7 @@ def _given(events: list[str]) -> Iterator[list[bytes]]:
 
 
 def _lines(file: str) -> Iterator[list[bytes]]:
-    from tamis.files.records import Source
+    from tamis.events.records import Source
 
     some: list[bytes] = []
     for item in Source(file).lines():

@@ -8,11 +8,17 @@ from typing import Annotated
 
 import typer
 
-from tamis.cli import console
-from tamis.cli.connecting import AuthorityOption, UserOption, credentials
-from tamis.cli.loading import counted
-from tamis.cli.options import QuietOption, SchemaOption, Semantics, SemanticsOption, read_schema
-from tamis.cli.serving import Routing, beside, guarded, hosts_of, node_settings
+from tamis.cli.shared import console
+from tamis.cli.shared.broker_client import AuthorityOption, UserOption, credentials
+from tamis.cli.shared.load import counted
+from tamis.cli.shared.options import (
+    QuietOption,
+    SchemaOption,
+    Semantics,
+    SemanticsOption,
+    read_schema,
+)
+from tamis.cli.shared.serve_setup import Routing, beside, guarded, hosts_of, node_settings
 
 EXAMPLES = """\
 [bold]Examples[/bold]
@@ -174,11 +180,11 @@ def serve(
     """Match events as they are published, and deliver them to whoever subscribed."""
     import asyncio
 
-    from tamis.broker.config import ServerConfig
-    from tamis.broker.exposure import is_loopback
-    from tamis.broker.limits import Limits
-    from tamis.broker.serving import serve as serving
-    from tamis.broker.settings import HOUR, Settings
+    from tamis.broker.config.limits import Limits
+    from tamis.broker.config.settings import HOUR, Settings
+    from tamis.broker.fabric.server_config import ServerConfig
+    from tamis.broker.security.exposure import is_loopback
+    from tamis.broker.service.serve import serve as serving
 
     logging.basicConfig(format="%(message)s", level=logging.ERROR if quiet else logging.WARNING)
     logging.getLogger("nats").setLevel(logging.CRITICAL)

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tamis.cli import console
-from tamis.cli.loading import counted
-from tamis.cli.options import QuietOption
-from tamis.cli.sparking import ConfOption, MasterOption, pairs, running
-from tamis.cli.tables import CORRUPT
+from tamis.cli.shared import console
+from tamis.cli.shared.load import counted
+from tamis.cli.shared.options import QuietOption
+from tamis.cli.shared.spark_session import ConfOption, MasterOption, pairs, running
+from tamis.cli.shared.spark_tables import CORRUPT
 from tamis.errors import InputError
 
 if TYPE_CHECKING:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tamis.cli import console
-from tamis.cli.connecting import AuthorityOption, NatsOption, UserOption, client
-from tamis.cli.options import QuietOption
 from tamis.cli.serve import PrefixOption
+from tamis.cli.shared import console
+from tamis.cli.shared.broker_client import AuthorityOption, NatsOption, UserOption, client
+from tamis.cli.shared.options import QuietOption
 
 if TYPE_CHECKING:
-    from tamis.broker.sync import SyncMessage
+    from tamis.broker.client.sync import SyncMessage
 
 EXAMPLES = """\
 [bold]Examples[/bold]

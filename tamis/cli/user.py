@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tamis.cli import console
-from tamis.cli.guard import Verb, Verbs
+from tamis.cli.shared import console
+from tamis.cli.shared.exit_codes import Verb, Verbs
 
 if TYPE_CHECKING:
-    from tamis.broker.users import User, Users
+    from tamis.broker.security.users import User, Users
 
 ADD_EXAMPLES = """\
 [bold]Examples[/bold]
@@ -92,7 +92,7 @@ def add(
     users: FileOption = DEFAULT,
 ) -> None:
     """Add a user, and print their token: it is not kept, and cannot be printed again."""
-    from tamis.broker.users import checked_user, new_nkey, with_new_token, with_nkey
+    from tamis.broker.security.users import checked_user, new_nkey, with_new_token, with_nkey
     from tamis.errors import BrokerError
 
     known = _read(users)
@@ -115,7 +115,7 @@ def add(
 @app.command("token", cls=Verb, epilog=EXAMPLES)
 def token(name: NameArgument, users: FileOption = DEFAULT) -> None:
     """Give a user a new token, and print it; the old one is worth nothing any more."""
-    from tamis.broker.users import with_new_token
+    from tamis.broker.security.users import with_new_token
 
     known = _read(users)
     user, secret = with_new_token(_known(known, name, users))
@@ -126,7 +126,7 @@ def token(name: NameArgument, users: FileOption = DEFAULT) -> None:
 @app.command("remove", cls=Verb, epilog=EXAMPLES)
 def remove(name: NameArgument, users: FileOption = DEFAULT) -> None:
     """Remove a user; what they subscribed to stays until a subscriber of that name closes it."""
-    from tamis.broker.users import Users, write_users
+    from tamis.broker.security.users import Users, write_users
 
     known = _read(users)
     _known(known, name, users)
@@ -163,9 +163,9 @@ def config(
     """
     import secrets
 
-    from tamis.broker.accounts import accounts
-    from tamis.broker.names import Names
-    from tamis.broker.users import nats_hash
+    from tamis.broker.protocol.names import Names
+    from tamis.broker.security.accounts import accounts
+    from tamis.broker.security.users import nats_hash
 
     secret = secrets.token_urlsafe(32)
     typer.echo(f"# TAMIS_USER=tamis-broker TAMIS_TOKEN={secret}")
@@ -173,7 +173,7 @@ def config(
 
 
 def _read(file: Path) -> Users:
-    from tamis.broker.users import Users, read_users
+    from tamis.broker.security.users import Users, read_users
 
     return read_users(file) if file.exists() else Users()
 
@@ -188,6 +188,6 @@ def _known(known: Users, name: str, file: Path) -> User:
 
 
 def _write(file: Path, known: Users, user: User) -> None:
-    from tamis.broker.users import Users, write_users
+    from tamis.broker.security.users import Users, write_users
 
     write_users(file, Users({**known.by_name, user.name: user}))

@@ -18,11 +18,11 @@ class _Engines(Mapping[str, Callable[..., Engine]]):
         "atree": ("tamis.engines.atree", "AtreeEngine"),
         "bdd": ("tamis.engines.bdd", "BddEngine"),
         "bloom": ("tamis.engines.bloom", "BloomEngine"),
-        "counting": ("tamis.engines.counting", "CountingEngine"),
-        "gryphon": ("tamis.engines.gryphon", "GryphonEngine"),
-        "siena": ("tamis.engines.siena", "SienaEngine"),
-        "forest": ("tamis.engines.forest", "ForestEngine"),
-        "brute": ("tamis.engines.brute", "BruteEngine"),
+        "counting": ("tamis.engines.baselines.counting", "CountingEngine"),
+        "gryphon": ("tamis.engines.baselines.gryphon", "GryphonEngine"),
+        "siena": ("tamis.engines.baselines.siena", "SienaEngine"),
+        "forest": ("tamis.engines.baselines.forest", "ForestEngine"),
+        "brute": ("tamis.engines.baselines.brute", "BruteEngine"),
     }
 
     def __getitem__(self, name: str) -> Callable[..., Engine]:

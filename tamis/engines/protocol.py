@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import ClassVar, Protocol, runtime_checkable
 
 from tamis.engines.subscription import Subscription
-from tamis.events import EventBatch
+from tamis.events.batch import EventBatch
 from tamis.matches import Id, Matches
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from tamis.language import parse
+from tamis.language.evaluate import Event, evaluate, look_up
 from tamis.language.expr import And, Attribute, IsNull, Not, Selector, Sequence, attributes
 from tamis.language.functions import NO_FUNCTIONS, Callables, Functions
 from tamis.language.rewrite import rewrite
@@ -81,6 +82,13 @@ class Subscription:
     def presence(self) -> tuple[Not, ...]:
         """The tests that `strict` adds: every attribute that the text names is there."""
         return tuple(Not(IsNull(Attribute(path))) for path in sorted(self.required))
+
+
+def satisfies(event: Event, subscription: Subscription) -> bool:
+    """Whether an event matches a subscription, by the oracle."""
+    if any(look_up(path, event) is None for path in subscription.required):
+        return False
+    return evaluate(subscription.selector, event) is True  # type: ignore[arg-type]
 
 
 def _restored(

@@ -12,13 +12,13 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from tamis import __version__
-from tamis.broker.names import checked_name
+from tamis.broker.protocol.names import checked_name
 from tamis.errors import BrokerError, TamisError
 from tamis.gateway.callers import caller_of, check_role, check_subscriber
-from tamis.gateway.desk import Desk
+from tamis.gateway.context import Desk
 from tamis.gateway.endpoints import ENDPOINTS, Endpoint
+from tamis.gateway.error_responses import answered, refused
 from tamis.gateway.openapi import document
-from tamis.gateway.refusals import answered, refused
 
 log = logging.getLogger("tamis.gateway")
 

@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 from starlette.requests import ClientDisconnect, Request
 
-from tamis.broker.wire import decoded
+from tamis.broker.protocol.wire import decoded
 from tamis.errors import BrokerError
-from tamis.gateway.settings import GatewaySettings
+from tamis.gateway.gateway_settings import GatewaySettings
 
 
 async def read_body(request: Request, settings: GatewaySettings, *types: str) -> bytes:

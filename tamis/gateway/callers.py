@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from starlette.requests import Request
 
-from tamis.broker.exposure import is_loopback
-from tamis.broker.users import User, Users
+from tamis.broker.security.exposure import is_loopback
+from tamis.broker.security.users import User, Users
 from tamis.errors import BrokerError
 
 # Where nobody is asked who they are, everybody may do everything: on the loopback only.

@@ -8,9 +8,15 @@ from dataclasses import dataclass, field
 from starlette.requests import Request
 from starlette.responses import Response
 
-from tamis.gateway import analysing, delivering, publishing, subscribing, telling
+from tamis.gateway import (
+    analysis_handlers,
+    delivery_handlers,
+    publish_handlers,
+    status_handlers,
+    subscription_handlers,
+)
 from tamis.gateway.callers import ANY_ROLE
-from tamis.gateway.desk import Desk
+from tamis.gateway.context import Desk
 from tamis.gateway.schemas import TEXT, Schema, ref
 
 Handler = Callable[[Request, Desk], Awaitable[Response]]
@@ -96,18 +102,18 @@ ENDPOINTS = (
     Endpoint(
         "POST",
         "/events",
-        publishing.publish,
+        publish_handlers.publish,
         "Publish an event, or a list of events.",
         "publish",
         {202: ref("Published")},
         {"anyOf": [ref("Event"), ref("Events")]},
         (_TTL, _KEY),
-        bodies={publishing.LINES: TEXT},
+        bodies={publish_handlers.LINES: TEXT},
     ),
     Endpoint(
         "GET",
         _ALL,
-        subscribing.list_all,
+        subscription_handlers.list_all,
         "List subscriptions, by id, a thousand at a time.",
         "subscribe",
         {200: ref("Page")},
@@ -116,7 +122,7 @@ ENDPOINTS = (
     Endpoint(
         "POST",
         _ALL,
-        subscribing.make,
+        subscription_handlers.make,
         "Make a subscription, or many at once, each of which is taken or refused.",
         "subscribe",
         {201: {"anyOf": [ref("Indexed"), ref("IndexedMany")]}, 207: ref("IndexedMany")},
@@ -125,7 +131,7 @@ ENDPOINTS = (
     Endpoint(
         "PUT",
         f"{_ALL}/{{id}}",
-        subscribing.put,
+        subscription_handlers.put,
         "Make or replace a subscription.",
         "subscribe",
         {200: ref("Indexed")},
@@ -134,7 +140,7 @@ ENDPOINTS = (
     Endpoint(
         "GET",
         f"{_ALL}/{{id}}",
-        subscribing.get,
+        subscription_handlers.get,
         "A subscription.",
         "subscribe",
         {200: ref("Subscription")},
@@ -142,7 +148,7 @@ ENDPOINTS = (
     Endpoint(
         "DELETE",
         f"{_ALL}/{{id}}",
-        subscribing.remove,
+        subscription_handlers.remove,
         "Remove a subscription.",
         "subscribe",
         {200: ref("Removed")},
@@ -150,7 +156,7 @@ ENDPOINTS = (
     Endpoint(
         "POST",
         f"{_ONE}/renew",
-        subscribing.renew,
+        subscription_handlers.renew,
         "Let subscriptions that have an end live on from now.",
         "subscribe",
         {200: ref("Renewed")},
@@ -158,7 +164,7 @@ ENDPOINTS = (
     Endpoint(
         "DELETE",
         _ONE,
-        subscribing.close,
+        subscription_handlers.close,
         "Remove a subscriber: subscriptions, and deliveries that were not read.",
         "subscribe",
         {200: ref("Removed")},
@@ -166,7 +172,7 @@ ENDPOINTS = (
     Endpoint(
         "GET",
         f"{_ONE}/deliveries",
-        delivering.stream,
+        delivery_handlers.stream,
         "Deliveries as they come, as server-sent events.",
         "subscribe",
         {200: None},
@@ -176,7 +182,7 @@ ENDPOINTS = (
     Endpoint(
         "POST",
         f"{_ONE}/acks",
-        delivering.acknowledged,
+        delivery_handlers.acknowledged,
         "Acknowledge deliveries by their ids.",
         "subscribe",
         {200: ref("Acknowledged")},
@@ -185,7 +191,7 @@ ENDPOINTS = (
     Endpoint(
         "POST",
         f"{_ONE}/explain",
-        analysing.explain_own,
+        analysis_handlers.explain_own,
         "Why an event does or does not match a subscription.",
         "subscribe",
         {200: ref("Explanation")},
@@ -194,7 +200,7 @@ ENDPOINTS = (
     Endpoint(
         "GET",
         f"{_ONE}/lint",
-        analysing.lint_own,
+        analysis_handlers.lint_own,
         "What is wrong with the subscriptions of a subscriber.",
         "subscribe",
         {200: ref("Findings")},
@@ -202,7 +208,7 @@ ENDPOINTS = (
     Endpoint(
         "POST",
         "/explain",
-        analysing.explain,
+        analysis_handlers.explain,
         "Why an event does or does not match a selector.",
         ANY_ROLE,
         {200: ref("Explanation")},
@@ -211,7 +217,7 @@ ENDPOINTS = (
     Endpoint(
         "POST",
         "/lint",
-        analysing.lint,
+        analysis_handlers.lint,
         "What is wrong with a set of subscriptions, without keeping them.",
         ANY_ROLE,
         {200: ref("Findings")},
@@ -220,7 +226,7 @@ ENDPOINTS = (
     Endpoint(
         "GET",
         "/metrics",
-        telling.metrics,
+        status_handlers.metrics,
         "Figures, as Prometheus reads them.",
         "metrics",
         {200: None},
@@ -229,7 +235,7 @@ ENDPOINTS = (
     Endpoint(
         "GET",
         "/healthz",
-        telling.health,
+        status_handlers.health,
         "Whether the service works.",
         "",
         {200: ref("Health")},

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tamis.broker.backlog import Backlog
-from tamis.broker.latency import Histogram
+from tamis.broker.fabric.backlog import Backlog
+from tamis.broker.service.latency import Histogram
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 

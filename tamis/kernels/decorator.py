@@ -10,6 +10,7 @@ from typing import Any, TypeVar, cast
 import numba
 
 F = TypeVar("F", bound=Callable[..., object])
+_KERNELS = Path(__file__).parent
 
 
 def kernel(function: F) -> F:
@@ -31,7 +32,9 @@ def _mend(cached: Any, file: Path) -> None:
     version of a kernel next door would go on running in the old one. And it names the classes of
     arguments: if one has been renamed, it fails to load before it looks whether its file changed.
     """
-    cached._cache_file._source_stamp = _stamp(file.parent)
+    cached._cache_file._source_stamp = _stamp(_KERNELS)
+    if _KERNELS not in file.parents:  # a kernel of the laboratory, or of a test
+        cached._cache_file._source_stamp += _stamp(file.parent)
     load = cached.load_overload
 
     def load_or_flush(*arguments: object) -> object:
@@ -45,7 +48,7 @@ def _mend(cached: Any, file: Path) -> None:
 
 
 @cache
-def _stamp(folder: Path) -> tuple[tuple[str, int, int], ...]:
-    """What changes whenever a file of a folder does."""
-    found = [(file.name, file.stat()) for file in sorted(folder.glob("*.py"))]
+def _stamp(tree: Path) -> tuple[tuple[str, int, int], ...]:
+    """What changes whenever a file of a tree of kernels does."""
+    found = [(str(file.relative_to(tree)), file.stat()) for file in sorted(tree.rglob("*.py"))]
     return tuple((name, stat.st_mtime_ns, stat.st_size) for name, stat in found)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from tamis.errors import SelectorSyntaxError, shortened
 from tamis.language.expr import Literal
 from tamis.language.lexer import NAME, NUMBER, STRING
-from tamis.language.reader import TokenReader
+from tamis.language.token_reader import TokenReader
 from tamis.values import INT_MAX, INT_MIN, Timestamp, Type
 
 # Looking a member up in its Enum costs as much as making half a node.

@@ -53,7 +53,7 @@ from tamis.language.functions import (
 from tamis.language.lexer import END, NAME, NUMBER, STRING, nearest
 from tamis.language.literals import BOOL, LITERALS, STR, LiteralReader, is_whole, whole
 from tamis.language.patterns import like_fault, regex_fault
-from tamis.language.reader import MAX_DEPTH
+from tamis.language.token_reader import MAX_DEPTH
 from tamis.paths import RESERVED, split_path
 from tamis.values import INT_MAX
 

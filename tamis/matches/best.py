@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from tamis.matches.code_names import Ints, Subscriptions
 from tamis.matches.pairs import Pairs, are_few, in_order
-from tamis.matches.subscriptions import Ints, Subscriptions
 from tamis.matches.tiles import Tiles, words_for
 
 
@@ -15,7 +15,7 @@ def best_of_pairs(pairs: Pairs, counts: Ints, limit: int, subscriptions: Subscri
     most = 2 * kept.sum() > len(pairs.code)  # a heap of nearly all would be the slower sort
     if pairs.ordered or most or are_few(pairs.code, subscriptions):
         return _cut(in_order(pairs, subscriptions), counts, kept)
-    from tamis.kernels.best import keep_best
+    from tamis.kernels.matches.best import keep_best
 
     by_rank = subscriptions.ranked(subscriptions.distinct(pairs.code))
     rank = np.empty(len(subscriptions.ids), np.int64)
@@ -42,7 +42,7 @@ def best_of_both(
     code, counts = _best_of_tiles(events, tiles, limit, rank)
     if not len(pairs.code):
         return _listed(code, counts)
-    from tamis.kernels.best import merge_best
+    from tamis.kernels.matches.best import merge_best
 
     others = np.bincount(pairs.event, minlength=events)
     if limit is None:
@@ -60,7 +60,7 @@ def best_of_both(
 
 def _best_of_tiles(events: int, tiles: Tiles, limit: int | None, rank: Ints) -> tuple[Ints, Ints]:
     """The codes, and how many of them are of each event."""
-    from tamis.kernels.tiles import count_best, fill_best
+    from tamis.kernels.matches.tiles import count_best, fill_best
 
     rows = tiles.by_rank(rank)
     counts = np.zeros(words_for(events) * 64, np.int64)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tamis.matches.subscriptions import Ints, Subscriptions
+from tamis.matches.code_names import Ints, Subscriptions
 
 # Pairs that are sorted at a time: sixteen kilobytes of keys. Ten million pairs take 0.2 s so, and
 # 0.7 s in one piece.

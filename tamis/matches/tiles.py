@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tamis.matches.subscriptions import Ints
+from tamis.matches.code_names import Ints
 
 # So many combinations of block and rank per row may be counted, to sort rows without comparing.
 _ROOM = 4
@@ -43,7 +43,7 @@ class Tiles(NamedTuple):
 
     def event_counts(self, events: int) -> Ints:
         """By event, how many subscriptions matched."""
-        from tamis.kernels.tiles import count_events
+        from tamis.kernels.matches.tiles import count_events
 
         counts = np.zeros(words_for(events) * 64, np.int64)
         count_events(self.first, self.masks, counts)
@@ -59,7 +59,7 @@ class Tiles(NamedTuple):
 
     def by_rank(self, rank: Ints) -> Ints:
         """The rows of each event by rank, those of a block of events together if they can be."""
-        from tamis.kernels.tiles import sorted_rows
+        from tamis.kernels.matches.tiles import sorted_rows
 
         width = max(1, 64 * self.masks.shape[1])
         if (self.first % width).any():

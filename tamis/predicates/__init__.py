@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tamis.predicates.index import PredicateIndex, Satisfied
+from tamis.predicates.predicate_index import PredicateIndex, Satisfied
 
 __all__ = ["PredicateIndex", "Satisfied"]

@@ -12,13 +12,13 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tamis.kernels.predicates_emit import Ladder
-from tamis.kernels.predicates_masks import Spans
-from tamis.predicates.cells import Cells
-from tamis.predicates.parts import Coded, Part, Ranked
+from tamis.kernels.predicates.emit import Ladder
+from tamis.kernels.predicates.masks import Spans
+from tamis.predicates.ladder_arrays import Excluded, ladder_of, pruned, table_of_ranks
+from tamis.predicates.partial_results import Coded, Part, Ranked
 from tamis.predicates.ranks import Constants
-from tamis.predicates.rungs import Excluded, ladder_of, pruned, table_of_ranks
 from tamis.predicates.shapes import Except, Family, Interval, Within
+from tamis.predicates.term_values import Cells
 from tamis.values import Scalar
 
 Ids = NDArray[np.int32]

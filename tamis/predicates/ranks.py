@@ -16,8 +16,8 @@ from typing import NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from tamis.predicates.cells import Cells
 from tamis.predicates.shapes import FAMILIES, Family
+from tamis.predicates.term_values import Cells
 from tamis.values import INT_MAX, INT_MIN, Scalar, Timestamp, Type
 
 Ints = NDArray[np.int64]

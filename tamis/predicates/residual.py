@@ -11,12 +11,12 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from tamis.kernels.predicates_emit import Table
+from tamis.kernels.predicates.emit import Table
 from tamis.language.evaluate import evaluate
 from tamis.language.expr import Between, Comparison, Not, Predicate, ValueExpr
-from tamis.predicates.cells import Sheet
-from tamis.predicates.numbers import Bools, order
-from tamis.predicates.parts import Coded
+from tamis.predicates.arithmetic import Bools, order
+from tamis.predicates.partial_results import Coded
+from tamis.predicates.term_values import Sheet
 
 
 def residual_part(predicates: Mapping[int, Predicate | Not], sheet: Sheet) -> Coded:

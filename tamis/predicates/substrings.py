@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import ahocorasick
 
-from tamis.predicates.patterns import Place
+from tamis.predicates.text_guards import Place
 
 # Fewer than this and looking for each by itself is as fast.
 _FEW = 5

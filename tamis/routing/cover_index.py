@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
 
-from tamis.predicates.covering import Filter
+from tamis.covering.coverage import Filter
 from tamis.routing.interest import Interest
 
 _ANYTHING = "anything"

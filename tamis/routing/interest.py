@@ -6,6 +6,7 @@ from functools import cached_property
 
 import xxhash
 
+from tamis.covering.coverage import Coverage, coverage_of
 from tamis.engines.subscription import Subscription
 from tamis.errors import InputError
 from tamis.language import parse
@@ -13,7 +14,6 @@ from tamis.language.disjuncts import Conjunction, disjuncts
 from tamis.language.expr import BoolExpr, Or, Sequence
 from tamis.language.printer import to_text
 from tamis.language.rewrite import rewrite
-from tamis.predicates.covering import Coverage, coverage_of
 
 MOST = 64  # conjunctions of one selector; with more of them filters cannot tell
 

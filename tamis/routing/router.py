@@ -18,7 +18,7 @@ from tamis.bloom.filter import Bloom
 from tamis.errors import InputError
 from tamis.language.evaluate import Event
 from tamis.routing.interest import Interest
-from tamis.routing.tables import Table
+from tamis.routing.routing_table import Table
 
 HERE: Final = ""  # the interface of a broker's own subscribers
 

@@ -20,9 +20,9 @@ from tamis.engines.protocol import Engine
 from tamis.errors import InputError
 from tamis.language.evaluate import Event
 from tamis.routing.interest import Interest
-from tamis.routing.maximal import Maximal
+from tamis.routing.maximal_interests import Maximal
 from tamis.routing.router import HERE, Found, Router, Told
-from tamis.routing.tables import EngineTable, FilterTable, NoTable, Table
+from tamis.routing.routing_table import EngineTable, FilterTable, NoTable, Table
 
 SHAPE: Final = Shape(16384, 4)  # as in the paper's examples, with k for a few thousand predicates
 

@@ -2,5 +2,5 @@
 
 `machine` is one sequence with one key, pure; `keyed` one sequence with all its keys; `engine` all
 sequences of a matcher. What docs/language.md says of them is checked against
-`tamis.language.occurrences`.
+`tamis.language.sequence_oracle`.
 """

@@ -15,19 +15,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tamis.errors import InputError
-from tamis.index.durable import remove
-from tamis.keeping.about import about, schema_of
 from tamis.language.functions import Callables
 from tamis.schema import SchemaLike
-from tamis.spark.batches import gathered
-from tamis.spark.compile import compile
-from tamis.spark.differing import Difference, known
-from tamis.spark.frames import ID_TYPES, check_columns
-from tamis.spark.judging import opened
-from tamis.spark.making import Compiled
-from tamis.spark.remote import on_worker
-from tamis.spark.sharding import is_sharded
-from tamis.spark.versions import Version, resolve
+from tamis.spark.backtest_worker import Difference, known
+from tamis.spark.index.compile import compile
+from tamis.spark.index.compile_job import Compiled
+from tamis.spark.index.shard_files import is_sharded
+from tamis.spark.index.versions import Version, resolve
+from tamis.spark.match.event_batches import gathered
+from tamis.spark.match.match_worker import opened
+from tamis.spark.table_columns import ID_TYPES, check_columns
+from tamis.spark.worker_call import on_worker
+from tamis.storage.index.metadata import about, schema_of
+from tamis.storage.store.durable_files import remove
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -5,7 +5,7 @@ import pytest
 from tamis.analysis import Change, diff
 from tamis.errors import DuplicateSubscription, InputError
 from tamis.language import evaluate, parse
-from tamis.language.occurrences import completions
+from tamis.language.sequence_oracle import completions
 
 
 def one(old: str, new: str, **options: object) -> Change:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 
 from tamis.analysis import Reasoner
-from tamis.analysis.diagrams import Diagrams
-from tamis.analysis.judging import Verdict, judge
+from tamis.analysis.cell_diagrams import Diagrams
+from tamis.analysis.verdicts import Verdict, judge
 from tamis.errors import InputError
 from tamis.language import evaluate, parse
 from tamis.schema import Schema

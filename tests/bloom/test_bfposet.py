@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tamis.bloom.bfposet import BFPoset
-from tamis.bloom.diagram import Diagram
 from tamis.bloom.filter import Bloom
 from tamis.bloom.hashing import Shape
-from tamis.bloom.held import Held, canonical
+from tamis.bloom.hasse_diagram import Diagram
 from tamis.bloom.interfaces import IBFPoset
+from tamis.bloom.poset_predicate import Held, canonical
 from tamis.language import evaluate, parse
 from tamis.language.expr import Not
 from tamis.language.printer import to_text

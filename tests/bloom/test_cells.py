@@ -5,7 +5,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis.bloom import cells
+from tamis.bloom import number_cells
 from tamis.bloom.bfposet import BFPoset
 from tamis.bloom.hashing import Shape
 from tamis.language import evaluate, parse
@@ -48,7 +48,7 @@ def test_a_number_has_the_bits_of_all_ranges_it_satisfies(kept, gone, asked, roo
     predicates = [parse(text) for text in kept]
     for predicate in predicates:
         poset.subscribe([predicate], "a")
-    before, cells._KEPT = cells._KEPT, room
+    before, number_cells._KEPT = number_cells._KEPT, room
     try:
         for _ in range(2):  # again, when cells are known and after a change
             for value in asked:
@@ -61,4 +61,4 @@ def test_a_number_has_the_bits_of_all_ranges_it_satisfies(kept, gone, asked, roo
             if gone < len(predicates) > 1:
                 poset.unsubscribe([predicates.pop(gone)], "a")
     finally:
-        cells._KEPT = before
+        number_cells._KEPT = before

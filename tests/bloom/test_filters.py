@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis.bloom.bits import DenseBits, SparseBits, bits_of, subset, union
-from tamis.bloom.counting import CountingBloom
+from tamis.bloom.bit_sets import DenseBits, SparseBits, bits_of, subset, union
+from tamis.bloom.counting_filter import CountingBloom
 from tamis.bloom.filter import Bloom
+from tamis.bloom.filter_size import best_hashes, false_positive_rate, sized
 from tamis.bloom.hashing import Shape, key_of
-from tamis.bloom.sizing import best_hashes, false_positive_rate, sized
 from tamis.errors import InputError
 from tests.soak import count, record
 

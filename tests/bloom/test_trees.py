@@ -17,10 +17,10 @@ from hypothesis.stateful import (
 
 from tamis.bloom.bftree import BFTree
 from tamis.bloom.filter import Bloom
+from tamis.bloom.filter_tree import FilterTree
 from tamis.bloom.hashing import Shape
 from tamis.bloom.interfaces import IBFTree
 from tamis.bloom.sbstree import SbsTree
-from tamis.bloom.tree import FilterTree
 from tamis.errors import InputError
 from tests.bloom.paper import SHAPE, blooms
 from tests.soak import count

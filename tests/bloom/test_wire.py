@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tamis.bloom.filter import Bloom
+from tamis.bloom.filter_codec import encoded_size
 from tamis.bloom.hashing import Shape, key_of
-from tamis.bloom.wire import encoded_size
 from tamis.errors import InputError
 
 PAPER = Shape(1 << 14, 2)

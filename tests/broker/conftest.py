@@ -16,15 +16,15 @@ import pytest
 
 pytest.importorskip("nats", reason="pip install 'tamis[broker]'")
 
-from tamis.broker.broker import Broker
-from tamis.broker.config import ServerConfig
-from tamis.broker.connection import connected
-from tamis.broker.server import answers, binary
-from tamis.broker.settings import Settings
+from tamis.broker.config.settings import Settings
+from tamis.broker.fabric.connection import connected
+from tamis.broker.fabric.server import answers, binary
+from tamis.broker.fabric.server_config import ServerConfig
+from tamis.broker.service.broker import Broker
 from tests.broker.ports import free_port
 
 if TYPE_CHECKING:
-    from tests.broker.service import Service
+    from tests.broker.whole_service import Service
 
 
 class Nats:
@@ -134,7 +134,7 @@ def processes() -> Iterator[Callable[..., Processes]]:
 @pytest.fixture(scope="session")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Service"]:
     pytest.importorskip("starlette", reason="pip install 'tamis[http]'")
-    from tests.broker.service import Service
+    from tests.broker.whole_service import Service
 
     running = Service(tmp_path_factory.mktemp("service"))
     try:

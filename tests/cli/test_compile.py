@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import tamis
-from tests.cli.running import EXAMPLES, run
+from tests.cli.command import EXAMPLES, run
 from tests.cli.test_match import ANSWERS, EVENTS, SUBSCRIPTIONS
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.running import run
+from tests.cli.command import run
 
 OLD = """\
 {"id": "a", "selector": "x > 5"}

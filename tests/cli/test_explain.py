@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.running import run
+from tests.cli.command import run
 
 
 def test_a_match_is_0(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cli.running import run
+from tests.cli.command import run
 
 
 @pytest.mark.parametrize("verb", ["", "match", "explain", "parse", "bench", "bench parse"])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.running import EXAMPLES, run, run_process
+from tests.cli.command import EXAMPLES, run, run_process
 
 RULES = """\
 x < 5 AND y = 1 AND x > 9

@@ -9,12 +9,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tamis.cli.options import Semantics
-from tamis.cli.table import rendered
+from tamis.cli.shared.options import Semantics
+from tamis.cli.shared.table_output import rendered
 from tamis.engines import ENGINES
 from tamis.schema import SEMANTICS
 from tamis.values import OPAQUE, Timestamp
-from tests.cli.running import EXAMPLES, run
+from tests.cli.command import EXAMPLES, run
 
 SUBSCRIPTIONS = """\
 {"id": "cheap", "selector": "price < 10"}
@@ -161,7 +161,7 @@ def test_counts(files: tuple[Path, Path], tmp_path: Path, engine: str) -> None:
 
 def test_counts_on_a_terminal(files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     files[0].write_text(SUBSCRIPTIONS.replace("unpriced", "no price"))
-    monkeypatch.setattr("tamis.cli.console.on_terminal", lambda: True)
+    monkeypatch.setattr("tamis.cli.shared.console.on_terminal", lambda: True)
     done = run("match", "-s", files[0], "-e", files[1], "--format", "counts")
     assert done.stdout.splitlines() == [
         "      events  subscription",

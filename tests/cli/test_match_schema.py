@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.cli.running import run
+from tests.cli.command import run
 
 
 def test_an_open_schema(tmp_path: Path) -> None:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tamis.cli.trees import drawn
+from tamis.cli.shared.selector_tree import drawn
 from tamis.language import parse
-from tests.cli.running import EXAMPLES, run
+from tests.cli.command import EXAMPLES, run
 
 
 def test_text() -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.running import EXAMPLES, ROOT, command, environment, run, run_process
+from tests.cli.command import EXAMPLES, ROOT, command, environment, run, run_process
 
 
 def test_help_is_quick_and_imports_nothing_heavy() -> None:

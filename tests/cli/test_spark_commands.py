@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.cli.running import run, run_process
+from tests.cli.command import run, run_process
 from tests.soak import only_in_soak
 from tests.spark.fixtures import spark
 
@@ -133,7 +133,7 @@ def test_messages_are_parsed(spark: SparkSession) -> None:
 
 
 def test_messages_of_spark_are_told_in_a_line() -> None:
-    from tamis.cli.sparking import _line
+    from tamis.cli.shared.spark_session import _line
 
     worker = (
         "[UDF_ERROR] a task failed:\nTraceback …\ntamis.errors.EventError: a is missing\n\tat x"

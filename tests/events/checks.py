@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tamis.columns.column import ARROW
-from tamis.events import EventBatch
+from tamis.events.batch import EventBatch
+from tamis.events.column import ARROW
 from tamis.values import Type
 
 

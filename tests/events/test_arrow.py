@@ -7,9 +7,9 @@ import pyarrow.compute as pc
 import pytest
 from hypothesis import assume, given, settings
 
-from tamis.columns.column import ARROW, MAX_DEPTH
 from tamis.errors import EventError
-from tamis.events import EventBatch
+from tamis.events.batch import EventBatch
+from tamis.events.column import ARROW, MAX_DEPTH
 from tamis.schema import Schema
 from tamis.values import OPAQUE, Type
 from tests.events.arrow_tables import arrow_tables, is_valid

@@ -6,7 +6,7 @@ import decimal
 
 import pyarrow as pa
 
-from tamis.events import EventBatch
+from tamis.events.batch import EventBatch
 from tamis.values import INT_MAX, OPAQUE, Timestamp, Type
 from tests.events.checks import arrow_rows, exact, sound, types_at
 

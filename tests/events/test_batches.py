@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from tamis.errors import EventError, SchemaError
-from tamis.events import EventBatch
+from tamis.events.batch import EventBatch
 from tamis.matcher import Matcher
 from tamis.schema import Schema
 from tests.events.checks import exact, of

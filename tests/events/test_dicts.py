@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tamis.errors import EventError
-from tamis.events import EventBatch
+from tamis.events.batch import EventBatch
 from tamis.language.evaluate import look_up
 from tamis.values import OPAQUE, Type
 from tests.events.checks import exact, of, sound, types_at

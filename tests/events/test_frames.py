@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 from tamis.errors import EventError
-from tamis.events import EventBatch
+from tamis.events.batch import EventBatch
 from tamis.values import OPAQUE, Timestamp
 from tests.events.checks import exact, sound
 
@@ -78,7 +78,7 @@ def test_neither_pandas_nor_polars_is_needed() -> None:
         "    def find_spec(name, path, target=None):\n"
         "        if name in ('pandas', 'polars'): raise ImportError(name)\n"
         "sys.meta_path.insert(0, Absent)\n"
-        "import pyarrow as pa; from tamis.events import EventBatch\n"
+        "import pyarrow as pa; from tamis.events.batch import EventBatch\n"
         "assert EventBatch.of([{'a': 1}]).rows() == EventBatch.of(pa.table({'a': [1]})).rows()"
     )
     subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[2])

@@ -11,9 +11,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from tamis.columns.column import MAX_DEPTH
 from tamis.errors import EventError
-from tamis.events import EventBatch
+from tamis.events.batch import EventBatch
+from tamis.events.column import MAX_DEPTH
 from tamis.values import Timestamp
 from tests.events.checks import of
 

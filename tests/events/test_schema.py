@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tamis.errors import EventError
-from tamis.events import EventBatch
+from tamis.events.batch import EventBatch
 from tamis.language.evaluate import look_up
 from tamis.paths import parse_path
 from tamis.schema import Schema, coerce

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from tamis.errors import EventError, SchemaError
-from tamis.events import EventBatch
+from tamis.events.batch import EventBatch
 from tamis.schema import Schema
 from tamis.values import Timestamp
 from tests.events.checks import forms, of, sound

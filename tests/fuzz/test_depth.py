@@ -9,7 +9,7 @@ import pytest
 
 import tamis
 from tamis.errors import SelectorTooDeep
-from tamis.language.reader import MAX_DEPTH
+from tamis.language.token_reader import MAX_DEPTH
 
 # Ways to nest, each in one step: on the left, on the right, with every precedence at once.
 SHAPES: dict[str, Callable[[int], str]] = {

@@ -3,8 +3,8 @@
 import numpy as np
 from pyroaring import BitMap
 
-from tamis.kernels.grouping import grouped
-from tamis.kernels.roaring import WORDS, ByCode, write_bitmaps
+from tamis.kernels.counting_sort import grouped
+from tamis.kernels.matches.bitmaps import WORDS, ByCode, write_bitmaps
 
 
 def test_bytes() -> None:

@@ -13,7 +13,7 @@ from tamis.errors import FunctionError, InputError, SelectorSyntaxError, Selecto
 from tamis.language import evaluate, parse, rewrite
 from tamis.language.expr import Attribute, Custom, Literal, attributes, children, walk
 from tamis.language.functions import NO_FUNCTIONS, Functions
-from tamis.language.reader import MAX_DEPTH
+from tamis.language.token_reader import MAX_DEPTH
 from tamis.language.typecheck import check
 from tamis.schema import Schema
 from tamis.values import Timestamp

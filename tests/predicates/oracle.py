@@ -5,7 +5,7 @@ from unittest import mock
 
 import numpy as np
 
-from tamis.events import EventBatch
+from tamis.events.batch import EventBatch
 from tamis.language.evaluate import evaluate
 from tamis.predicates import PredicateIndex, ladder
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tamis.errors import FunctionError
-from tamis.events import EventBatch
+from tamis.events.batch import EventBatch
 from tamis.language import parse
 from tamis.language.expr import Not
 from tamis.language.expr import predicates as leaves_of

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tamis.events import EventBatch
+from tamis.events.batch import EventBatch
 from tamis.language import parse
 from tamis.language.expr import (
     And,

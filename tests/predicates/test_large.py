@@ -4,11 +4,11 @@ import random
 
 import numpy as np
 
-from tamis.events import EventBatch
+from tamis.events.batch import EventBatch
 from tamis.language.evaluate import evaluate
 from tamis.language.expr import Attribute, Between, Comparison, In, Literal, Not, StringTest
 from tamis.predicates import PredicateIndex
-from tamis.predicates.rungs import fork
+from tamis.predicates.ladder_arrays import fork
 from tamis.values import Timestamp
 from tests.predicates.oracle import answers, expected, mask_answers
 

@@ -16,10 +16,10 @@ from tamis.language.expr import (
     RLike,
     StringTest,
 )
-from tamis.predicates import texts
-from tamis.predicates.patterns import guard_of
+from tamis.predicates import text_tests as texts
 from tamis.predicates.shapes import Text
-from tamis.predicates.texts import TextTests
+from tamis.predicates.text_guards import guard_of
+from tamis.predicates.text_tests import TextTests
 from tests.predicates.oracle import check
 from tests.strategies import COMPARISONS, likes
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from hypothesis import strategies as st
+from tamis_lab.simulation.network import Network, Passage
 
 from tamis.bloom.hashing import Shape
-from tamis.routing.network import Network, Passage
 from tamis.routing.strategies import router
 from tests.engines.oracle import matching
 from tests.strategies import bool_exprs, events, sequences

@@ -3,11 +3,11 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tamis_lab.simulation.network import Network
 
 from tamis.bloom.hashing import Shape
 from tamis.errors import InputError, LoopError, SelectorError
 from tamis.routing.interest import Interest
-from tamis.routing.network import Network
 from tamis.routing.router import HERE
 from tamis.routing.strategies import STRATEGIES, router
 from tests.routing.networks import SHAPES, Model, any_events, name, selectors, single, trees

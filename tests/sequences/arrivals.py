@@ -6,7 +6,7 @@ from itertools import combinations
 from tamis.language import evaluate, parse
 from tamis.language.evaluate import compare, look_up
 from tamis.language.expr import Sequence as Selector
-from tamis.language.occurrences import completions, is_occurrence
+from tamis.language.sequence_oracle import completions, is_occurrence
 
 Event = Mapping[str, object]
 

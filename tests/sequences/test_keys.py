@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from tamis.language.evaluate import compare
-from tamis.sequences.keys import key_of, micros_of
+from tamis.sequences.key_values import key_of, micros_of
 from tamis.values import OPAQUE, Timestamp, to_value
 from tests.strategies import values
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tamis.language import parse
-from tamis.language.occurrences import completions
-from tamis.sequences.machine import Machine, State
+from tamis.language.sequence_oracle import completions
+from tamis.sequences.state_machine import Machine, State
 
 NAMES = "abcd"
 

@@ -12,9 +12,9 @@ import tamis
 from tamis import errors
 from tamis.engines import DEFAULT, ENGINES
 from tamis.engines.subscription import Subscription
-from tamis.events import EventBatch
-from tamis.sequences.engine import Sequences
-from tamis.sequences.timing import Timing
+from tamis.events.batch import EventBatch
+from tamis.sequences.event_time import Timing
+from tamis.sequences.sequence_engine import Sequences
 from tests.engines.variants import VARIANTS
 from tests.engines.variants import matcher as new_matcher
 

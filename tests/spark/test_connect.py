@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.running import environment
+from tests.cli.command import environment
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 

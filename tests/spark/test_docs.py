@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("nats", reason="pip install 'tamis[broker]'")
 
 from tests.broker.conftest import Nats, shared_nats
-from tests.spark.brokers import prepared
+from tests.spark.sources.broker_streams import prepared
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

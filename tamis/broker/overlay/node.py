@@ -13,20 +13,20 @@ from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 from nats.js.errors import NotFoundError
 
-from tamis.broker.asking import statuses
-from tamis.broker.confirming import Confirming
-from tamis.broker.connection import Connection
-from tamis.broker.names import Names, checked_name
-from tamis.broker.overlay.beyond import gathered
-from tamis.broker.overlay.figures import NodeFigures
-from tamis.broker.overlay.forwarding import Forwarding
-from tamis.broker.overlay.greeting import Greeting
-from tamis.broker.overlay.linking import Keeper
-from tamis.broker.overlay.records import Description
-from tamis.broker.overlay.table import Table
-from tamis.broker.overlay.telling import Telling
-from tamis.broker.settings import NodeSettings, Settings
-from tamis.broker.wire import encoded
+from tamis.broker.config.settings import NodeSettings, Settings
+from tamis.broker.fabric.connection import Connection
+from tamis.broker.fabric.publish import Confirming
+from tamis.broker.fabric.request import statuses
+from tamis.broker.overlay.advertiser import Telling
+from tamis.broker.overlay.discovery import gathered
+from tamis.broker.overlay.forwarder import Forwarding
+from tamis.broker.overlay.handshake import Greeting
+from tamis.broker.overlay.link_keeper import Keeper
+from tamis.broker.overlay.node_table import Table
+from tamis.broker.overlay.overlay_counters import NodeFigures
+from tamis.broker.overlay.overlay_records import Description
+from tamis.broker.protocol.names import Names, checked_name
+from tamis.broker.protocol.wire import encoded
 from tamis.errors import BrokerError
 
 

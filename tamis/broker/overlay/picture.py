@@ -68,7 +68,7 @@ class Picture:
 
 
 def picture(found: dict[str, Any]) -> Picture:
-    """Read what the nodes have told; see `tamis.broker.overlay.beyond`."""
+    """Read what the nodes have told; see `tamis.broker.overlay.discovery`."""
     nodes: dict[str, NodePicture] = {}
     links: set[tuple[str, str]] = set()
     for name, told in found["nodes"].items():

@@ -9,9 +9,9 @@ import numpy as np
 
 from tamis.engines.atree.nodes import Nodes
 from tamis.engines.atree.plan import Made, Operand, Plan, counting
-from tamis.engines.numbers import Numbers
-from tamis.kernels import atree_insert, atree_store
-from tamis.kernels.atree_store import AND, AT_LEAST, COUNT, NAND, NOR, NOT, OR, VALUE, XOR
+from tamis.engines.number_pool import Numbers
+from tamis.kernels.atree import insert, node_store
+from tamis.kernels.atree.node_store import AND, AT_LEAST, COUNT, NAND, NOR, NOT, OR, VALUE, XOR
 
 _ASKING = (XOR, NOT, NAND, NOR)  # functions that ask their operands where they are false
 T = TypeVar("T")
@@ -94,16 +94,16 @@ class Builder:
         if len(nodes) == 1:
             return nodes[0]
         before = len(self._nodes)
-        root = atree_insert.insert_chain(self._nodes.store, function, np.array(nodes, np.int32))
+        root = insert.insert_chain(self._nodes.store, function, np.array(nodes, np.int32))
         if function == XOR and len(self._nodes) > before:
             self._ask(int(root))
         return int(root)
 
     def _node(self, function: int, left: int, right: int = -1) -> int:
         store = self._nodes.store
-        node = int(atree_store.find(store, function, left, right))
+        node = int(node_store.find(store, function, left, right))
         if node < 0:
-            node = int(atree_store.new_node(store, function, left, right))
+            node = int(node_store.new_node(store, function, left, right))
             if function in _ASKING:
                 self._ask(node)
         return node
@@ -115,6 +115,6 @@ class Builder:
         while pending:
             node = pending.pop()
             for child in nodes.children(node):
-                self.asked += atree_insert.want_false(nodes.store, child).tolist()
+                self.asked += insert.want_false(nodes.store, child).tolist()
                 if nodes.function_of(node) == XOR == nodes.function_of(child):
                     pending.append(child)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tamis.dot import quoted
 from tamis.engines.atree.tree import Tree
-from tamis.engines.dot import quoted
-from tamis.kernels.atree_store import (
+from tamis.kernels.atree.node_store import (
     AND,
     AT_LEAST,
     COMPARE,

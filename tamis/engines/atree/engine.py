@@ -20,14 +20,14 @@ from tamis.engines.atree.filters import FILTERS, TVP, Filter
 from tamis.engines.atree.planner import Planner
 from tamis.engines.atree.priorities import Priorities
 from tamis.engines.atree.tree import Tree
-from tamis.engines.atree.values import Values, comparisons_of
+from tamis.engines.atree.value_nodes import Values, comparisons_of
 from tamis.engines.subscription import Subscription
 from tamis.errors import InputError
-from tamis.events import EventBatch
-from tamis.kernels.atree_levels import NOTES, News, climb_levels
-from tamis.kernels.atree_paths import follow_paths
-from tamis.kernels.atree_priorities import climb_by_priority
-from tamis.kernels.atree_store import Ints
+from tamis.events.batch import EventBatch
+from tamis.kernels.atree.levels import NOTES, News, climb_levels
+from tamis.kernels.atree.node_store import Ints
+from tamis.kernels.atree.paths import follow_paths
+from tamis.kernels.atree.priorities import climb_by_priority
 from tamis.language.expr import Comparison, Not, Predicate
 from tamis.language.rewrite.negation import push_not_down
 from tamis.matches import Id, Matches, ids_array

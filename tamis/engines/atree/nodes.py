@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from tamis.engines.atree.plan import Made
 from tamis.errors import TamisError, UnsupportedExpression
-from tamis.kernels import atree_insert, atree_store, atree_walk
-from tamis.kernels.atree_store import (
+from tamis.kernels.atree import insert, node_store, walk
+from tamis.kernels.atree.node_store import (
     BLOCK,
     COUNTERS,
     FIELDS,
@@ -27,7 +27,7 @@ from tamis.kernels.atree_store import (
     Store,
 )
 
-MAX_LEVEL = atree_store.LEVEL_MASK
+MAX_LEVEL = node_store.LEVEL_MASK
 Int = TypeVar("Int", np.int32, np.int64)
 _FILLED = 0.8  # how full the table of nodes may be
 
@@ -54,7 +54,7 @@ class Nodes:
             subscriptions=np.zeros((64, 2), np.int32),
         )
         self.store.counters[FREE_NODE] = -1
-        self.store.counters[atree_store.ARENA_TOP] = 1  # 0 means none
+        self.store.counters[node_store.ARENA_TOP] = 1  # 0 means none
         self.true_leaf = np.full(64, -1, np.int32)
         self.false_leaf = np.full(64, -1, np.int32)
         self.labels: dict[int, object] = {}
@@ -92,7 +92,7 @@ class Nodes:
         self._reserve_leaves(predicate)
         node = int(self.true_leaf[predicate])
         if node < 0:
-            node = self.true_leaf[predicate] = atree_store.new_leaf(self.store, predicate)
+            node = self.true_leaf[predicate] = node_store.new_leaf(self.store, predicate)
         return int(node)
 
     def has_leaf(self, predicate: int) -> bool:
@@ -131,13 +131,13 @@ class Nodes:
         if subscriptions > len(self.store.subscriptions):
             size = max(subscriptions, _stretched(self.store.subscriptions))
             self.store.subscriptions.resize((size, 2), refcheck=False)
-        if atree_insert.has_room(self.store, nodes, entries):
+        if insert.has_room(self.store, nodes, entries):
             return
         # Arrays are stretched in place, and a little at a time: at tens of millions of nodes a copy
         # would double the memory for a moment, and what is in reserve counts too.
         self._reserve_nodes(len(self) + nodes)
         arena = self.store.arena
-        wanted = int(self.store.counters[atree_store.ARENA_TOP]) + entries * BLOCK
+        wanted = int(self.store.counters[node_store.ARENA_TOP]) + entries * BLOCK
         if wanted > len(arena):
             arena.resize(max(wanted, _stretched(arena)), refcheck=False)
 
@@ -165,7 +165,7 @@ class Nodes:
         """
         self.store = self.store._replace(slots=np.zeros(0, np.uint32))
         self.store = self.store._replace(slots=np.zeros(size, np.uint32))
-        atree_store.enter_all(self.store)
+        node_store.enter_all(self.store)
 
     def _reserve_leaves(self, predicate: int) -> None:
         if predicate >= len(self.true_leaf):
@@ -178,12 +178,12 @@ class Nodes:
     def nodes(self) -> Iterator[int]:
         """All nodes, by number."""
         kinds = self.store.nodes[: self.store.counters[TOP], KIND]
-        functions = kinds & atree_store.FUNCTION_MASK
-        yield from np.flatnonzero(functions != atree_store.FREE).tolist()
+        functions = kinds & node_store.FUNCTION_MASK
+        yield from np.flatnonzero(functions != node_store.FREE).tolist()
 
     def function_of(self, node: int) -> int:
         """The function of a node."""
-        return int(self.store.nodes[node, KIND]) & atree_store.FUNCTION_MASK
+        return int(self.store.nodes[node, KIND]) & node_store.FUNCTION_MASK
 
     def described(self, node: int) -> tuple[int, int, int]:
         """The function of a node as operator, k and n."""
@@ -195,24 +195,24 @@ class Nodes:
 
     def level(self, node: int) -> int:
         """The level of a node (Equation 3.1): 1 for leaves."""
-        return int(atree_store.level_of(self.store.nodes[node, KIND]))
+        return int(node_store.level_of(self.store.nodes[node, KIND]))
 
     def uses(self, node: int) -> int:
         """How many subscriptions use a node."""
-        return int(self.store.nodes[node, atree_store.USES])
+        return int(self.store.nodes[node, node_store.USES])
 
     def children(self, node: int) -> list[int]:
         """The children of a node: two, or one of NOT and the like, or none."""
-        return [int(c) for c in atree_walk.children(self.store, node) if c >= 0]
+        return [int(c) for c in walk.children(self.store, node) if c >= 0]
 
     def parents(self, node: int) -> list[int]:
         """The parents of a node; twice, if both its operands are this one."""
-        found = atree_store.entries(self.store, node, atree_store.PARENTS)
+        found = node_store.entries(self.store, node, node_store.PARENTS)
         return [entry >> 2 for entry in found.tolist()]
 
     def subscriptions(self, node: int) -> list[int]:
         """The subscriptions that have a node as their root."""
-        found: list[int] = atree_store.entries(self.store, node, atree_store.SUBSCRIPTIONS).tolist()
+        found: list[int] = node_store.entries(self.store, node, node_store.SUBSCRIPTIONS).tolist()
         return found
 
     def predicate(self, leaf: int) -> int:
@@ -225,7 +225,7 @@ class Nodes:
 
     def below(self, node: int) -> list[int]:
         """A node and all nodes below it."""
-        found: list[int] = atree_walk.nodes_of(self.store, node).tolist()
+        found: list[int] = walk.nodes_of(self.store, node).tolist()
         return found
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tamis.kernels.atree_insert import MAX_CHAIN
-from tamis.kernels.atree_store import AT_LEAST
+from tamis.kernels.atree.insert import MAX_CHAIN
+from tamis.kernels.atree.node_store import AT_LEAST
 
 
 class Made(NamedTuple):

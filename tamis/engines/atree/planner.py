@@ -12,7 +12,7 @@ from tamis.engines.atree.filters import Filter
 from tamis.engines.atree.plan import Operand, Plan
 from tamis.engines.subscription import Subscription
 from tamis.errors import UnsupportedExpression
-from tamis.kernels.atree_store import AND, AT_LEAST, NAND, NOR, NOT, OR, XOR
+from tamis.kernels.atree.node_store import AND, AT_LEAST, NAND, NOR, NOT, OR, XOR
 from tamis.language.expr import (
     And,
     AtLeast,

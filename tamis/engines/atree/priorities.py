@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis.engines.atree.tree import Tree
-from tamis.kernels.atree_priorities import (
+from tamis.kernels.atree.node_store import Ints
+from tamis.kernels.atree.priorities import (
     NO_PRIORITY,
     by_level,
     fill_priorities,
     lower_priorities,
     raise_priorities,
 )
-from tamis.kernels.atree_store import Ints
 
 GROUPS = 64
 Array = NDArray[np.int64]

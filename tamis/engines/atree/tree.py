@@ -22,10 +22,10 @@ from tamis.engines.atree.plan import (
     most_levels,
     most_nodes,
 )
-from tamis.engines.numbers import Numbers
+from tamis.engines.number_pool import Numbers
 from tamis.errors import TamisError
-from tamis.kernels import atree_delete, atree_insert, atree_stats
-from tamis.kernels.atree_store import (
+from tamis.kernels.atree import delete, insert, sharing_stats
+from tamis.kernels.atree.node_store import (
     AND,
     AT_LEAST,
     FIRST_MADE,
@@ -85,7 +85,7 @@ class Tree(Nodes):
             size = 2 * len(predicates)
             self._reserve(size, size, subscription + 1, 1 + most_chain_levels(len(predicates)))
             self._reserve_leaves(predicates.max())
-            atree_insert.insert_flat(
+            insert.insert_flat(
                 self.store,
                 plan.function,
                 self.true_leaf,
@@ -98,7 +98,7 @@ class Tree(Nodes):
         self._number_functions(plan)
         builder = Builder(self, self.functions, self.terms)
         root = builder.root(plan)
-        atree_insert.subscribe(self.store, root, subscription)
+        insert.subscribe(self.store, root, subscription)
         return builder.asked
 
     def _number_functions(self, plan: Operand) -> None:
@@ -125,7 +125,7 @@ class Tree(Nodes):
         """Add the leaves of predicates 0 to `count - 1` to an empty tree, numbered alike."""
         self.reserve_leaves(count)
         self._reserve_leaves(count)
-        atree_insert.insert_leaves(self.store, self.true_leaf, count)
+        insert.insert_leaves(self.store, self.true_leaf, count)
 
     def insert_conjunctions(self, leaves: Ints, first: int) -> None:
         """Add conjunctions of leaves (see `leaf`), a row each, numbered from `first` on."""
@@ -133,17 +133,17 @@ class Tree(Nodes):
         done = 0
         while done < rows:
             self._reserve(width, 2 * width, first + rows, width)
-            done = atree_insert.insert_conjunctions(self.store, leaves, first, done)
+            done = insert.insert_conjunctions(self.store, leaves, first, done)
 
     # -- deletion ---------------------------------------------------------------------------------
 
     def delete(self, subscription: int) -> list[int]:
         """Forget a subscription; the predicates that are no longer used."""
-        return self._forgotten(atree_delete.delete(self.store, subscription))
+        return self._forgotten(delete.delete(self.store, subscription))
 
     def delete_many(self, subscriptions: Ints) -> list[int]:
         """Forget many; the predicates that are no longer used."""
-        return self._forgotten(atree_delete.delete_many(self.store, subscriptions))
+        return self._forgotten(delete.delete_many(self.store, subscriptions))
 
     def _forgotten(self, nodes: Ints) -> list[int]:
         gone: list[int] = []
@@ -165,5 +165,5 @@ class Tree(Nodes):
 
     def sharing(self, subscriptions: Sequence[int]) -> tuple[float, float]:
         """The average fraction of a subscription's nodes, and internal nodes, that others use."""
-        shared, internal = atree_stats.sharing(self.store, np.array(subscriptions, np.int32))
+        shared, internal = sharing_stats.sharing(self.store, np.array(subscriptions, np.int32))
         return float(shared), float(internal)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from tamis.covering.domains import Domains
+from tamis.covering.regions import regions, term_of
 from tamis.language.expr import Attribute, Predicate
 from tamis.paths import Path
-from tamis.predicates.domains import Domains
-from tamis.predicates.regions import regions, term_of
 
 
 def decides(domains: Domains, predicate: Predicate, required: Collection[Path]) -> bool:

@@ -17,11 +17,11 @@ from collections.abc import Collection, Sequence
 from types import ModuleType
 from typing import Any
 
+from tamis.covering.domains import Domains
+from tamis.covering.regions import regions, term_of
 from tamis.engines.bdd.variables import Leaf
 from tamis.language.expr import IsNull, Not, Predicate, ValueExpr
 from tamis.paths import Path
-from tamis.predicates.domains import Domains
-from tamis.predicates.regions import regions, term_of
 
 Cell = tuple[bool | None, ...]
 

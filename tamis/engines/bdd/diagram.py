@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from tamis.engines.bdd.library import manager
+from tamis.engines.bdd.cudd import manager
 
 TRUE, FALSE = 0, 1  # edges
 

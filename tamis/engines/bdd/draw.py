@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tamis.engines.bdd.plain import PlainNode
-from tamis.engines.dot import quoted
+from tamis.dot import quoted
+from tamis.engines.bdd.paper_nodes import PlainNode
 
 _SHOWN = 5  # ids at one node
 

@@ -12,32 +12,32 @@ from contextlib import contextmanager
 from threading import Lock
 from typing import Any, ClassVar
 
-from tamis.engines.bdd.answer import match_block_by_block, match_one_by_one
-from tamis.engines.bdd.board import Board
+from tamis.covering.domains import Domains
 from tamis.engines.bdd.certainty import decides
+from tamis.engines.bdd.cudd import cudd
 from tamis.engines.bdd.dependencies import Dependencies
 from tamis.engines.bdd.diagram import Diagram
 from tamis.engines.bdd.draw import to_dot
 from tamis.engines.bdd.formula import Formula
 from tamis.engines.bdd.layout import Layout
-from tamis.engines.bdd.library import cudd
-from tamis.engines.bdd.plain import plain_nodes
+from tamis.engines.bdd.match import match_block_by_block, match_one_by_one
+from tamis.engines.bdd.paper_nodes import plain_nodes
 from tamis.engines.bdd.roots import Roots, needs_of, presence
+from tamis.engines.bdd.scratch import Board
 from tamis.engines.bdd.variables import Leaf, Variables, checked_order
 from tamis.engines.subscription import Subscription
 from tamis.errors import InputError, UnsupportedExpression
-from tamis.events import EventBatch
-from tamis.kernels.bdd_eval import Needs
+from tamis.events.batch import EventBatch
+from tamis.kernels.bdd.eval import Needs
 from tamis.language.expr import BoolExpr, Not, Sequence, attributes
 from tamis.language.rewrite import rewrite
 from tamis.language.rewrite.duplicates import drop_duplicates
+from tamis.language.rewrite.equalities import merge_equalities
 from tamis.language.rewrite.flatten import flatten
-from tamis.language.rewrite.membership import merge_equalities
+from tamis.language.rewrite.intervals import merge_ranges
 from tamis.language.rewrite.order import sort_operands
-from tamis.language.rewrite.ranges import merge_ranges
 from tamis.matches import Id, Matches
 from tamis.predicates import PredicateIndex
-from tamis.predicates.domains import Domains
 from tamis.schema import Schema, SchemaLike
 
 # Tests stay as they are written, to be variables that other subscriptions have too; and a diagram

@@ -14,11 +14,11 @@ from itertools import groupby
 import numpy as np
 
 from tamis.engines.bdd.diagram import Diagram
+from tamis.engines.bdd.growable_array import Stretching
 from tamis.engines.bdd.roots import Roots
-from tamis.engines.bdd.stretching import Stretching
 from tamis.engines.bdd.variables import Variables
-from tamis.kernels.bdd_eval import Nodes
-from tamis.kernels.bdd_outputs import Outputs
+from tamis.kernels.bdd.eval import Nodes
+from tamis.kernels.bdd.outputs import Outputs
 
 _AT_LEAST = 1024  # so much may be out of order in any case
 _MANY = 64

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tamis.kernels.bdd_eval import Needs
+from tamis.kernels.bdd.eval import Needs
 from tamis.language.expr import Attribute, IsNull, Not
 from tamis.matches import Id, ids_array
 from tamis.paths import Path

@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from threading import RLock
 
-from tamis.engines.block.leaves import Read
-from tamis.engines.block.pending import Pending
-from tamis.engines.block.recent import Recent
-from tamis.engines.block.segment import Sample, Segment, renewed
+from tamis.engines.block.draft.head import Pending
+from tamis.engines.block.event_sample import Recent
+from tamis.engines.block.segment.segment import Sample, Segment, renewed
+from tamis.engines.block.segment.segment_files import Snapshot, Stored, restored
+from tamis.engines.block.segment.stored_leaves import Read
 from tamis.engines.block.stack import Stack
-from tamis.engines.block.storage import Snapshot, Stored, restored
 from tamis.engines.block.terms import Terms
 from tamis.engines.subscription import Subscription
-from tamis.kernels.block_words import Longs
+from tamis.kernels.block.words import Longs
 from tamis.matches import Id
 from tamis.predicates import PredicateIndex
 

@@ -17,28 +17,28 @@ from typing import ClassVar
 
 import numpy as np
 
-from tamis.engines.block.answer import Answer
 from tamis.engines.block.contents import Contents
-from tamis.engines.block.costs import most_expensive
-from tamis.engines.block.counted import Counted
-from tamis.engines.block.describe import Known, described, described_whole
-from tamis.engines.block.draft import TooLarge
-from tamis.engines.block.draw import to_dot
-from tamis.engines.block.leaves import Read
-from tamis.engines.block.reader import Columns
-from tamis.engines.block.segment import Segment
-from tamis.engines.block.single import matched, values_of
+from tamis.engines.block.draft.draft import TooLarge
+from tamis.engines.block.match.answer import Answer
+from tamis.engines.block.match.chunk_task import Task, cuts
+from tamis.engines.block.match.match_counts import Counted
+from tamis.engines.block.match.rank_rows import Columns
+from tamis.engines.block.match.single_event import matched, values_of
+from tamis.engines.block.report.costs import most_expensive
+from tamis.engines.block.report.describe import Known, described, described_whole
+from tamis.engines.block.report.draw import to_dot
+from tamis.engines.block.report.statistics import surveyed
+from tamis.engines.block.report.tally import Counting
+from tamis.engines.block.segment.segment import Segment
+from tamis.engines.block.segment.segment_files import Snapshot, Stored, stored
+from tamis.engines.block.segment.stored_leaves import Read
 from tamis.engines.block.stack import ids_in
-from tamis.engines.block.storage import Snapshot, Stored, stored
-from tamis.engines.block.survey import surveyed
-from tamis.engines.block.tally import Counting
-from tamis.engines.block.task import Task, cuts
-from tamis.engines.block.turns import short_turns
+from tamis.engines.block.switch_interval import short_turns
 from tamis.engines.block.worker import Worker
-from tamis.engines.planned import Costs, SubscriptionPlan
+from tamis.engines.introspection import Costs, SubscriptionPlan
 from tamis.engines.subscription import Subscription
 from tamis.errors import InputError, UnsupportedExpression
-from tamis.events import EventBatch
+from tamis.events.batch import EventBatch
 from tamis.language.expr import Sequence
 from tamis.matches import Id, Matches
 from tamis.predicates import Satisfied

@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from tamis.engines.block.costs import carry_over
-from tamis.engines.block.directory import Directory
-from tamis.engines.block.ids import IdTable, tag_of
-from tamis.engines.block.segment import Segment, numbers_of
-from tamis.kernels.block_ids import MOST
-from tamis.kernels.block_words import Longs
+from tamis.engines.block.code_directory import Directory
+from tamis.engines.block.id_table import IdTable, tag_of
+from tamis.engines.block.report.costs import carry_over
+from tamis.engines.block.segment.segment import Segment, numbers_of
+from tamis.kernels.block.ids import MOST
+from tamis.kernels.block.words import Longs
 from tamis.matches import Id
 from tamis.predicates import PredicateIndex
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from threading import Thread
 
 from tamis.engines.block.contents import Contents
-from tamis.engines.block.segment import merged, renewed
-from tamis.engines.block.upkeep import Work, next_work
+from tamis.engines.block.maintenance import Work, next_work
+from tamis.engines.block.segment.segment import merged, renewed
 
 # Who adds much waits for it so many seconds at most.
 _PATIENCE = 0.1

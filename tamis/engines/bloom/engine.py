@@ -17,19 +17,19 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from tamis.bloom.bfposet import BFPoset
-from tamis.bloom.bits import SparseBits
+from tamis.bloom.bit_sets import SparseBits
 from tamis.bloom.chain import Bits
-from tamis.bloom.draw import digraph, poset_lines, tree_lines
 from tamis.bloom.filter import Bloom
+from tamis.bloom.filter_codec import encoded_size
 from tamis.bloom.hashing import Shape
-from tamis.bloom.held import Held
+from tamis.bloom.pictures import digraph, poset_lines, tree_lines
+from tamis.bloom.poset_predicate import Held
 from tamis.bloom.sbstree import SbsTree
-from tamis.bloom.wire import encoded_size
-from tamis.engines.bloom.counted import Counted
+from tamis.engines.bloom.counters import Counted
 from tamis.engines.subscription import Subscription
 from tamis.errors import InputError, UnsupportedExpression
-from tamis.events import EventBatch
-from tamis.kernels.bloom_bits import Offsets
+from tamis.events.batch import EventBatch
+from tamis.kernels.bloom.places import Offsets
 from tamis.language.disjuncts import Conjunction, disjuncts
 from tamis.language.evaluate import Event
 from tamis.language.expr import Sequence

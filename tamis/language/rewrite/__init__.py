@@ -25,13 +25,13 @@ from tamis.language.expr import (
     ValueExpr,
 )
 from tamis.language.rewrite.duplicates import drop_duplicates
+from tamis.language.rewrite.equalities import merge_equalities
 from tamis.language.rewrite.flatten import flatten
 from tamis.language.rewrite.fold import fold_constants
-from tamis.language.rewrite.membership import merge_equalities
+from tamis.language.rewrite.intervals import merge_ranges
 from tamis.language.rewrite.negation import push_not_down
 from tamis.language.rewrite.order import sort_operands
 from tamis.language.rewrite.orient import orient_comparisons
-from tamis.language.rewrite.ranges import merge_ranges
 
 __all__ = ["RULES", "rewrite"]
 

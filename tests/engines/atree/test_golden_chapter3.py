@@ -10,11 +10,11 @@ from tamis.engines.atree import AtreeEngine
 from tamis.engines.atree.plan import Plan
 from tamis.engines.atree.tree import Tree
 from tamis.engines.subscription import Subscription
-from tamis.events import EventBatch
-from tamis.kernels.atree_paths import follow_paths
-from tamis.kernels.atree_store import AND, NOR, NOT, OR
+from tamis.events.batch import EventBatch
+from tamis.kernels.atree.node_store import AND, NOR, NOT, OR
+from tamis.kernels.atree.paths import follow_paths
 from tamis.language import parse
-from tests.engines.atree.reading import FILTERS, answer, engine_of, expressions, root_of
+from tests.engines.atree.inspection import FILTERS, answer, engine_of, expressions, root_of
 
 filters = pytest.mark.parametrize("filter", FILTERS)
 

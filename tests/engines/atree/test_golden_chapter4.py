@@ -6,9 +6,9 @@ import pytest
 
 from tamis.engines.atree import AtreeEngine
 from tamis.engines.subscription import Subscription
-from tamis.events import EventBatch
+from tamis.events.batch import EventBatch
 from tamis.language import evaluate, parse
-from tests.engines.atree.reading import (
+from tests.engines.atree.inspection import (
     FILTERS,
     answer,
     engine_of,

@@ -17,10 +17,10 @@ from hypothesis.stateful import (
 
 from tamis.engines.atree import AtreeEngine
 from tamis.engines.subscription import Subscription
-from tamis.events import EventBatch
+from tamis.events.batch import EventBatch
 from tamis.language import evaluate
 from tests.engines.atree.dense import dense, dense_events
-from tests.engines.atree.reading import FILTERS
+from tests.engines.atree.inspection import FILTERS
 from tests.engines.atree.theorems import Picture, check, check_empty
 from tests.soak import count
 from tests.strategies import bool_exprs, events

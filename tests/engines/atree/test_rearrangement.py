@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from tamis.engines.atree.plan import Plan
 from tamis.engines.atree.tree import Tree
 from tamis.engines.subscription import Subscription
-from tamis.events import EventBatch
-from tamis.kernels.atree_store import AND, OR, XOR
+from tamis.events.batch import EventBatch
+from tamis.kernels.atree.node_store import AND, OR, XOR
 from tamis.language import evaluate, parse
-from tests.engines.atree.reading import FILTERS, engine_of, root_of
+from tests.engines.atree.inspection import FILTERS, engine_of, root_of
 from tests.engines.atree.theorems import check_empty
 from tests.soak import count
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from tamis.engines.atree import AtreeEngine
 from tamis.engines.atree.tree import Tree
-from tamis.kernels.atree_store import (
+from tamis.kernels.atree.node_store import (
     AND,
     ARENA_TOP,
     AT_LEAST,

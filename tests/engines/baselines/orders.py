@@ -2,8 +2,8 @@
 
 from itertools import permutations
 
-from tamis.engines.filter_engine import FilterEngine
-from tamis.engines.filter_node import FilterNode
+from tamis.engines.baselines.filter_engine import FilterEngine
+from tamis.engines.baselines.filter_node import FilterNode
 from tamis.engines.subscription import Subscription
 
 

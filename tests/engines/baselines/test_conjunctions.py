@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import tamis
 from tamis.errors import UnsupportedExpression
-from tests.engines.baselines.drawn import conjunctions, equalities, small_events, taken
+from tests.engines.baselines.random_cases import conjunctions, equalities, small_events, taken
 from tests.engines.oracle import matching
 from tests.strategies import events
 

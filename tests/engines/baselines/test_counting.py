@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis.engines import counting as engines
-from tamis.engines.counting import CountingEngine
+from tamis.engines.baselines import counting as engines
+from tamis.engines.baselines.counting import CountingEngine
 from tamis.engines.subscription import Subscription
 from tamis.errors import UnsupportedExpression
-from tamis.events import EventBatch
-from tamis.kernels import counting as kernels
+from tamis.events.batch import EventBatch
+from tamis.kernels.baselines import counting as kernels
 from tests.engines.baselines.test_orders import TABLE_1
 from tests.soak import only_in_soak
 

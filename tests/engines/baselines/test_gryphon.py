@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis.engines.gryphon import GryphonEngine
+from tamis.engines.baselines.gryphon import GryphonEngine
 from tamis.engines.subscription import Subscription
 from tamis.errors import UnsupportedExpression
-from tamis.events import EventBatch
-from tests.engines.baselines.drawn import equalities
+from tamis.events.batch import EventBatch
+from tests.engines.baselines.random_cases import equalities
 
 FIGURE_2_1 = {
     "sub1": "attr1 = 'V1' AND attr2 = 'V3' AND attr3 = 'V5'",

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis.engines.filter_engine import FilterEngine
-from tamis.engines.filter_node import EventValues
-from tamis.engines.forest import ForestEngine
-from tamis.engines.siena import SienaEngine
-from tests.engines.baselines.drawn import conjunctions, equalities, lattice, taken
+from tamis.engines.baselines.filter_engine import FilterEngine
+from tamis.engines.baselines.filter_node import EventValues
+from tamis.engines.baselines.forest import ForestEngine
+from tamis.engines.baselines.siena import SienaEngine
 from tests.engines.baselines.orders import check_forest, check_poset, edges, filled, roots
+from tests.engines.baselines.random_cases import conjunctions, equalities, lattice, taken
 
 CHECKS = {SienaEngine: check_poset, ForestEngine: check_forest}
 TABLE_1 = {

@@ -9,8 +9,8 @@ import tamis
 from tamis.engines.bdd import BddEngine
 from tamis.engines.subscription import Subscription
 from tamis.errors import EventError
-from tamis.kernels.bdd_eval import UNDEFINED, eval_bdd, mv_eval_bdd
-from tests.engines.bdd.reading import drawn
+from tamis.kernels.bdd.eval import UNDEFINED, eval_bdd, mv_eval_bdd
+from tests.engines.bdd.inspection import drawn
 
 # -- §4: messages and query languages -------------------------------------------------------------
 

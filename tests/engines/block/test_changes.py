@@ -17,9 +17,9 @@ from hypothesis.stateful import (
 )
 
 import tamis
-from tamis.engines.block import stack, upkeep
-from tests.engines.block.compared import compared, engine_of
-from tests.engines.block.drawn import FUNCTIONS, drawn_events, drawn_selectors
+from tamis.engines.block import maintenance, stack
+from tests.engines.block.oracle_comparison import compared, engine_of
+from tests.engines.block.random_cases import FUNCTIONS, drawn_events, drawn_selectors
 from tests.engines.block.ways import WAYS, forced
 from tests.soak import count
 
@@ -120,8 +120,8 @@ ways_and_codes = pytest.mark.parametrize(
 
 @pytest.fixture(autouse=True)
 def _eager_upkeep(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(upkeep, "_WORTH", 2)
-    monkeypatch.setattr(upkeep, "_RATIO", 1)
+    monkeypatch.setattr(maintenance, "_WORTH", 2)
+    monkeypatch.setattr(maintenance, "_RATIO", 1)
 
 
 @ways_and_codes

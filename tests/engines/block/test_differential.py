@@ -6,14 +6,14 @@ import random
 
 import pyarrow as pa
 import pytest
+from tamis_lab.workloads import atree2004, bdd2001, bloom2008
+from tamis_lab.workloads.nulls import Sparse
+from tamis_lab.workloads.selective import Selective
+from tamis_lab.workloads.texts import Requests
 
 import tamis
-from tamis.workloads import atree2004, bdd2001, bloom2008
-from tamis.workloads.nulls import Sparse
-from tamis.workloads.selective import Selective
-from tamis.workloads.texts import Requests
-from tests.engines.block.compared import compared, engine_of, filled
-from tests.engines.block.drawn import FUNCTIONS, SCHEMA, drawn_events, drawn_selectors
+from tests.engines.block.oracle_comparison import compared, engine_of, filled
+from tests.engines.block.random_cases import FUNCTIONS, SCHEMA, drawn_events, drawn_selectors
 from tests.engines.block.ways import WAYS, WITHOUT, forced, rows_noted, segments, taken
 from tests.soak import SOAK, count, record
 

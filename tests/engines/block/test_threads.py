@@ -13,13 +13,13 @@ from unittest import mock
 import pytest
 
 import tamis
-from tamis.engines.block.reader import Columns, _attributes
+from tamis.engines.block.match.rank_rows import Columns, _attributes
 from tamis.engines.block.terms import Terms
 from tamis.language import parse
 from tamis.language.expr import Attribute, Negate, ValueExpr
-from tamis.predicates.cells import Sheet
-from tests.engines.block.compared import engine_of, filled
-from tests.engines.block.drawn import FUNCTIONS, drawn_events, drawn_selectors
+from tamis.predicates.term_values import Sheet
+from tests.engines.block.oracle_comparison import engine_of, filled
+from tests.engines.block.random_cases import FUNCTIONS, drawn_events, drawn_selectors
 from tests.engines.block.ways import forced
 from tests.soak import count
 

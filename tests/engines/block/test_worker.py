@@ -9,7 +9,7 @@ import pytest
 
 import tamis
 from tamis.engines.block import worker
-from tests.engines.block.compared import engine_of
+from tests.engines.block.oracle_comparison import engine_of
 from tests.engines.block.ways import forced, segments
 
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from unittest import mock
 
-from tamis.engines.block import BlockEngine, engine, pending, plan, recent, stack
-from tamis.engines.block.reader import Columns
-from tamis.engines.block.segment import Segment
+from tamis.engines.block import BlockEngine, engine, event_sample, stack
+from tamis.engines.block.draft import head
+from tamis.engines.block.layout import plan
+from tamis.engines.block.match.rank_rows import Columns
+from tamis.engines.block.segment.segment import Segment
 
 # A cost is never negative, and a selector that no cover has costs 2.
 _NONE, _ALL = -1.0, 1.5
@@ -27,7 +29,7 @@ WITHOUT = {
     "blocks": {"narrow", "general"},
 }
 
-_PARTS = (engine, pending, plan, recent, stack)
+_PARTS = (engine, head, plan, event_sample, stack)
 
 
 @contextmanager

@@ -1,0 +1,1 @@
+"""The laboratory of Tamis: benchmarks, workloads, simulations, the papers' evaluation, the demo."""

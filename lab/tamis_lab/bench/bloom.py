@@ -1,0 +1,346 @@
+"""Routing by Bloom filters on the workload of its paper (DEBS 2008, §6): Figures 4 to 8.
+
+The paper prints few numbers; those that it does stand beside ours, in the columns `paper_…`. It
+does not say what predicates ask. `VALUES` and `EQUALITIES` are what gives two numbers that it does
+print: 13 matches per event, of 1,000 subscriptions with one predicate over 2,000 names (§6.3), and
+200 bits set in the filter of an event, of 30,000 over 20,000 names (§6.2), both Pareto.
+"""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+
+import numpy as np
+import numpy.typing as npt
+
+from tamis.bloom.bfposet import BFPoset
+from tamis.bloom.filter import Bloom
+from tamis.bloom.filter_codec import encoded_size
+from tamis.bloom.filter_size import best_hashes, false_positive_rate
+from tamis.bloom.hashing import Shape
+from tamis.bloom.poset_predicate import Leaf
+from tamis.bloom.sbstree import SbsTree
+from tamis.engines import ENGINES, Engine
+from tamis.engines.subscription import Subscription
+from tamis.events.batch import EventBatch
+from tamis.language.disjuncts import disjuncts
+from tamis.language.evaluate import Event
+from tamis_lab.bench.insertion import seconds_to_add
+from tamis_lab.harness.measure import Experiments, Report, Row, rounds
+from tamis_lab.workloads.bloom2008 import Workload
+
+EVENTS = 1_000
+VALUES, EQUALITIES = 40, 0.992
+SHAPE = Shape(1 << 14, 2)  # as in Figure 1
+ROUNDS = 2
+FEWER = 4  # of so many events the baselines, which are slow, get one
+SLOWEST = 1_200.0  # seconds: an engine that takes longer gets no more subscriptions
+BASELINES = ("siena", "forest")
+
+
+def paper_workload(subscriptions: int, names: int, choice: str) -> Workload:
+    """§6.1: of 1,000 names one in each subscription, of 20,000 from two to five."""
+    predicates = (2, 5) if names > 2_000 else (1, 1)
+    return Workload(
+        subscriptions=subscriptions,
+        names=names,
+        choice=choice,
+        predicates=predicates,
+        values=VALUES,
+        equalities=EQUALITIES,
+    )
+
+
+def notified_workload(subscriptions: int) -> Workload:
+    """§6.3: one predicate each over 2,000 names, so that many are notified of each event."""
+    return replace(paper_workload(subscriptions, 2_000, "pareto"), predicates=(1, 1))
+
+
+SETTINGS = ((1_000, "uniform"), (20_000, "uniform"), (20_000, "pareto"))
+
+
+# -- experiments ----------------------------------------------------------------------------------
+
+
+def predicates(size: int, say: Report) -> Iterator[Row]:
+    """Predicates that an event satisfies, and what its filter weighs (Figure 4, §6.2).
+
+    `bytes_16` is the paper's sparse bit set, of 16 bits for each that is set; `wire_bytes` is what
+    goes between brokers, everything included. In our workload by itself half of the predicates are
+    equalities, of 100 values, and an event satisfies many more: those rows say `values` 100.
+    """
+    for names, choice in SETTINGS:
+        for values, equalities in ((VALUES, EQUALITIES), (100, 0.5)):
+            say(f"{size:,} subscriptions over {names:,} names, {choice}, {values} values …")
+            workload = paper_workload(size, names, choice)
+            workload = replace(workload, values=values, equalities=equalities)
+            table = Routed(SHAPE)
+            events = list(workload.events_as_dicts(EVENTS))
+            for subscriptions in _steps(size):
+                table.extend(parsed(workload, len(table), subscriptions))
+                satisfied = [sum(1 for _ in table.poset.satisfied(event)) for event in events]
+                filters = table.poset.match_many(events)
+                bits = statistics.mean(map(len, filters))
+                worst = choice == "pareto" and subscriptions == 30_000 and values == VALUES
+                yield {
+                    "names": names,
+                    "choice": choice,
+                    "values": values,
+                    "equalities": equalities,
+                    "subscriptions": subscriptions,
+                    "predicates_per_event": statistics.mean(satisfied),
+                    "bits_per_event": bits,
+                    "fill_ratio": bits / SHAPE.m,
+                    "bytes_16": 2 * bits,
+                    "wire_bytes": statistics.mean(
+                        encoded_size(SHAPE, bloom.bits) for bloom in filters
+                    ),
+                    "paper_bits": 200 if worst else "",
+                    "paper_bytes": 400 if worst else "",
+                }
+
+
+def probability(size: int, say: Report) -> Iterator[Row]:
+    """How often a filter claims what it has not, by its size (Figure 5), with the best k."""
+    rng = np.random.default_rng(2008)
+    for logarithm in (10, 12, 14, 16, 18):
+        say(f"filters of 2 ** {logarithm} bits …")
+        for n in (10, 100, 1_000, 5_000, 10_000, 30_000):
+            m = 1 << logarithm
+            k = best_hashes(m, n)
+            found = []
+            for _ in range(10):
+                keys = rng.integers(0, 2**64 - 1, n + size, dtype=np.uint64)
+                found.append(Bloom.of(Shape(m, k), keys[:n]).may_have(keys[n:]).mean())
+            spread = statistics.stdev(map(float, found))
+            yield {
+                "log2_m": logarithm,
+                "n": n,
+                "k": k,
+                "equation_10": false_positive_rate(m, k, n),
+                "measured": float(np.mean(found)),
+                "deviation": spread / len(found) ** 0.5,
+            }
+
+
+def routing(size: int, say: Report) -> Iterator[Row]:
+    """Insertion of subscriptions (Figure 6), and matching of 1,000 events (Figure 7), in seconds.
+
+    `bfposet + sbstree` is what the paper draws; `bloom` is the engine, with the check that makes it
+    exact; `siena` and `forest` are engines too, which get a part of the events, and their seconds
+    are multiplied. `…_times` is how many times as long as `bfposet + sbstree` it took.
+    """
+    for names, choice in SETTINGS:
+        workload = paper_workload(size, names, choice)
+        events = workload.events(EVENTS)
+        rows = events.rows()
+        table = Routed(SHAPE)
+        engines = {name: ENGINES[name]() for name in (*BASELINES, "bloom") if name in ENGINES}
+        taken = dict.fromkeys(engines, 0.0)
+        for subscriptions in _steps(size):
+            say(f"{subscriptions:,} subscriptions over {names:,} names, {choice} …")
+            chunk = list(parsed(workload, len(table), subscriptions))
+            table.extend(chunk)
+            for name, engine in engines.items():
+                if taken[name] <= SLOWEST:
+                    taken[name] += seconds_to_add(engine, chunk)
+            current = {name: e for name, e in engines.items() if taken[name] <= SLOWEST}
+            yield from _compared(table, current, taken, events, rows, names, choice)
+
+
+def _compared(
+    table: Routed,
+    engines: dict[str, Engine],
+    taken: dict[str, float],
+    events: EventBatch,
+    rows: list[dict[str, object]],
+    names: int,
+    choice: str,
+) -> Iterator[Row]:
+    gc.collect()
+    gc.freeze()
+    filters = table.filters(rows)
+    few = events.slice(0, len(events) // FEWER)
+    work: dict[str, Callable[[], object]] = {
+        "bfposet": lambda: table.filters(rows),
+        "sbstree": lambda: table.tree.publish_many(*filters),
+        **{
+            name: _matching(engine, few if name in BASELINES else events)
+            for name, engine in engines.items()
+        },
+    }
+    found = {name: statistics.median(times) for name, times in rounds(work, ROUNDS).items()}
+    for name in set(found) & set(BASELINES):
+        found[name] *= len(events) / len(few)
+    gc.unfreeze()
+    inserted = {"bfposet": table.poset_seconds, "sbstree": table.tree_seconds, **taken}
+    both = "bfposet + sbstree"
+    inserted[both] = table.poset_seconds + table.tree_seconds
+    found[both] = found["bfposet"] + found["sbstree"]
+    for name in (both, "bfposet", "sbstree", *engines):
+        yield {
+            "names": names,
+            "choice": choice,
+            "subscriptions": len(table),
+            "structure": name,
+            "insertion_s": inserted[name],
+            "insertion_times": inserted[name] / inserted[both],
+            "matching_s": found[name],
+            "matching_times": found[name] / found[both],
+        }
+
+
+def false_positives(size: int, say: Report) -> Iterator[Row]:
+    """Deliveries that nobody asked for, by the size of filters and of the table (Figure 8).
+
+    Subscriptions of one predicate over 2,000 names (Pareto), each from another subscriber; an
+    event has from one to ten pairs. `expected` is Equation 10 for each event, with as many elements
+    as the predicates it satisfies, times the subscriptions that it does not.
+    """
+    workload = notified_workload(size)
+    count = 10 * EVENTS
+    rows = list(workload.events_as_dicts(count))
+    right = ENGINES["block"]()
+    tables = {(m, k): Routed(Shape(1 << m, k)) for m in (10, 12, 14) for k in (2, 4)}
+    for subscriptions in _steps(size, 5):
+        say(f"{subscriptions:,} subscriptions, {count:,} events, by filter …")
+        first = len(next(iter(tables.values())))
+        chunk = list(parsed(workload, first, subscriptions))
+        seconds_to_add(right, chunk)
+        wanted = pairs_of(right, rows, subscriptions)
+        for (logarithm, k), table in tables.items():
+            table.extend(chunk)
+            noted = (subscriptions, logarithm, k) == (5_000, 12, 4)
+            yield {
+                "log2_m": logarithm,
+                "k": k,
+                "subscriptions": subscriptions,
+                **unwanted(table, rows, wanted),
+                "paper_events_with_one": 4_695 if noted else "",
+                "paper_notified": 130_000 if subscriptions == 1_000 else "",
+            }
+
+
+def unwanted(
+    table: Routed, rows: Sequence[dict[str, object]], wanted: npt.NDArray[np.int64]
+) -> Row:
+    """What a table delivers of all events that nobody asked for; `wanted` is as in `pairs_of`."""
+    size, shape = len(table), table.tree.shape
+    begins, codes = table.tree.publish_many(*table.filters(rows))
+    events = np.repeat(np.arange(len(rows)), np.diff(begins))
+    addresses = np.array([table.tree.address(code) for code in codes.tolist()], np.int64)
+    found = events * size + addresses
+    wrong = np.setdiff1d(found, wanted)
+    elements = [len(list(table.poset.satisfied(row))) for row in rows]
+    others = size - np.bincount(wanted // size, minlength=len(rows))
+    rates = [false_positive_rate(shape.m, shape.k, n) for n in elements]
+    return {
+        "notified": len(found),
+        "false_positives": len(wrong),
+        "expected": float(np.dot(rates, others)),
+        "events_with_one": len(np.unique(wrong // size)),
+        "percent": 100 * len(wrong) / max(1, len(found)),
+        "false_negatives": len(np.setdiff1d(wanted, found)),
+    }
+
+
+EXPERIMENTS: Experiments = {
+    "predicates": (predicates, 6_000, 30_000),
+    "probability": (probability, 20_000, 200_000),
+    "routing": (routing, 3_000, 30_000),
+    "false-positives": (false_positives, 1_000, 5_000),
+}
+
+
+# -- parts ----------------------------------------------------------------------------------------
+
+
+class Routed:
+    """bfposet and sbstree, as a broker has them; how long each took to fill.
+
+    Attributes:
+        poset: The predicates.
+        tree: The filters; the address of a subscription is its id.
+        poset_seconds: How long predicates took: to take selectors apart, and to store them.
+        tree_seconds: How long filters took: to make them, and to insert them.
+    """
+
+    def __init__(self, shape: Shape) -> None:
+        """Begin with no subscriptions."""
+        self.poset = BFPoset(shape)
+        self.tree = SbsTree(shape)
+        self.poset_seconds = 0.0
+        self.tree_seconds = 0.0
+        self._size = 0
+
+    def __len__(self) -> int:
+        """How many subscriptions there are."""
+        return self._size
+
+    def extend(self, subscriptions: Sequence[Subscription] | Iterator[Subscription]) -> None:
+        """Add conjunctions, with the collector paused, as the others do."""
+        parsed = list(subscriptions)
+        gc.disable()
+        begun = time.perf_counter()
+        held = [self.poset.hold(_conjunction(subscription)) for subscription in parsed]
+        half = time.perf_counter()
+        for subscription, predicates in zip(parsed, held, strict=True):
+            self.tree.insert(self.poset.filter_of_held(predicates), subscription.id)
+        self.tree_seconds += time.perf_counter() - half
+        self.poset_seconds += half - begun
+        gc.enable()
+        self._size += len(parsed)
+
+    def filters(self, rows: Sequence[Event]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+        """The filters of events, as `publish_many` wants them."""
+        return self.poset.match_bits(rows)
+
+
+def warm_up() -> None:
+    """Have everything compiled before it is measured."""
+    workload = paper_workload(200, 1_000, "uniform")
+    chunk = list(parsed(workload, 0, 200))
+    for name in (*BASELINES, "bloom", "block"):
+        if name in ENGINES:
+            engine = ENGINES[name]()
+            seconds_to_add(engine, chunk)
+            engine.match(workload.events(20))
+    table = Routed(SHAPE)
+    table.extend(chunk)
+    table.tree.publish_many(*table.filters(workload.events(20).rows()))
+
+
+def _conjunction(subscription: Subscription) -> tuple[Leaf, ...]:
+    found = disjuncts(subscription.condition, 1)  # type: ignore[arg-type]
+    assert found is not None
+    return found[0]
+
+
+def parsed(workload: Workload, first: int, end: int) -> Iterator[Subscription]:
+    """The subscriptions from one number on, up to another."""
+    for id, text in islice(enumerate(workload.selectors()), first, end):
+        yield Subscription.of(id, text)
+
+
+def _steps(size: int, count: int = 6) -> list[int]:
+    return [size * step // count for step in range(1, count + 1)]
+
+
+def _matching(engine: Engine, events: EventBatch) -> Callable[[], object]:
+    return lambda: engine.match(events).event
+
+
+def pairs_of(
+    engine: Engine, rows: Sequence[dict[str, object]], subscriptions: int
+) -> npt.NDArray[np.int64]:
+    """What an exact engine says, each pair of event and subscription as a number."""
+    found = []
+    for start in range(0, len(rows), EVENTS):
+        matches = engine.match(EventBatch.of(rows[start : start + EVENTS]))
+        found.append((matches.event + start) * subscriptions + matches.subscription)
+    return np.concatenate(found)

@@ -1,0 +1,43 @@
+"""From nothing to the first answer; each function is to be called in a fresh process.
+
+Nothing of ours is imported above: importing it is part of what is measured.
+"""
+
+from __future__ import annotations
+
+import time
+
+EVENT = {"a0": 1, "a1": 2}
+
+
+def first_match(engine: str) -> float:
+    """Seconds from the import to the first answer of a new matcher."""
+    begun = time.perf_counter()
+    import tamis
+
+    matcher = tamis.Matcher(engine=engine)
+    matcher.add("both", "a0 = 1 AND a1 BETWEEN 2 AND 3")
+    if matcher.match(EVENT) != ["both"]:
+        raise AssertionError("the first answer is wrong")
+    return time.perf_counter() - begun
+
+
+def saved(engine: str, size: int, path: str) -> int:
+    """Save a matcher with so many subscriptions."""
+    import tamis
+    from tamis_lab.workloads.selective import Selective
+
+    matcher = tamis.Matcher(engine=engine)
+    matcher.add_many(enumerate(Selective(subscriptions=size).selectors()))
+    matcher.save(path)
+    return len(matcher)
+
+
+def opened(path: str) -> float:
+    """Seconds from the import to the first answer of a saved matcher."""
+    begun = time.perf_counter()
+    import tamis
+
+    matcher = tamis.Matcher.open(path)
+    matcher.match(EVENT)
+    return time.perf_counter() - begun

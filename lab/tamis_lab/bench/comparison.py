@@ -1,0 +1,199 @@
+"""Engines on the same subscriptions and events, in turns, and whether they say the same.
+
+An engine that is slow gets fewer events, as many as take about half a second. One that is slow to
+load is stopped, and `brute`, `siena` and `forest` have a few subscriptions only: their rows say how
+many, and they are not among those that the others are compared with. One that cannot express some
+selector takes no part. Answers are compared as far as they go.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from inspect import signature
+from typing import Protocol
+
+import numpy as np
+
+from tamis.engines import ENGINES, Engine
+from tamis.engines.protocol import Counts
+from tamis.errors import UnsupportedExpression
+from tamis.events.batch import EventBatch
+from tamis.matches import Matches
+from tamis_lab.bench.insertion import parsed_in_chunks, seconds_to_add
+from tamis_lab.harness.measure import Report, Row, enough, event_rates, rounds
+
+ROUNDS = 5
+MANY = 1_024  # events, where each has many matches and all are asked for
+SAMPLE = 100  # events that answers are compared on
+SLOWEST_LOAD = 300.0  # seconds
+# Subscriptions, where each, or every node of its diagram, is looked at by itself: for every event,
+# or for every other one added.
+MOST = {"bdd": 100_000, "brute": 10_000, "siena": 5_000, "forest": 5_000}
+
+# What is asked of the matches. All engines leave something for later, so something must be asked.
+Answer = Callable[[Engine, EventBatch], object]
+ANSWERS: Mapping[str, Answer] = {
+    "pairs": lambda engine, batch: _pairs(engine.match(batch)),
+    "counts": lambda engine, batch: (
+        engine.counts(batch) if isinstance(engine, Counts) else engine.match(batch).counts()
+    ),
+    "bitmaps": lambda engine, batch: engine.match(batch).bitmaps(),
+}
+
+
+def _pairs(matches: Matches) -> tuple[object, object]:
+    return matches.event, matches.subscription
+
+
+class Workload(Protocol):
+    """What is measured by; so are all of `tamis_lab.workloads`."""
+
+    @property
+    def subscriptions(self) -> int:
+        """How many subscriptions there are."""
+
+    def selectors(self) -> Iterator[str]:
+        """The subscriptions as texts."""
+
+
+@dataclass(slots=True)
+class Contestant:
+    """An engine that takes part, and how it was loaded."""
+
+    name: str
+    threads: int
+    engine: Engine
+    subscriptions: int = 0
+    seconds: float = 0.0
+
+    @property
+    def title(self) -> str:
+        """What to tell it by."""
+        return f"{self.name}, {self.threads} threads" if self.threads > 1 else self.name
+
+    @property
+    def room(self) -> int | None:
+        """How many more subscriptions it may have; None for any number."""
+        return MOST[self.name] - self.subscriptions if self.name in MOST else None
+
+
+def compared(
+    engine: str,
+    workload: Workload,
+    batch: EventBatch,
+    say: Report,
+    answers: Mapping[str, Answer] | None = None,
+) -> Iterator[Row]:
+    """Events per second of the engine, with one thread and with two, and of all others."""
+    say(f"{workload.subscriptions:,} subscriptions into each engine …")
+    field = loaded(contestants(engine), workload, say)
+    # What one engine keeps is not to cost the others time, whenever Python's collector runs.
+    gc.collect()
+    gc.freeze()
+    try:
+        for name, answer in (answers or {"pairs": ANSWERS["pairs"]}).items():
+            # Of answers that hold a third of all pairs, a thousand events are enough.
+            part = batch.slice(0, MANY) if answers and name == "pairs" else batch
+            say(f"{name} of {', '.join(contestant.title for contestant in field)} …")
+            yield from _measured(field, part, name, answer)
+    finally:
+        gc.unfreeze()
+
+
+def contestants(engine: str) -> list[Contestant]:
+    """The engine, first with one thread, and all others."""
+    found = [_contestant(engine, 1)]
+    if "threads" in signature(ENGINES[engine]).parameters:
+        found.append(_contestant(engine, 2))
+    return found + [_contestant(other, 1) for other in sorted(ENGINES) if other != engine]
+
+
+def loaded(field: list[Contestant], workload: Workload, say: Report) -> list[Contestant]:
+    """Those that take all kinds of selectors that there are, with as many as they can take."""
+    taking_part = list(field)
+    # Chunks: parsed once for all, and soon let go.
+    for chunk in parsed_in_chunks(workload.selectors(), 5_000):
+        for contestant in list(taking_part):  # of which some may leave
+            if contestant.seconds > SLOWEST_LOAD:
+                continue
+            part = chunk[: contestant.room]
+            try:
+                contestant.seconds += seconds_to_add(contestant.engine, part)
+            except UnsupportedExpression as error:
+                say(f"{contestant.title} takes no part: {error}")
+                taking_part.remove(contestant)
+            contestant.subscriptions += len(part)
+    return taking_part
+
+
+def _contestant(name: str, threads: int) -> Contestant:
+    made = ENGINES[name]
+    options = {"threads": threads} if "threads" in signature(made).parameters else {}
+    return Contestant(name, threads, made(**options))
+
+
+def _measured(
+    field: list[Contestant],
+    batch: EventBatch,
+    answer_name: str,
+    answer: Answer,
+) -> Iterator[Row]:
+    first = field[0]
+    matching = {c.title: partial(answered, c.engine, batch, answer) for c in field}
+    counts = {
+        name: enough(do, most=64 * len(batch), seconds=1 / 2) for name, do in matching.items()
+    }
+    for contestant in field:
+        if contestant.name == first.name:  # what is measured is measured on whole batches
+            counts[contestant.title] = max(counts[contestant.title], len(batch))
+    work = {name: partial(do, counts[name]) for name, do in matching.items()}
+    seconds = rounds(work, ROUNDS)
+    rates = {name: event_rates({"": seconds[name]}, counts[name])[""] for name in work}
+    complete = [c for c in field if c.subscriptions == first.subscriptions]
+    others = [_per_s(rates[c.title]) for c in complete if c.name != first.name]
+    for contestant in field:
+        events = counts[contestant.title]
+        rate = rates[contestant.title]
+        sample = batch.slice(0, min(SAMPLE, events))
+        yield {
+            "engine": contestant.name,
+            "threads": contestant.threads,
+            "subscriptions": contestant.subscriptions,
+            "answer": answer_name,
+            "batch": len(batch),
+            "events": events,
+            **rate,
+            "times_best_other": _per_s(rate) / max(others) if others else "no other",
+            "matches_per_event": len(contestant.engine.match(sample)) / len(sample),
+            "equal": "yes" if equal(first, contestant, sample) else "NO",
+            "equal_on": len(sample),
+            "load_s": contestant.seconds,
+        }
+
+
+def equal(first: Contestant, second: Contestant, sample: EventBatch) -> bool:
+    """Whether both say the same of the subscriptions that both have."""
+    most = min(first.subscriptions, second.subscriptions)
+    found = [_pairs_below(contestant.engine.match(sample), most) for contestant in (first, second)]
+    return all(map(np.array_equal, *found))
+
+
+def _pairs_below(matches: Matches, most: int) -> tuple[object, object]:
+    known = matches.subscription < most
+    return matches.event[known], matches.subscription[known]
+
+
+def answered(engine: Engine, batch: EventBatch, answer: Answer, count: int) -> None:
+    """Match so many events: the batch again and again, and part of it."""
+    for start in range(0, count, len(batch)):
+        part = batch if count - start >= len(batch) else batch.slice(0, count - start)
+        answer(engine, part)
+
+
+def _per_s(rate: Row) -> float:
+    found = rate["events_per_s"]
+    assert isinstance(found, float)
+    return found

@@ -1,0 +1,160 @@
+"""An overlay on NATS: what goes over links, and how long it is on its way.
+
+A line of three nodes, each a NATS server and a broker in processes of their own, all on this
+machine: so it says what links cost, and not how fast three machines would be. Events are published
+at the first node, for a subscriber at one of the three.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+import tamis
+from tamis.broker.fabric.connection import connected
+from tamis.broker.fabric.follow import Begun, followed, from_sequence
+from tamis.broker.overlay.discovery import overlay
+from tamis.broker.overlay.picture import picture
+from tamis.broker.protocol.names import Names
+from tamis.errors import BrokerError
+from tamis_lab.bench.broker import free_port, quantile
+from tamis_lab.harness.measure import Experiments, Report, Row, spread
+
+NODES = ("a", "b", "c")
+_ROUTINGS = ("edge", "covering", "siena", "flooding")
+_OTHERS = 1_000  # subscriptions at each node that want nothing of it
+_ROUNDS = 3
+_SINGLE = 60
+
+
+def nodes(events: int, report: Report) -> Iterator[Row]:
+    """Three nodes on NATS: events a second and latency, over no link, over one and over two."""
+    for routing in _ROUTINGS:
+        report(f"{routing} …")
+        yield from asyncio.run(_measured(routing, events))
+
+
+async def _measured(routing: str, events: int) -> list[Row]:
+    rows: list[Row] = []
+    async with _line(routing) as urls, AsyncExitStack() as stack:
+        clients = [
+            await stack.enter_async_context(tamis.connect(url, f"s{n}", timeout=60))
+            for n, url in enumerate(urls)
+        ]
+        for n, client in enumerate(clients):
+            await client.subscribe(f"place = {n}")
+            others = [(f"{n}-{i}", f"price < {i} AND size > {n}") for i in range(_OTHERS)]
+            await client.subscribe_many(others)
+        await _in_step(urls[0])
+        subscribers = [_Subscriber(url) for url in urls]
+        for each in subscribers:
+            await stack.enter_async_context(each)
+        rates: dict[int, list[float]] = {n: [] for n in range(len(urls))}
+        for number in range(_ROUNDS + 1):  # in turns; the first is to warm up
+            for n, subscriber in enumerate(subscribers):
+                some = [{"place": n, "number": i} for i in range(events)]
+                began = time.perf_counter()
+                await clients[0].publish_many(some)
+                await subscriber.received(events)
+                if number:
+                    rates[n].append(events / (time.perf_counter() - began))
+        for n, subscriber in enumerate(subscribers):
+            times = []
+            for i in range(_SINGLE):
+                began = time.perf_counter()
+                await clients[0].publish({"place": n, "number": i})
+                await subscriber.received(1)
+                times.append(1000 * (time.perf_counter() - began))
+            rows.append(
+                {
+                    "routing": routing,
+                    "links": n,
+                    "events": events,
+                    **spread("events_per_s", rates[n]),
+                    "latency_p50_ms": statistics.median(times),
+                    "latency_p99_ms": quantile(times, 0.99),
+                }
+            )
+    return rows
+
+
+class _Subscriber:
+    """Counts the deliveries of a node."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._count = 0
+        self._more = asyncio.Event()
+
+    async def __aenter__(self) -> _Subscriber:
+        self._connection = await connected(self._url)
+        self._task = asyncio.create_task(self._read())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._task.cancel()
+        await self._connection.close()
+
+    async def _read(self) -> None:
+        stream = Names().delivery_stream
+        async for news in followed(self._connection, stream, lambda: from_sequence(1)):
+            if not isinstance(news, Begun):
+                self._count += len(news)
+                self._more.set()
+
+    async def received(self, wanted: int) -> None:
+        """Wait for so many more."""
+        async with asyncio.timeout(120):
+            while self._count < wanted:
+                self._more.clear()
+                await self._more.wait()
+        self._count -= wanted
+
+
+@asynccontextmanager
+async def _line(routing: str) -> AsyncIterator[list[str]]:
+    """The URLs of the nodes; each has a link to the one before it."""
+    processes = []
+    with tempfile.TemporaryDirectory() as folder:
+        ports = [free_port() for _ in NODES]
+        urls = [f"nats://127.0.0.1:{port}" for port in ports]
+        try:
+            for n, name in enumerate(NODES):
+                command = [sys.executable, "-m", "tamis", "serve", "--name", name, "--quiet"]
+                command += ["--data", str(Path(folder, name)), "--port", str(ports[n])]
+                command += ["--routing", routing, *(["--link", urls[n - 1]] if n else [])]
+                processes.append(subprocess.Popen(command, stderr=subprocess.DEVNULL))
+            await _in_step(urls[0])
+            yield urls
+        finally:
+            for process in processes:
+                process.terminate()
+            for process in processes:
+                process.wait()
+
+
+async def _in_step(url: str, seconds: float = 120.0) -> None:
+    """Wait until all nodes are there, and know all that is wanted."""
+    async with asyncio.timeout(seconds):
+        while True:
+            try:
+                connection = await connected(url)
+                try:
+                    shown = picture(await overlay(connection, Names()))
+                finally:
+                    await connection.close()
+                if shown.in_step and len(shown.nodes) == len(NODES):
+                    return
+            except BrokerError:
+                pass  # not there yet
+            await asyncio.sleep(0.3)
+
+
+EXPERIMENTS: Experiments = {"nodes": (nodes, 1_000, 5_000)}

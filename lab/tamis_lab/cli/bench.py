@@ -1,0 +1,388 @@
+"""`tamis bench`: measurements, one verb each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tamis.cli.shared import console
+from tamis.cli.shared.exit_codes import Verb, Verbs
+from tamis_lab.cli import bench_papers, bench_peers
+
+if TYPE_CHECKING:
+    from tamis_lab.harness.measure import Experiments, Rate
+
+app = typer.Typer(cls=Verbs, no_args_is_help=True, rich_markup_mode="rich", help="Measure.")
+
+ExperimentsArgument = Annotated[
+    list[str] | None, typer.Argument(metavar="[EXPERIMENT]…", help="Which; all if none.")
+]
+OutOption = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Keep the figures there, as JSON.")
+]
+
+PlotsOption = Annotated[
+    Path | None, typer.Option(metavar="FOLDER", help="Draw the figures there, as SVG.")
+]
+
+PARSE_EXAMPLES = """\
+[bold]Examples[/bold]
+  tamis bench parse
+  tamis bench parse --count 50000 --predicates 20 --out results/parse.json
+
+Five runs each; the slowest and the fastest are shown beside the median.
+"""
+
+
+@app.command("parse", cls=Verb, epilog=PARSE_EXAMPLES)
+def parse(
+    count: Annotated[int, typer.Option(min=1, metavar="N", help="How many selectors.")] = 10_000,
+    predicates: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Predicates in each of them.")
+    ] = 8,
+    out: OutOption = None,
+) -> None:
+    """How fast selectors are read, rewritten, printed and added, on one core."""
+    from tamis_lab.bench.parse import measure
+    from tamis_lab.harness.measure import write
+
+    console.note(f"{count} random selectors of {predicates} predicates, five runs each …")
+    rates = measure(count, predicates)
+    console.stdout().print(_table(rates))
+    if out:
+        write(out, f"parse: {count} selectors of {predicates} predicates", rates)
+
+
+ATREE_EXAMPLES = """\
+[bold]Examples[/bold]
+  tamis bench atree
+  tamis bench atree maintenance events
+  tamis bench atree baselines            counting, Gryphon and all other engines
+  tamis bench atree --full --out results/atree.json
+
+Without --full a tenth or less of the subscriptions of the thesis, in some minutes; with it up to
+4,000,000 of them, in an hour. What is compared runs in turns; the slowest and the fastest round are
+shown beside the median.
+"""
+
+
+@app.command("atree", cls=Verb, epilog=ATREE_EXAMPLES)
+def atree(
+    experiments: ExperimentsArgument = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="As many subscriptions as in the thesis.")
+    ] = (False),
+    out: OutOption = None,
+) -> None:
+    """The A-Tree on the workload of its thesis: insertion, deletion, memory, the three filters."""
+    from tamis_lab.bench.atree import EXPERIMENTS, warm_up
+
+    _run("atree", EXPERIMENTS, experiments, full, out, warm_up)
+
+
+BDD_EXAMPLES = """\
+[bold]Examples[/bold]
+  tamis bench bdd
+  tamis bench bdd nodes orders
+  tamis bench bdd --full --out results/bdd.json --plots plots
+
+The tables of the BDD paper, its figures beside ours; then how ours grow. Without --full fewer than
+a tenth of the paper's 100,000 queries, in a minute; with it some ten minutes. Needs CUDD:
+pip install 'tamis[bdd]'.
+"""
+
+
+@app.command("bdd", cls=Verb, epilog=BDD_EXAMPLES)
+def bdd(
+    experiments: ExperimentsArgument = None,
+    full: Annotated[bool, typer.Option("--full", help="As many queries as in the paper.")] = False,
+    out: OutOption = None,
+    plots: PlotsOption = None,
+) -> None:
+    """Binary decision diagrams on the queries of their paper: nodes, restriction, time, order."""
+    from tamis_lab.bench import bdd
+    from tamis_lab.harness.measure import keep
+
+    _check_drawing(plots)
+    found = _run("bdd", bdd.EXPERIMENTS, experiments, full, out, bdd.warm_up)
+    lines = bdd.shapes(found)
+    if out:
+        keep(out, "bdd", full=full, experiments=found, shapes=lines)
+    for line in lines:
+        console.stdout().print(line, highlight=False, soft_wrap=True)
+    if plots:
+        console.note(f"drawn: {bdd.draw(found, plots)}")
+
+
+BLOCK_EXAMPLES = """\
+[bold]Examples[/bold]
+  tamis bench block
+  tamis bench block selective broad
+  tamis bench block --full --out results/block.json
+  tamis bench block latency --engine atree
+  tamis bench block selective --engine counting
+
+All engines have the same subscriptions, and run in turns; a slow one gets fewer events, which its
+row says; one that cannot express them takes no part. With --full up to 1,000,000 subscriptions.
+"""
+
+
+@app.command("block", cls=Verb, epilog=BLOCK_EXAMPLES)
+def block(
+    experiments: ExperimentsArgument = None,
+    full: Annotated[bool, typer.Option("--full", help="Up to a million subscriptions.")] = False,
+    out: OutOption = None,
+    engine: Annotated[
+        str, typer.Option(metavar="NAME", help="Measure another engine in its place.")
+    ] = "block",
+) -> None:
+    """The engine block and all others: throughput, latency, changes, memory, start."""
+    from tamis_lab.bench import block
+
+    _run("block", block.experiments(engine), experiments, full, out)
+
+
+BLOOM_EXAMPLES = """\
+[bold]Examples[/bold]
+  tamis bench bloom
+  tamis bench bloom routing --plots plots
+  tamis bench bloom --full --out results/bloom.json --plots results/bloom
+
+Figures 4 to 8 of the paper. Without --full a tenth or a fifth of its subscriptions, in two minutes;
+with it all 30,000, in an hour or less: the posets that it is compared with are slow to fill.
+"""
+
+
+@app.command("bloom", cls=Verb, epilog=BLOOM_EXAMPLES)
+def bloom(
+    experiments: ExperimentsArgument = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="As many subscriptions as in the paper.")
+    ] = False,
+    out: OutOption = None,
+    plots: PlotsOption = None,
+) -> None:
+    """Routing by Bloom filters, against Siena's poset and the forest; what filters let through."""
+    from tamis_lab.bench.bloom import EXPERIMENTS, warm_up
+    from tamis_lab.bench.bloom_plots import draw
+
+    _check_drawing(plots)
+    found = _run("bloom", EXPERIMENTS, experiments, full, out, warm_up)
+    if plots:
+        for file in draw(found, plots):
+            console.note(f"drawn: {file}")
+
+
+LINT_EXAMPLES = """\
+[bold]Examples[/bold]
+  tamis bench lint
+  tamis bench lint flights
+  tamis bench lint --full --out results/lint.json
+
+Each in a process of its own. With --full 100,000 subscriptions, but 5,000 of the BDD paper's.
+"""
+
+
+@app.command("lint", cls=Verb, epilog=LINT_EXAMPLES)
+def lint(
+    experiments: ExperimentsArgument = None,
+    full: Annotated[bool, typer.Option("--full", help="100,000 subscriptions.")] = False,
+    out: OutOption = None,
+) -> None:
+    """How long `tamis lint` takes on the workloads, and how much memory."""
+    from tamis_lab.bench.lint import EXPERIMENTS
+
+    _run("lint", EXPERIMENTS, experiments, full, out)
+
+
+SPARK_EXAMPLES = """\
+[bold]Examples[/bold]
+  tamis bench spark
+  tamis bench spark match compile
+  tamis bench spark --full --out results/spark.json
+
+Parquet in, Parquet out, on two cores. With --full 5,000,000 events and up to 1,000,000
+subscriptions.
+"""
+
+
+@app.command("spark", cls=Verb, epilog=SPARK_EXAMPLES)
+def spark(
+    experiments: ExperimentsArgument = None,
+    full: Annotated[bool, typer.Option("--full", help="Up to a million subscriptions.")] = False,
+    out: OutOption = None,
+    plots: PlotsOption = None,
+) -> None:
+    """The pipeline on Spark, and what people do without it: throughput, compiling, growth."""
+    from tamis_lab.bench.growth import draw
+    from tamis_lab.bench.spark import EXPERIMENTS
+
+    _check_drawing(plots)
+    found = _run("spark", EXPERIMENTS, experiments, full, out)
+    if plots and "growth" in found:
+        for fit in draw(found["growth"], plots):
+            console.stdout().print(fit)
+
+
+@app.command("papers", cls=Verb, epilog=bench_papers.PAPERS_EXAMPLES)
+def papers(
+    figures: bench_papers.FiguresArgument = None,
+    scale: bench_papers.ScaleOption = "small",
+    out: bench_papers.KeptOption = Path("papers.jsonl"),
+    report: bench_papers.ReportOption = None,
+    spark: bench_papers.SparkOption = 0,
+    parquet: bench_papers.ParquetOption = None,
+) -> None:
+    """Every table and figure of the three papers, measured here."""
+    _check_drawing(report, "--report")
+    bench_papers.papers(figures, scale, out, report, spark, parquet)
+
+
+@app.command("report", cls=Verb, epilog=bench_papers.REPORT_EXAMPLES)
+def report(
+    results: bench_papers.ResultsArgument,
+    out: bench_papers.ReportFolderOption = Path("report"),
+    plots: bench_papers.PlotsFlag = True,
+) -> None:
+    """A page of what `papers` has measured: plots, claims, and whether they hold."""
+    _check_drawing(out if plots else None, "it (or --no-plots)")
+    bench_papers.written(results, out, plots)
+
+
+@app.command("peers", cls=Verb, epilog=bench_peers.EXAMPLES)
+def peers(
+    peers: bench_peers.PeersArgument = None,
+    workload: bench_peers.WorkloadOption = None,
+    rules: bench_peers.RulesOption = None,
+    full: bench_peers.FullOption = False,
+    out: OutOption = None,
+) -> None:
+    """The same rules and events through what you might use instead of Tamis, and who is right."""
+    from tamis_lab.peers.experiments import experiments
+
+    _run("peers", experiments(peers, workload, rules, full), None, full, out)
+
+
+BROKER_EXAMPLES = """\
+[bold]Examples[/bold]
+  tamis bench broker
+  tamis bench broker --out results/broker.json
+
+A NATS server of its own, a broker, and a process that publishes and receives; the floor is the same
+without matching: who gets an event is known.
+"""
+
+
+@app.command("broker", cls=Verb, epilog=BROKER_EXAMPLES)
+def broker(
+    experiments: ExperimentsArgument = None,
+    out: OutOption = None,
+) -> None:
+    """A broker end to end: events per second, latency, against plain fan-out on NATS."""
+    from tamis_lab.bench.broker import EXPERIMENTS
+
+    _run("broker", EXPERIMENTS, experiments, True, out)
+
+
+OVERLAY_EXAMPLES = """\
+[bold]Examples[/bold]
+  tamis bench overlay
+  tamis bench overlay line
+  tamis bench overlay --full --out results/overlay.json
+
+line: in one process, without NATS, what the routers of a line of eight brokers do with an event,
+hop by hop; with --full 10,000 subscriptions instead of 1,000. nodes: three nodes on NATS, events a
+second and latency over no link, one and two; with --full 5,000 events instead of 1,000.
+docs/overlay.md.
+"""
+
+
+@app.command("overlay", cls=Verb, epilog=OVERLAY_EXAMPLES)
+def overlay(
+    experiments: ExperimentsArgument = None,
+    full: Annotated[bool, typer.Option("--full", help="More of it.")] = False,
+    out: OutOption = None,
+) -> None:
+    """Routing between brokers: the first hop and later ones, by strategy; and links on NATS."""
+    from tamis_lab.bench import overlay, overlay_nats
+
+    known = {**overlay.EXPERIMENTS, **overlay_nats.EXPERIMENTS}
+    _run("overlay", known, experiments, full, out)
+
+
+def _check_drawing(plots: Path | None, what: str = "--plots") -> None:
+    """See that figures can be drawn, before the long work and not after it."""
+    from importlib.util import find_spec
+
+    from tamis.errors import InputError
+
+    if plots and not find_spec("matplotlib"):
+        raise InputError(f"{what} needs Matplotlib: pip install 'tamis-lab[bench]'")
+
+
+def _run(
+    bench: str,
+    known: Experiments,
+    asked: list[str] | None,
+    full: bool,
+    out: Path | None,
+    warm_up: Callable[[], None] = lambda: None,
+) -> dict[str, list[dict[str, object]]]:
+    """Run experiments, print what they found and keep it."""
+    from tamis.errors import InputError
+    from tamis_lab.harness.measure import keep
+
+    for name in asked or ():
+        if name not in known:
+            raise InputError(f"unknown experiment {name!r}; one of {', '.join(known)}")
+    warm_up()
+    found: dict[str, list[dict[str, object]]] = {}
+    for name in asked or known:
+        run, usual, whole = known[name]
+        found[name] = []
+        for row in run(whole if full else usual, console.note):
+            found[name].append(row)
+            if out:  # row by row: the long ones may be interrupted
+                keep(out, bench, full=full, experiments=found)
+        console.stdout().print(f"\n{name}: {_first_line(run)}", style="bold")
+        wide = console.stdout()
+        wide.width = 1000  # as wide as it must be: a figure that is cut off is none
+        wide.print(_rows(found[name]))
+    return found
+
+
+def _first_line(described: object) -> str:
+    return (described.__doc__ or "").splitlines()[0]
+
+
+def _rows(rows: list[dict[str, object]]) -> object:
+    from rich.table import Table
+
+    table = Table(box=None, header_style="bold")
+    for heading in rows[0]:
+        table.add_column(heading.replace("_", " "), justify="right")
+    for row in rows:
+        table.add_row(*map(_figure, row.values()))
+    return table
+
+
+def _figure(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _table(rates: list[Rate]) -> object:
+    from rich.table import Table
+
+    table = Table(box=None, header_style="bold")
+    table.add_column("")
+    for heading in ("per second (median)", "slowest run", "fastest run"):
+        table.add_column(heading, justify="right")
+    for rate in rates:
+        figures = (rate.median, rate.slowest, rate.fastest)
+        table.add_row(rate.name, *(f"{figure:,.0f}" for figure in figures))
+    return table

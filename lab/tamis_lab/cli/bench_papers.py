@@ -1,0 +1,131 @@
+"""`tamis bench papers` and `tamis bench report`: the papers' evaluation, and a page of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tamis.cli.shared import console
+from tamis.cli.shared.progress import Progress
+
+if TYPE_CHECKING:
+    from tamis_lab.papers.results import Results
+    from tamis_lab.papers.spec import Point
+
+PAPERS_EXAMPLES = """\
+[bold]Examples[/bold]
+  tamis bench papers
+  tamis bench papers bdd atree:5.4 --out results.jsonl
+  tamis bench papers --scale paper --out results/papers.jsonl --report docs/papers
+  tamis bench papers --spark 2 --parquet results.parquet
+
+Every table and figure of the three papers, each point in a process of its own. A run that was
+interrupted goes on where it stopped, if it has the same --out. At scale small it takes a quarter of
+an hour, at scale paper hours, and as much memory as there is.
+"""
+
+REPORT_EXAMPLES = """\
+[bold]Examples[/bold]
+  tamis bench report results/papers.jsonl --out report
+  tamis bench report results.jsonl --no-plots
+
+Writes report.html, which is one file with everything in it, report.md, and a folder of plots as SVG
+and PNG; all from the results alone.
+"""
+
+FiguresArgument = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[FIGURE]…", help="A paper, or a figure as atree:5.4; all if none."),
+]
+ScaleOption = Annotated[
+    str, typer.Option(metavar="small|paper", help="Minutes, or the papers' sizes.")
+]
+KeptOption = Annotated[
+    Path, typer.Option(metavar="FILE", help="Keep results there, as JSON lines, and go on there.")
+]
+ReportOption = Annotated[
+    Path | None, typer.Option(metavar="FOLDER", help="Write a report there at the end.")
+]
+SparkOption = Annotated[
+    int, typer.Option(min=0, metavar="N", help="Run by Spark, so many points side by side.")
+]
+ParquetOption = Annotated[
+    Path | None, typer.Option(metavar="FOLDER", help="Write results as a table too, by Spark.")
+]
+ResultsArgument = Annotated[Path, typer.Argument(metavar="RESULTS", help="What papers has kept.")]
+ReportFolderOption = Annotated[Path, typer.Option(metavar="FOLDER", help="Where it goes.")]
+PlotsFlag = Annotated[bool, typer.Option("--plots/--no-plots", help="With plots, or without.")]
+
+
+def papers(
+    asked: list[str] | None,
+    scale: str,
+    out: Path,
+    report: Path | None,
+    spark: int,
+    parquet: Path | None,
+) -> None:
+    """Measure what is missing, and write what is asked for."""
+    from tamis_lab.papers import runner
+    from tamis_lab.papers.figure_catalogue import figures
+    from tamis_lab.papers.results import Results
+
+    wanted = figures(scale, asked)
+    results = Results.open(out)
+    results.begin(scale)
+    points = [point for figure in wanted for point in figure.points()]
+    count = len({point.key for point in points})
+    console.note(
+        f"{len(wanted)} figures, {count} points, {len(results.missing(points))} to measure"
+    )
+    with Progress(quiet=False, answers_on_terminal=False) as bar:
+
+        def told(done: int, of: int, point: Point) -> None:
+            bar.reached(done, done / of, f"{done} of {of}: {_short(point)}")
+            if not bar.shown:
+                console.note(f"{done} of {of}: {_short(point)}")
+
+        bar.start("measuring")
+        if spark:
+            from tamis_lab.papers import spark_runner
+
+            spark_runner.run(points, results, told, spark)
+        else:
+            runner.run(points, results, told)
+    if parquet:
+        from tamis_lab.papers.spark_runner import write_table
+
+        write_table(results, parquet)
+        console.note(f"written: {parquet}")
+    if report:
+        _report(results, scale, report, plots=True)
+
+
+def written(file: Path, out: Path, plots: bool) -> None:
+    """Write a report of results."""
+    from tamis.errors import InputError
+    from tamis_lab.papers.results import Results
+
+    if not file.exists():
+        raise InputError(f"there is no file {file}; tamis bench papers --out {file} makes it")
+    results = Results.open(file)
+    if not results.scale:
+        raise InputError(f"{file} does not say its scale: it is no file of tamis bench papers")
+    _report(results, results.scale, out, plots)
+
+
+def _report(results: Results, scale: str, folder: Path, plots: bool) -> None:
+    from tamis_lab.papers.paper_report import write
+
+    found = write(results, scale, folder, plots=plots)
+    hold, fail, unknown = (found.tally[kind] for kind in (True, False, None))
+    console.stdout().print(
+        f"claims of the papers: {hold} hold, {fail} fail, {unknown} cannot be told"
+    )
+    console.note(f"written: {found.page}, {found.markdown}")
+
+
+def _short(point: Point) -> str:
+    return f"{point.kind}, {', '.join(f'{k} {v}' for k, v in point.parameters.items())}"

@@ -1,0 +1,235 @@
+"""`tamis simulate`: networks of brokers on Spark, and what the four ways of routing do in them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tamis.cli.shared import console
+from tamis.cli.shared.options import QuietOption
+from tamis.cli.shared.spark_session import ConfOption, MasterOption, running, watched
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+EXAMPLES = """\
+[bold]Examples[/bold]
+  tamis simulate                              50 brokers, all networks; a minute or two
+  tamis simulate --topology line --brokers 200 --m 1024
+  tamis simulate --scale large --out results/simulate.jsonl --report docs/simulation
+  tamis simulate --strategies edge,covering --events 100000 --seed 7
+  tamis simulate --scale large --from results/simulate.jsonl --report page
+
+Counts are exact: those of brokers that send each message. --out keeps them as JSON lines, a line
+for each network and strategy; --report writes a page with plots of them, which need Matplotlib.
+"""
+
+
+_MEMORY = "spark.driver.memory=4g"  # tables of a thousand brokers come together there
+
+
+class Scale(StrEnum):
+    """How large."""
+
+    small = "small"
+    large = "large"
+
+
+def simulate(
+    scale: Annotated[
+        Scale,
+        typer.Option(
+            metavar="small|large",
+            help="50 brokers, 20,000 subscriptions and events; or 1,000, and a million of both.",
+        ),
+    ] = Scale.small,
+    topology: Annotated[
+        str,
+        typer.Option(
+            metavar="NAMES",
+            help="[cyan]line[/cyan], [cyan]star[/cyan], [cyan]balanced[/cyan], "
+            "[cyan]random[/cyan], several with commas, or [cyan]all[/cyan].",
+        ),
+    ] = "all",
+    strategies: Annotated[
+        str,
+        typer.Option(
+            metavar="NAMES",
+            help="[cyan]flooding[/cyan], [cyan]siena[/cyan], [cyan]covering[/cyan], "
+            "[cyan]edge[/cyan], several with commas, or [cyan]all[/cyan].",
+        ),
+    ] = "all",
+    brokers: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="How many.", show_default=False)
+    ] = None,
+    subscriptions: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="How many.", show_default=False)
+    ] = None,
+    events: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="How many.", show_default=False)
+    ] = None,
+    m: Annotated[
+        int, typer.Option(min=1, metavar="BITS", help="How many bits a Bloom filter has.")
+    ] = 16384,
+    k: Annotated[
+        int, typer.Option(min=1, max=64, metavar="N", help="How many of them a predicate sets.")
+    ] = 4,
+    seed: Annotated[
+        int, typer.Option(min=0, metavar="N", help="The same seed gives the same figures.")
+    ] = 2008,
+    sweep: Annotated[
+        bool,
+        typer.Option(
+            "--sweep/--no-sweep",
+            help="Try other sizes of filters too, with the first 20,000 events.",
+        ),
+    ] = True,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Keep figures there, as JSON lines."),
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write a page about them there.")
+    ] = None,
+    results: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            metavar="FILE",
+            help="Simulate nothing: take what --out has kept of a run of this scale.",
+            show_default=False,
+        ),
+    ] = None,
+    scratch: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="For what is written on the way; all workers must see it.",
+            show_default=False,
+        ),
+    ] = None,
+    master: MasterOption = None,
+    conf: ConfOption = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Simulate networks of brokers on Spark: traffic, hops, evaluations, tables, false positives.
+
+    Each event goes hop by hop from the broker that publishes it; four ways of routing decide where.
+    """
+    from tamis.bloom.hashing import Shape
+    from tamis_lab.simulation.sizes import SCALES
+
+    if report is not None:
+        _check_plots()
+    if results is not None:
+        _reported(results, scale.value, report)
+        return
+    usual = SCALES[scale.value]
+    asked: dict[str, Any] = {"brokers": brokers, "subscriptions": subscriptions, "events": events}
+    others = {name: value for name, value in asked.items() if value is not None}
+    sizes = replace(
+        usual,
+        **others,
+        topologies=usual.topologies if topology == "all" else _listed(topology),
+        strategies=usual.strategies if strategies == "all" else _listed(strategies),
+        shape=Shape(m, k),
+        sweep=usual.sweep if sweep else (),
+        seed=seed,
+    )
+    memory = [] if any(c.startswith("spark.driver.memory=") for c in conf or ()) else [_MEMORY]
+    with running(master, [*(conf or []), *memory]) as spark:
+        from tamis_lab.simulation.simulation_run import simulated, write
+
+        @contextmanager
+        def step(what: str) -> Iterator[None]:
+            begun = time.perf_counter()
+            with watched(spark, what, quiet):
+                yield
+            if not quiet:
+                console.note(f"{what}: {time.perf_counter() - begun:.1f} s")
+
+        name = scale.value if sizes == usual else ""
+        lines = simulated(spark, sizes, scale=name, scratch=scratch, step=step)
+    console.stdout().print(_table(lines))
+    if out is not None:
+        write(out, lines)
+        console.note(f"written: {out}")
+    if report is not None:
+        _write_report(lines if out is None else _kept(out), lines[0]["run"], report)
+
+
+def _reported(results: Path, run: str, report: Path | None) -> None:
+    """Show what was kept of a run."""
+    lines = _kept(results)
+    console.stdout().print(_table([line for line in lines if line["run"] == run]))
+    if report is not None:
+        _write_report(lines, run, report)
+
+
+def _kept(file: Path) -> list[dict[str, Any]]:
+    from tamis.errors import InputError
+    from tamis_lab.simulation.simulation_run import read
+
+    try:
+        return read(file)
+    except OSError as error:
+        raise InputError(error.strerror or str(error), str(file)) from error
+
+
+def _write_report(lines: list[dict[str, Any]], run: str, folder: Path) -> None:
+    from tamis_lab.simulation.simulation_report import write
+
+    console.note(f"written: {write(lines, run, folder)}")
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def _check_plots() -> None:
+    """Refuse before the work, not after it."""
+    from importlib.util import find_spec
+
+    from tamis.errors import InputError
+
+    if find_spec("matplotlib") is None:
+        raise InputError("plots need Matplotlib: pip install 'tamis-lab[bench]'", "--report")
+
+
+def _table(lines: list[dict[str, Any]]) -> Table:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    from tamis_lab.simulation.figure_text import number
+
+    table = Table(
+        box=SIMPLE_HEAD,
+        header_style="bold",
+        padding=(0, 1, 0, 0),
+        caption="per event; interests per broker",
+        caption_justify="left",
+    )
+    table.add_column("network", no_wrap=True)
+    table.add_column("strategy", no_wrap=True)
+    columns: dict[str, Callable[[dict[str, Any]], float]] = {
+        "messages": lambda line: line["messages"],
+        "in vain": lambda line: line["wasted"],
+        "evaluations": lambda line: line["evaluations"],
+        "hops": lambda line: line["delivery_hops"],
+        "bytes": lambda line: line["bytes"] + line["filter_bytes"],
+        "interests": lambda line: line["table"],
+    }
+    for title in columns:
+        table.add_column(title, justify="right", no_wrap=True)
+    for line in lines:
+        if line["kind"] == "strategy":
+            cells = [number(figure(line)) for figure in columns.values()]
+            table.add_row(line["network"], line["strategy"], *cells)
+    return table

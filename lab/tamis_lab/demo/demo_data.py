@@ -1,0 +1,143 @@
+"""What the job reads: departures in pieces of some days, alerts, and changes of alerts."""
+
+from __future__ import annotations
+
+import datetime as dt
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import parquet
+
+from tamis_lab.workloads.flights import Flights
+
+Alert: TypeAlias = tuple[str, str, int]  # id, selector, priority
+Alerts: TypeAlias = dict[str, Alert]
+
+YEAR = 2013
+
+_ALERT = ("id", "selector", "priority")
+
+# Pieces of the whole year: each is a micro-batch, and has its overhead.
+_PIECES = 36
+# One alert of so many is added, replaced, removed.
+_CHANGED = 200
+# What a too broad alert begins with: it names no flight, route or aircraft.
+_BROAD = "dep_delay > "
+_OF_AIRCRAFT = "tailnum = "
+
+
+class Change(NamedTuple):
+    """A row for `tamis.spark.change`."""
+
+    change: str
+    id: str
+    selector: str | None
+    priority: int
+
+
+class Input(NamedTuple):
+    """What there is to work with.
+
+    Attributes:
+        alerts: The alerts of version 1.
+        changed: Those of version 2.
+        events: The departures.
+        alerts_file: Version 1 as a file, with some that will be refused.
+        changes_file: What leads to version 2.
+        pieces: The departures as files, in order of time.
+    """
+
+    alerts: Alerts
+    changed: Alerts
+    events: pa.Table
+    alerts_file: Path
+    changes_file: Path
+    pieces: list[Path]
+
+    @property
+    def ever(self) -> int:
+        """How many alerts there were at one time or another."""
+        return len(self.alerts.keys() | self.changed.keys())
+
+    def selector(self, id: str) -> str:
+        """What an alert says, now or before."""
+        return (self.changed.get(id) or self.alerts[id])[1]
+
+
+def prepared(workload: Flights, events: int, scratch: Path) -> Input:
+    """Draw the alerts, and write the files of the job."""
+    alerts = {alert[0]: alert for alert in workload.subscriptions()}
+    changes = drawn_changes(workload, alerts)
+    table = workload.table(events)
+    return Input(
+        alerts,
+        changed(alerts, changes),
+        table,
+        write_rows([*alerts.values(), *workload.broken()], _ALERT, scratch / "alerts.parquet"),
+        write_rows(changes, Change._fields, scratch / "changes.parquet"),
+        write_pieces(table, scratch / "waiting"),
+    )
+
+
+def day_of(month: int, day: int) -> dt.date:
+    """A day of the year of the departures."""
+    return dt.date(YEAR, month, day)
+
+
+def write_pieces(events: pa.Table, folder: Path) -> list[Path]:
+    """Write departures as files of some whole days each, in order of time."""
+    folder.mkdir()
+    files = []
+    for number, (start, stop) in enumerate(_spans(events)):
+        piece = events.slice(start, stop - start)
+        files.append(folder / f"departures-{number:03}.parquet")
+        # Two row groups: so both cores share a file.
+        parquet.write_table(piece, files[-1], row_group_size=-(-piece.num_rows // 2))
+    return files
+
+
+def _spans(events: pa.Table) -> list[tuple[int, int]]:
+    """From where to where the pieces go."""
+    pairs = zip(events["month"].to_pylist(), events["day"].to_pylist(), strict=True)
+    days = np.array([day_of(*pair).toordinal() for pair in pairs])
+    days -= days[0]
+    pieces = days // max(1, (days[-1] + 1) // _PIECES)
+    cuts = [0, *(np.flatnonzero(np.diff(pieces)) + 1).tolist(), len(days)]
+    return list(pairwise(cuts))
+
+
+def write_rows(rows: list[Alert] | list[Change], names: tuple[str, ...], file: Path) -> Path:
+    """Write alerts, or changes, as a Parquet file."""
+    columns = zip(*rows, strict=True)
+    parquet.write_table(pa.table(dict(zip(names, map(list, columns), strict=True))), file)
+    return file
+
+
+def drawn_changes(workload: Flights, alerts: Alerts) -> list[Change]:
+    """What an operator might do: drop alerts that are too broad, narrow some, add new ones."""
+    count = max(1, len(alerts) // _CHANGED)
+    broad = [alert for alert in alerts.values() if alert[1].startswith(_BROAD)]
+    aircraft = [a for a in alerts.values() if a[1].startswith(_OF_AIRCRAFT) and " AND " not in a[1]]
+    new = Flights(alerts=count, seed=workload.seed + 1).subscriptions()
+    return [
+        *(Change("remove", id, None, 0) for id, _, _ in broad[:count]),
+        *(
+            Change("replace", id, f"{selector} AND dep_delay > 60", priority)
+            for id, selector, priority in aircraft[:count]
+        ),
+        *(Change("add", f"new-{id}", selector, priority) for id, selector, priority in new),
+    ]
+
+
+def changed(alerts: Alerts, changes: list[Change]) -> Alerts:
+    """The alerts after the changes, for whoever checks the answers."""
+    now = dict(alerts)
+    for _, id, selector, priority in changes:
+        if selector is None:
+            del now[id]
+        else:
+            now[id] = id, selector, priority
+    return now

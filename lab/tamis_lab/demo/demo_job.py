@@ -1,0 +1,160 @@
+"""The job itself: alerts compiled on Spark, departures matched as a stream, alerts changed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tamis.schema import Schema
+from tamis.spark import Compiled, change, compile, match, session
+from tamis_lab.demo.live_table import LiveTable
+from tamis_lab.demo.micro_batches import Batch, done, observed
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+# Columns of departures that are kept beside the answer.
+_KEEP = ("id", "month", "day")
+_POLL = 0.1  # seconds
+
+
+@dataclass(frozen=True)
+class Folders:
+    """Where things are while the demo runs: all of it is temporary."""
+
+    scratch: Path
+
+    @property
+    def events(self) -> Path:
+        """What the stream reads."""
+        return self.scratch / "events"
+
+    @property
+    def index(self) -> Path:
+        """The versions of the index."""
+        return self.scratch / "index"
+
+    @property
+    def answers(self) -> Path:
+        """What the stream writes."""
+        return self.scratch / "answers"
+
+
+@contextmanager
+def started(folders: Folders) -> Iterator[SparkSession]:
+    """Spark, for as long as it is needed."""
+    spark = session(
+        "tamis demo",
+        **{
+            "spark.local.dir": str(folders.scratch / "local"),
+            "spark.sql.warehouse.dir": str(folders.scratch / "warehouse"),
+            # So that a small file is split between the cores.
+            "spark.sql.files.openCostInBytes": "0",
+        },
+    )
+    # PySpark's own handler calls Java in the middle of another call, whose answer it may take.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield spark
+    except BaseException:
+        _hush(spark)
+        raise
+    finally:
+        spark.stop()
+
+
+def _hush(spark: SparkSession) -> None:
+    """Java would tell at length how it was interrupted."""
+    spark.sparkContext.setLogLevel("OFF")
+
+
+def compiled(
+    spark: SparkSession, alerts: Path, typical: Path, schema: Schema, folders: Folders
+) -> Compiled:
+    """Version 1, laid out by some typical departures."""
+    return compile(
+        spark.read.parquet(str(alerts)),
+        folders.index,
+        schema=schema,
+        sample=spark.read.parquet(str(typical)),
+    )
+
+
+def streamed(
+    spark: SparkSession, pieces: list[Path], changes: Path, folders: Folders, live: LiveTable
+) -> tuple[list[Batch], Compiled]:
+    """Match all departures; meanwhile make version 2, which the stream takes by itself.
+
+    The second half of the departures is held back until version 2 is there: so it has something to
+    judge however few there are.
+    """
+    half = len(pieces) // 2
+    folders.events.mkdir()
+    _release(pieces[:half], folders.events)
+    query = _query(spark, pieces[0], folders)
+    aside = ThreadPoolExecutor(1)
+    changing: Future[Compiled] | None = None
+    held_back = pieces[half:]
+    batches: list[Batch] = []
+    try:
+        while len(batches) < len(pieces):
+            for batch in done(query, len(batches)):
+                batches.append(batch)
+                live.add(batch)
+            if not query.isActive:
+                raise query.exception() or RuntimeError("the stream has ended by itself")
+            if changing is None and len(batches) >= half // 2:
+                live.note("changing alerts, while the stream goes on …")
+                changing = aside.submit(change, spark.read.parquet(str(changes)), folders.index)
+            if held_back and changing is not None and changing.done():
+                live.note(_said(changing.result()))
+                _release(held_back, folders.events)
+                held_back = []
+            time.sleep(_POLL)
+    except BaseException:
+        _hush(spark)
+        raise
+    finally:
+        # Not waited for: after Ctrl-C the end of Spark ends it.
+        aside.shutdown(wait=False, cancel_futures=True)
+        query.stop()
+    assert changing is not None
+    return batches, changing.result()
+
+
+def _query(spark: SparkSession, like: Path, folders: Folders) -> StreamingQuery:
+    schema = spark.read.parquet(str(_moved(like, folders.events))).schema
+    events = (
+        spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folders.events))
+    )
+    found = match(events, folders.index, keep=_KEEP, form="lists")
+    return (
+        observed(found)
+        .writeStream.option("checkpointLocation", str(folders.scratch / "checkpoint"))
+        .start(str(folders.answers))
+    )
+
+
+def _release(pieces: list[Path], folder: Path) -> None:
+    """Let departures happen: a file is there whole or not at all."""
+    for piece in pieces:
+        os.rename(piece, _moved(piece, folder))
+
+
+def _moved(piece: Path, folder: Path) -> Path:
+    return folder / piece.name
+
+
+def _said(made: Compiled) -> str:
+    return (
+        f"version {made.version} is there after {made.seconds:.1f} s: {made.added:,} alerts in, "
+        f"{made.removed:,} out, {made.subscriptions:,} now"
+    )

@@ -1,0 +1,79 @@
+"""The demo from begin to end: one phase after the other, each with its seconds."""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+
+from tamis.spark import Compiled
+from tamis_lab.demo.check import Checked, checked
+from tamis_lab.demo.demo_data import Input, prepared
+from tamis_lab.demo.demo_job import Folders, compiled, started, streamed
+from tamis_lab.demo.demo_report import Told, write_report
+from tamis_lab.demo.live_table import LiveTable
+from tamis_lab.demo.screen import Screen
+from tamis_lab.demo.totals import Totals, totals
+from tamis_lab.workloads.flights import Flights
+
+_TOP = 10
+_REJECT = ("id", "selector", "position", "reason")
+
+
+def run(out: Path, alerts: int, events: int) -> bool:
+    """Match the first so many departures with so many alerts; gives whether the check went well.
+
+    The report goes to the folder `out`; all else is temporary.
+    """
+    screen = Screen()
+    workload = Flights(alerts=alerts)
+    with ExitStack() as stack:
+        # What Spark still has open is no reason to end badly.
+        scratch = tempfile.TemporaryDirectory(prefix="tamis-demo-", ignore_cleanup_errors=True)
+        folders = Folders(Path(stack.enter_context(scratch)))
+        with screen.phase("draw alerts, write departures"):
+            given = prepared(workload, events, folders.scratch)
+            screen.say(f"{alerts:,} alerts, {events:,} departures in {len(given.pieces)} files")
+        with screen.phase("start Spark"):
+            spark = stack.enter_context(started(folders))
+        with screen.phase("compile the alerts"):
+            made = compiled(spark, given.alerts_file, given.pieces[0], workload.schema, folders)
+            rejects = [tuple(row) for row in made.rejects.orderBy("id").collect()]
+            screen.say(f"version {made.version}: {made.subscriptions:,} alerts")
+            screen.say(f"{len(rejects)} were refused:")
+            screen.rows(_REJECT, rejects)
+        with screen.phase("match the departures"), LiveTable(screen, len(given.pieces)) as live:
+            batches, remade = streamed(spark, given.pieces, given.changes_file, folders, live)
+        with screen.phase("count the answers"):
+            counted = totals(spark, folders.answers)
+        with screen.phase("check the answers"):
+            known = {made.version: given.alerts, remade.version: given.changed}
+            verdict = checked(spark, given.events, workload.schema, known, folders)
+    top = counted.top(_TOP, given.selector)
+    facts = _facts(given, remade, counted, sum(b.seconds for b in batches), verdict)
+    screen.say("\nAlerts that matched most (of those that say the same, one)")
+    screen.rows(("alert", "matches", "selector"), top)
+    screen.say("")
+    screen.rows(("", ""), facts)
+    told = Told(facts, batches, counted, given.ever, top, rejects, screen.seconds)
+    screen.say(f"\nreport: {write_report(told, out)}")
+    return verdict.equal
+
+
+def _facts(
+    given: Input, remade: Compiled, counted: Totals, seconds: float, verdict: Checked
+) -> list[tuple[str, str]]:
+    rate = counted.events / seconds
+    by_matcher, by_meaning = verdict.said()
+    facts = [
+        ("departures", f"{counted.events:,}, {rate:,.0f} a second"),
+        ("matches", f"{counted.matches:,}"),
+        ("alerts", f"{len(given.alerts):,}, after the changes {remade.subscriptions:,}"),
+    ]
+    for version, (events, matches) in sorted(counted.versions.items()):
+        facts.append((f"by version {version}", f"{events:,} departures, {matches:,} matches"))
+    return [
+        *facts,
+        ("the Matcher of each version, in this process", by_matcher),
+        ("the meaning itself, one by one", by_meaning),
+    ]

@@ -1,0 +1,72 @@
+"""What Spark says of micro-batches that are done."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from tamis_lab.demo.demo_data import day_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.streaming.query import StreamingQuery
+
+_METRICS = "judged"
+
+
+class Batch(NamedTuple):
+    """A micro-batch: its number from 1, its days, and what was found, in which time."""
+
+    number: int
+    first: dt.date
+    last: dt.date
+    events: int
+    matches: int
+    seconds: float
+    version: int
+
+    @property
+    def events_per_second(self) -> float:
+        """Of the whole micro-batch: reading, matching, writing, and Spark's own bookkeeping."""
+        return self.events / self.seconds
+
+
+def span(batch: Batch) -> str:
+    """The days of a micro-batch, to be shown."""
+    first, last = (f"{day.day} {day:%b}" for day in (batch.first, batch.last))
+    return first if first == last else f"{first} to {last}"
+
+
+def observed(found: DataFrame) -> DataFrame:
+    """The same rows, counted by Spark on their way to the sink: nothing is read twice."""
+    from pyspark.sql import functions as F
+
+    # Metrics that are dates come back as text.
+    day = F.col("month") * 100 + F.col("day")
+    return found.observe(
+        _METRICS,
+        F.count(F.lit(1)).alias("events"),
+        F.sum(F.size("subscriptions")).alias("matches"),
+        F.min(day).alias("first"),
+        F.max(day).alias("last"),
+        F.min("index_version").alias("version"),
+        F.max("index_version").alias("other"),
+    )
+
+
+def done(query: StreamingQuery, seen: int) -> Iterator[Batch]:
+    """The micro-batches that are done, without those `seen` already."""
+    for progress in query.recentProgress:
+        if progress.batchId >= seen and progress.numInputRows:
+            row = progress.observedMetrics[_METRICS]
+            assert row.version == row.other, "a micro-batch was judged by two versions"
+            yield Batch(
+                progress.batchId + 1,
+                day_of(*divmod(row["first"], 100)),
+                day_of(*divmod(row["last"], 100)),
+                row.events,
+                row.matches,
+                progress.durationMs["triggerExecution"] / 1000,
+                row.version,
+            )

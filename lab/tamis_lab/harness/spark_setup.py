@@ -1,0 +1,92 @@
+"""What benchmarks on Spark share: a session, events and subscriptions in Parquet, an index."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tamis.spark import compile, session
+from tamis_lab.workloads.selective import Selective
+
+if TYPE_CHECKING:
+    from tamis.spark.session import DataFrame, SparkSession
+
+FILE_EVENTS = 500_000
+WARM_EVENTS = 200_000
+
+
+@contextmanager
+def spark_of(executors: int, **conf: str) -> Iterator[tuple[SparkSession, Path]]:
+    """A session with a folder; both are gone afterwards."""
+    spark = session(
+        "tamis bench",
+        # Of code that is too large to be compiled it would print pages.
+        **{
+            "spark.master": f"local[{executors}]",
+            "spark.driver.memory": "4g",
+            "spark.log.level": "OFF",
+            **conf,
+        },
+    )
+    try:
+        with tempfile.TemporaryDirectory(prefix="tamis-bench-") as folder:
+            yield spark, Path(folder)
+    finally:
+        spark.stop()
+
+
+def put_events(folder: Path, count: int) -> None:
+    """Write events of the selective workload, a file for every half a million."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for number, first in enumerate(range(0, count, FILE_EVENTS)):
+        rows = min(FILE_EVENTS, count - first)
+        workload = Selective(subscriptions=1, seed=2025 + number)
+        columns = {
+            path[0]: found[0].data.cast(pa.int32())
+            for path, found in workload.events(rows).columns.items()
+        }
+        ids = pa.array(np.arange(first, first + rows))
+        pq.write_table(pa.table({"id": ids, **columns}), folder / f"{number:05d}.parquet")
+
+
+def compiled(spark: SparkSession, folder: Path, count: int, **how: Any) -> float:
+    """Seconds from selectors of the selective workload in Parquet to an index."""
+    shutil.rmtree(folder / "subscriptions", ignore_errors=True)
+    (folder / "subscriptions").mkdir()
+    texts = Selective(subscriptions=count).selectors()
+    first = 0
+    while chunk := list(islice(texts, FILE_EVENTS // 4)):
+        ids = pa.array(np.arange(first, first + len(chunk)))
+        table = pa.table({"id": ids, "selector": chunk})
+        pq.write_table(table, folder / "subscriptions" / f"{first:09d}.parquet")
+        first += len(chunk)
+    if not (folder / "few").exists():
+        put_events(folder / "few", WARM_EVENTS)
+    sample = read(spark, folder / "few").drop("id")
+    rules = read(spark, folder / "subscriptions")
+    return compile(rules, folder / "index", sample=sample, **how).seconds
+
+
+def read(spark: SparkSession, folder: Path) -> DataFrame:
+    """What is in a folder of Parquet files."""
+    return spark.read.parquet(folder.as_uri())
+
+
+def written(frame: DataFrame, folder: Path) -> None:
+    """Write what comes out."""
+    frame.write.mode("overwrite").parquet((folder / "out").as_uri())
+
+
+def size_of(folder: Path) -> int:
+    """Bytes in a folder."""
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())

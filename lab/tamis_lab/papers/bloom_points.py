@@ -1,0 +1,134 @@
+"""Measures routing structures on the workload of the Bloom paper (Figures 4 to 8).
+
+Seconds are the processor's. A structure is filled anew for every number of subscriptions, in a
+process of its own.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tamis.bloom.filter import Bloom
+from tamis.bloom.filter_codec import encoded_size
+from tamis.bloom.filter_size import best_hashes
+from tamis.bloom.hashing import Shape
+from tamis.engines import ENGINES, Engine
+from tamis_lab.bench import bloom
+from tamis_lab.bench.insertion import seconds_to_add
+from tamis_lab.harness.footprint import settled
+from tamis_lab.harness.measure import Row, rounds, spread
+
+# What the paper draws: predicates of an event, and then the brokers that its filter goes to.
+ROUTED = "bfposet + sbstree"
+ROUNDS = 3
+
+
+def predicates(parameters: Mapping[str, Any]) -> Row:
+    """Predicates that an event satisfies, bits of its filter, and bytes on the wire (Figure 4)."""
+    workload = bloom.paper_workload(**_workload(parameters))
+    table = bloom.Routed(bloom.SHAPE)
+    table.extend(bloom.parsed(workload, 0, parameters["subscriptions"]))
+    events = list(workload.events_as_dicts(bloom.EVENTS))
+    filters = table.poset.match_many(events)
+    bits = statistics.mean(map(len, filters))
+    return {
+        "predicates_per_event": statistics.mean(
+            sum(1 for _ in table.poset.satisfied(event)) for event in events
+        ),
+        "bits_per_event": bits,
+        "fill_percent": 100 * bits / bloom.SHAPE.m,
+        "wire_bytes": statistics.mean(encoded_size(bloom.SHAPE, each.bits) for each in filters),
+    }
+
+
+def probability(parameters: Mapping[str, Any]) -> Row:
+    """How often a filter claims what it has not (Figure 5)."""
+    m, trials = 1 << parameters["log2_m"], parameters["trials"]
+    rng = np.random.default_rng(2008)
+    row: Row = {}
+    for n in parameters["elements"]:
+        k = best_hashes(m, n)
+        found = []
+        for _ in range(10):
+            keys = rng.integers(0, 2**64 - 1, n + trials, dtype=np.uint64)
+            found.append(float(Bloom.of(Shape(m, k), keys[:n]).may_have(keys[n:]).mean()))
+        row |= spread(f"measured_{n}", found)
+        row[f"measured_{n}"] = statistics.mean(found)
+    return row
+
+
+def routing(parameters: Mapping[str, Any]) -> Row:
+    """Seconds to insert all subscriptions (Figure 6), and to match 1,000 events (Figure 7)."""
+    bloom.warm_up()
+    workload = bloom.paper_workload(**_workload(parameters))
+    events = workload.events(bloom.EVENTS)
+    chunk = list(bloom.parsed(workload, 0, parameters["subscriptions"]))
+    before = settled(None)
+    if parameters["structure"] == ROUTED:
+        table = bloom.Routed(bloom.SHAPE)
+        begun = time.process_time()
+        table.extend(chunk)
+        inserted = time.process_time() - begun
+        rows = events.rows()
+        filters = table.filters(rows)
+        taken = rounds(
+            {
+                "bfposet": lambda: table.filters(rows),
+                "sbstree": lambda: table.tree.publish_many(*filters),
+            },
+            ROUNDS,
+            time.process_time,
+        )
+        both = [sum(pair) for pair in zip(*taken.values(), strict=True)]
+        parts: Row = {f"{name}_s": statistics.median(found) for name, found in taken.items()}
+        return (
+            {"insertion_s": inserted, "resident_bytes": settled(None) - before}
+            | spread("matching_s", both)
+            | parts
+        )
+    engine = ENGINES[parameters["structure"]]()
+    inserted = seconds_to_add(engine, chunk, time.process_time)
+    resident = settled(engine) - before
+    # The posets are slow: a part of the events will do.
+    fewer = bloom.FEWER if parameters["structure"] in bloom.BASELINES else 1
+    part = events.slice(0, len(events) // fewer)
+    work = partial(_matched, engine, part)
+    found = rounds({"": work}, 1 if fewer > 1 else ROUNDS, time.process_time)[""]
+    return {"insertion_s": inserted, "resident_bytes": resident} | spread(
+        "matching_s", [fewer * seconds for seconds in found]
+    )
+
+
+def false_positives(parameters: Mapping[str, Any]) -> Row:
+    """Deliveries that nobody asked for, of 10,000 events (Figure 8) or another number, by k."""
+    workload = bloom.notified_workload(parameters["subscriptions"])
+    count, size = parameters.get("events", 10 * bloom.EVENTS), parameters["subscriptions"]
+    rows = list(workload.events_as_dicts(count))
+    chunk = list(bloom.parsed(workload, 0, size))
+    right = ENGINES["block"]()
+    seconds_to_add(right, chunk)
+    wanted = bloom.pairs_of(right, rows, size)
+    found: Row = {}
+    for k in (2, 4):
+        table = bloom.Routed(Shape(1 << parameters["log2_m"], k))
+        table.extend(chunk)
+        counted = bloom.unwanted(table, rows, wanted)
+        found |= {f"{name}_{k}": value for name, value in counted.items()}
+    return found
+
+
+# -- parts ----------------------------------------------------------------------------------------
+
+
+def _workload(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: parameters[name] for name in ("subscriptions", "names", "choice")}
+
+
+def _matched(engine: Engine, events: Any) -> object:
+    return engine.match(events).event

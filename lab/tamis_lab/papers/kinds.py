@@ -1,0 +1,60 @@
+"""The kinds of points, by name: how each is measured, and what must be prepared for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tamis_lab.harness.measure import Row
+from tamis_lab.papers import bdd_points, bloom_points, engine_points, thesis_points
+
+Parameters = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How points of a kind are measured.
+
+    Attributes:
+        measure: Given the parameters, and what was prepared if anything is.
+        prepare: Finds the workload that is asked for; what it finds holds for all points whose
+            parameters are the same but for those in `apart`.
+        apart: Parameters that the workload does not depend on.
+    """
+
+    measure: Callable[..., Row]
+    prepare: Callable[[Parameters], Row] | None = None
+    apart: frozenset[str] = frozenset()
+
+    def asked(self, parameters: Parameters) -> dict[str, Any]:
+        """The parameters of the workload."""
+        return {name: value for name, value in parameters.items() if name not in self.apart}
+
+
+KINDS: Mapping[str, Kind] = {
+    "bdd nodes": Kind(bdd_points.nodes),
+    "bdd messages": Kind(bdd_points.messages),
+    "bdd in blocks": Kind(bdd_points.in_blocks),
+    "bloom predicates": Kind(bloom_points.predicates),
+    "bloom probability": Kind(bloom_points.probability),
+    "bloom routing": Kind(bloom_points.routing),
+    "bloom false positives": Kind(bloom_points.false_positives),
+    "thesis": Kind(
+        thesis_points.measured, thesis_points.prepared, frozenset(("engine", "filters", "round_s"))
+    ),
+    "engines": Kind(engine_points.measured),
+}
+
+
+def measure(kind: str, parameters: Parameters, prepared: Row | None = None) -> Row:
+    """Measure a point; to be called in a fresh process."""
+    known = KINDS[kind]
+    return known.measure(parameters) if prepared is None else known.measure(parameters, prepared)
+
+
+def prepare(kind: str, parameters: Parameters) -> Row:
+    """Find the workload of a point; to be called in a fresh process."""
+    found = KINDS[kind].prepare
+    assert found is not None
+    return found(parameters)

@@ -1,0 +1,234 @@
+"""One page of all figures: ours beside the paper's, each claim and whether it holds.
+
+As HTML and as Markdown. Everything comes from the results on disk: nothing is measured here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from html import escape
+from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple
+
+from tamis_lab.papers.engine_points import WORKLOADS
+from tamis_lab.papers.figure_catalogue import TITLES
+from tamis_lab.papers.figure_plots import draw
+from tamis_lab.papers.results import Results
+from tamis_lab.papers.verdicts import Judged, growths, judged, tally
+
+_MARKS = {True: "holds", False: "FAILS", None: "cannot be told"}
+_STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
+       color: #222; background: #fff }
+table { border-collapse: collapse; margin: .5rem 0; font-size: .9rem }
+td, th { border-bottom: 1px solid #ddd; padding: .2rem .6rem; text-align: left }
+td.n { text-align: right; font-variant-numeric: tabular-nums }
+img { max-width: 100%; height: auto }
+.holds { color: #00664b } .fails { color: #a33600; font-weight: 600 } .unknown { color: #666 }
+.note { color: #555 } summary { cursor: pointer; color: #555 }
+@media (max-width: 40rem) { table { display: block; overflow-x: auto } }
+"""
+
+
+class Written(NamedTuple):
+    """The files of a report, and how many claims hold, fail, and cannot be told."""
+
+    page: Path
+    markdown: Path
+    tally: dict[bool | None, int]
+
+
+def write(results: Results, scale: str, folder: Path, *, plots: bool = True) -> Written:
+    """Write `report.html` and `report.md` into a folder, with the plots in `plots` beside them.
+
+    Raises:
+        ImportError: There is no Matplotlib, and plots are wanted.
+    """
+    found = judged(results, scale)
+    folder.mkdir(parents=True, exist_ok=True)
+    drawn = {}
+    for one in found:
+        if plots and one.figure.paper != "beyond":
+            drawn[one.figure.name] = draw(one.figure, one.curves, folder / "plots")
+    page, markdown = folder / "report.html", folder / "report.md"
+    page.write_text("\n".join(_html(results, scale, found, drawn, folder)) + "\n", "utf-8")
+    markdown.write_text("\n".join(_markdown(results, scale, found, drawn)) + "\n", "utf-8")
+    return Written(page, markdown, tally(found))
+
+
+def _heading(results: Results, scale: str, found: Sequence[Judged]) -> Iterator[str]:
+    """Sentences that say what this is."""
+    counted = tally(found)
+    total = sum(counted.values())
+    yield (
+        f"{len(found)} tables and figures at scale “{scale}”. Of {total} claims of the papers "
+        f"{counted[True]} hold here, {counted[False]} fail, and {counted[None]} cannot be told "
+        "from what was measured."
+    )
+    failed = sum("failed" in line for line in results.lines.values())
+    loads = [
+        float(line["machine"]["load"])  # type: ignore[index]
+        for line in results.lines.values()
+        if "machine" in line
+    ]
+    facts = results.machine
+    spread = f", load {min(loads):.1f} to {max(loads):.1f} while it ran" if loads else ""
+    yield (
+        f"{len(results.lines)} points were measured, each in a process of its own; {failed} failed "
+        f"or took too long. The machine: {facts.get('cores', '?')} cores, "
+        f"{facts.get('machine', '?')}, Python {facts.get('python', '?')}{spread}. Seconds are the "
+        "processor's."
+    )
+    yield (
+        "The papers' machines were twenty years older, and their code was C++ and Java: rates are "
+        "not to be compared with theirs, but which algorithm is ahead, where two cross, how each "
+        "grows, and how many nodes there are. Dotted lines are what a paper does not have."
+    )
+
+
+# -- Markdown -------------------------------------------------------------------------------------
+
+
+def _markdown(
+    results: Results, scale: str, found: Sequence[Judged], drawn: dict[str, str | None]
+) -> Iterator[str]:
+    yield "# The papers' evaluation, measured here\n"
+    for sentence in _heading(results, scale, found):
+        yield sentence + "\n"
+    for paper, same in groupby(found, key=lambda one: one.figure.paper):
+        yield f"## {TITLES[paper]}\n"
+        for one in same:
+            yield f"### {one.figure.number}: {one.figure.title}\n"
+            if drawn.get(one.figure.name):
+                yield f"![{one.figure.title}](plots/{one.figure.name}.svg)\n"
+            if one.figure.paper == "beyond":
+                yield from _matrix_in_markdown(one)
+            for claim, verdict in one.verdicts:
+                yield f"- **{_MARKS[verdict.holds]}**: {claim.text} *{verdict.shown}.*"
+            if one.verdicts:
+                yield ""
+            if one.figure.note:
+                yield f"{one.figure.note}\n"
+            if one.gaps:
+                yield f"Not there: {' · '.join(one.gaps)}.\n"
+    yield "## How it grows\n"
+    yield "| what | whose | how |"
+    yield "|---|---|---|"
+    for row in growths(found):
+        yield f"| {' | '.join(row)} |"
+
+
+def _matrix_in_markdown(one: Judged) -> Iterator[str]:
+    yield f"| engine | {' | '.join(WORKLOADS)} |"
+    yield "|---|" + "---:|" * len(WORKLOADS)
+    for label, cells in _matrix(one):
+        yield f"| {label} | {' | '.join(cells)} |"
+    yield ""
+
+
+def _matrix(one: Judged) -> Iterator[tuple[str, list[str]]]:
+    """The rows of a table of engines and workloads."""
+    for curve in one.figure.curves:
+        values = {value.x: value.y for value in one.curves[curve.label]}
+        yield curve.label, [_number(values.get(number)) for number in range(len(WORKLOADS))]
+
+
+# -- HTML -----------------------------------------------------------------------------------------
+
+
+def _html(
+    results: Results,
+    scale: str,
+    found: Sequence[Judged],
+    drawn: dict[str, str | None],
+    folder: Path,
+) -> Iterator[str]:
+    yield "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
+    yield "<meta name='viewport' content='width=device-width, initial-scale=1'>"
+    yield f"<title>The papers' evaluation, measured here</title><style>{_STYLE}</style></head>"
+    yield "<body><h1>The papers' evaluation, measured here</h1>"
+    for sentence in _heading(results, scale, found):
+        yield f"<p>{escape(sentence)}</p>"
+    yield from _contents(found)
+    for paper, same in groupby(found, key=lambda one: one.figure.paper):
+        yield f"<h2>{escape(TITLES[paper])}</h2>"
+        for one in same:
+            yield from _section(one, drawn.get(one.figure.name), folder)
+    yield "<h2>How it grows</h2><table><tr><th>what</th><th>whose</th><th>how</th></tr>"
+    for row in growths(found):
+        yield f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>"
+    yield "</table></body></html>"
+
+
+def _contents(found: Sequence[Judged]) -> Iterator[str]:
+    """A table of all figures with their verdicts: the page at a glance."""
+    yield "<details open><summary>All figures</summary><table>"
+    for one in found:
+        marks = " ".join(
+            f"<span class='{_kind(verdict.holds)}' title='{escape(claim.text, quote=True)}'>"
+            f"{_MARKS[verdict.holds]}</span>"
+            for claim, verdict in one.verdicts
+        )
+        figure = one.figure
+        yield (
+            f"<tr><td>{escape(figure.paper)}</td><td><a href='#{figure.name}'>"
+            f"{escape(figure.number)}</a></td><td>{escape(figure.title)}</td><td>{marks}</td></tr>"
+        )
+    yield "</table></details>"
+
+
+def _section(one: Judged, name: str | None, folder: Path) -> Iterator[str]:
+    figure = one.figure
+    yield f"<h3 id='{figure.name}'>{escape(figure.number)}: {escape(figure.title)}</h3>"
+    if name:
+        # Inside the page, which is then one file that can be sent.
+        drawing = (folder / "plots" / f"{name}.svg").read_text("utf-8")
+        yield f"<div role='img' aria-label='{escape(figure.title, quote=True)}'>"
+        yield drawing[drawing.index("<svg") :] + "</div>"
+    if figure.paper == "beyond":
+        yield "<table><tr><th>engine</th>" + "".join(
+            f"<th>{escape(workload)}</th>" for workload in WORKLOADS
+        )
+        for label, cells in _matrix(one):
+            row = "".join(f"<td class='n'>{cell}</td>" for cell in cells)
+            yield f"</tr><tr><td>{escape(label)}</td>{row}"
+        yield "</tr></table>"
+    if one.verdicts:
+        yield "<table>"
+        for claim, verdict in one.verdicts:
+            yield (
+                f"<tr><td class='{_kind(verdict.holds)}'>{_MARKS[verdict.holds]}</td>"
+                f"<td>{escape(claim.text)}<br><span class='note'>{escape(verdict.shown)}</span>"
+                "</td></tr>"
+            )
+        yield "</table>"
+    if figure.note:
+        yield f"<p class='note'>{escape(figure.note)}</p>"
+    if one.gaps:
+        yield f"<p class='note'>Not there: {escape(' · '.join(one.gaps))}.</p>"
+    if figure.paper != "beyond":
+        yield from _values(one)
+
+
+def _values(one: Judged) -> Iterator[str]:
+    yield "<details><summary>Values</summary><table>"
+    yield f"<tr><th>curve</th><th>{escape(one.figure.x)}</th><th>{escape(one.figure.y)}</th>"
+    yield "<th>lowest</th><th>highest</th><th>paper</th></tr>"
+    for label, values in one.curves.items():
+        told = dict(one.figure.told.get(label, ()))
+        for value in values:
+            figures = (value.x, value.y, value.low, value.high, told.get(value.x))
+            cells = "".join(f"<td class='n'>{_number(figure)}</td>" for figure in figures)
+            yield f"<tr><td>{escape(label)}</td>{cells}</tr>"
+    yield "</table></details>"
+
+
+def _kind(holds: bool | None) -> str:
+    return {True: "holds", False: "fails", None: "unknown"}[holds]
+
+
+def _number(figure: float | None) -> str:
+    if figure is None:
+        return "-"
+    return f"{figure:,.0f}" if abs(figure) >= 100 or figure == 0 else f"{figure:.3g}"

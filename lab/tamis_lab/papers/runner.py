@@ -1,0 +1,103 @@
+"""Runs the points of figures, one process each, one after the other, and keeps what they found."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from tamis_lab.harness.fresh_process import in_fresh_process
+from tamis_lab.harness.measure import Row, machine
+from tamis_lab.papers.kinds import KINDS, measure, prepare
+from tamis_lab.papers.results import Results
+from tamis_lab.papers.spec import Point
+
+# Told before each point: how many are done, of how many, and the point.
+Progress = Callable[[int, int, Point], None]
+
+
+def run(points: Sequence[Point], results: Results, progress: Progress) -> None:
+    """Measure all points that have no result yet; the largest last, for they may take too long."""
+    missing = sorted(results.missing(points), key=lambda point: point.size)
+    for done, point in enumerate(missing):
+        progress(done, len(missing), point)
+        for key, asked in workload_of(point):  # found once for all points that have the same
+            if key not in results.workloads:
+                results.add(workload_line(key, point, asked))
+        results.add(measured(point, prepared_of(point, results)))
+
+
+def measured(point: Point, prepared: Row | None) -> Row:
+    """A line of results: of a point that took too long, or ended in an error, it says so."""
+    line: Row = {
+        "table": "runs",
+        "key": point.key,
+        "kind": point.kind,
+        "parameters": dict(point.parameters),
+    }
+    begun = time.perf_counter()
+    if prepared is not None and "failed" in prepared:
+        return line | {"failed": prepared["failed"]}
+    try:
+        extra = () if prepared is None else (prepared,)
+        line["metrics"] = _alone(measure, point, point.parameters, *extra)
+    except subprocess.TimeoutExpired:
+        line["failed"] = f"took longer than {point.limit:,.0f} seconds"
+    except subprocess.CalledProcessError as error:
+        line["failed"] = _why(error)
+    return line | {"seconds": time.perf_counter() - begun, "machine": machine()}
+
+
+def workload_of(point: Point) -> list[tuple[str, Mapping[str, Any]]]:
+    """The key and the parameters of the workload that must be found for a point; none, or one."""
+    kind = KINDS[point.kind]
+    if kind.prepare is None:
+        return []
+    asked = kind.asked(point.parameters)
+    return [(f"{point.kind} {json.dumps(asked, sort_keys=True)}", asked)]
+
+
+def workload_line(key: str, point: Point, asked: Mapping[str, Any]) -> Row:
+    """A line of results: the workload that was found, or why there is none."""
+    begun = time.perf_counter()
+    try:
+        found = _alone(prepare, point, asked)
+    except subprocess.TimeoutExpired:
+        found = {"failed": f"no such workload was found in {point.limit:,.0f} seconds"}
+    except subprocess.CalledProcessError as error:
+        found = {"failed": _why(error)}
+    return {
+        "table": "workloads",
+        "key": key,
+        "asked": dict(asked),
+        "found": found,
+        "seconds": time.perf_counter() - begun,
+    }
+
+
+def prepared_of(point: Point, results: Results) -> Row | None:
+    """The workload of a point as it was found; None where nothing need be."""
+    for key, _ in workload_of(point):
+        return results.workloads[key]
+    return None
+
+
+def _alone(function: Callable[..., Row], point: Point, *given: Mapping[str, Any]) -> Row:
+    arguments = [dict(each) for each in given]
+    found: Row = in_fresh_process(
+        function, point.kind, *arguments, limit=point.limit, memory=_memory(), quiet=True
+    )
+    return found
+
+
+def _memory() -> int:
+    """Bytes of addresses that a point may have: as many as the machine has of memory."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def _why(error: subprocess.CalledProcessError) -> str:
+    said = (error.stderr or b"").decode(errors="replace").strip().splitlines()
+    return said[-1] if said else f"ended with {error.returncode}"

@@ -1,0 +1,192 @@
+"""Measures engines on a workload of the A-Tree thesis: one workload, one engine, all its metrics.
+
+Seconds are the processor's, user and system, as the thesis has them (§5.3.1), and reading texts is
+left out of them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from tamis.engines import ENGINES, Engine
+from tamis.engines.atree import AtreeEngine
+from tamis.engines.atree.filters import FILTERS
+from tamis.engines.block import BlockEngine
+from tamis.engines.subscription import Subscription
+from tamis.events.batch import EventBatch
+from tamis.language.expr import And, BoolExpr
+from tamis_lab.bench.atree import loaded
+from tamis_lab.bench.comparison import ANSWERS
+from tamis_lab.bench.insertion import CHUNK, seconds_to_add, seconds_to_remove
+from tamis_lab.harness.footprint import settled
+from tamis_lab.harness.measure import Row, enough, rounds, spread
+from tamis_lab.workloads.atree2004 import Workload
+from tamis_lab.workloads.atree2004.calibration import Steered, steered
+
+ROUNDS = 3
+# As many events as in the thesis, or as many as have so many matches: all are held at once.
+EVENTS, PAIRS = 2_000, 10_000_000
+DELETED = 50_000  # subscriptions: so many, out of all, are enough to tell how long one takes
+WARM = 500  # subscriptions that everything is compiled with
+
+# `atree` is filled with arrays of predicates that are known, `added` with subscriptions one by one,
+# as all other engines are.
+ADDED = "added"
+TREES = ("atree", ADDED)
+
+
+def prepared(asked: Mapping[str, Any]) -> Row:
+    """The workload that has the SNPS and SMPE that are asked for, as plain values."""
+    return steered(**asked).knobs()
+
+
+def measured(parameters: Mapping[str, Any], found: Mapping[str, Any]) -> Row:
+    """What an engine does with a workload: insertions, events and deletions per second, memory.
+
+    Args:
+        parameters: `engine`, what the workload was asked to be, `round_s`: how many seconds of
+            matching a round is to take, where there are events enough; and, of an A-Tree, the
+            `filters`, all of them if none are named.
+        found: What `prepared` gave.
+    """
+    given = Steered.of(found)
+    name, workload = parameters["engine"], given.workload
+    few = replace(given, workload=replace(workload, subscriptions=WARM))
+    filters = parameters.get("filters", list(FILTERS))
+    _use(name, few.workload, few.events(50), 0.0, filters)  # to have everything compiled
+    most = max(1, min(EVENTS, int(PAIRS / max(1.0, given.smpe * workload.subscriptions))))
+    row = _use(name, workload, given.events(most), parameters["round_s"], filters)
+    return row | {"snps_steered": given.snps, "smpe_steered": given.smpe}
+
+
+def _use(
+    name: str, workload: Workload, batch: EventBatch, round_s: float, filters: Sequence[str]
+) -> Row:
+    before = settled(None)
+    engine: Engine
+    if name == "atree" and workload.operators == "conjunctive":
+        engine, seconds = loaded(workload, time.process_time)
+    else:
+        engine, seconds = _filled(name, workload)
+    row: Row = {
+        "subscriptions": workload.subscriptions,
+        "inserted_per_s": workload.subscriptions / max(seconds, 1e-9),
+        "resident_bytes": settled(engine) - before,
+        **_sizes(engine, workload.subscriptions),
+    }
+    if name != ADDED:
+        ways = {"": engine} if name != "atree" else _views(engine, workload, filters)
+        for way, view in ways.items():
+            name_of_rate = f"events_per_s {way}" if way else "events_per_s"
+            row |= spread(name_of_rate, _rates(view, batch, round_s))
+            if way:
+                boards = int(view.stats()["board_bytes"])  # type: ignore[call-overload]
+                row[f"bytes {way}"] = int(row["bytes"]) + boards  # type: ignore[call-overload]
+    if name not in ("brute", ADDED):
+        row["smpe"] = _smpe(engine, batch, workload.subscriptions)
+    if name != "brute":
+        row["deleted_per_s"] = _deleted(engine, workload.subscriptions)
+    return row
+
+
+def _filled(name: str, workload: Workload) -> tuple[Engine, float]:
+    """An engine with the workload, and the seconds that adding took."""
+    engine: Engine
+    if name == ADDED or name == "atree":
+        # Of XOR, only the filters with queues have nodes; they share a tree.
+        engine = AtreeEngine("zero-suppression" if workload.operators == "mixed" else None)
+    else:
+        engine = ENGINES[name]()
+    seconds = 0.0
+    numbered = enumerate(_expressions(workload))
+    while chunk := [
+        Subscription(id, "", 0, expression)  # no engine looks at the text
+        for id, expression in islice(numbered, CHUNK)
+    ]:
+        seconds += seconds_to_add(engine, chunk, time.process_time)
+    return engine, seconds
+
+
+def _expressions(workload: Workload) -> Iterator[BoolExpr]:
+    """The same as the workload's own, but that equal predicates are one object: much faster."""
+    if workload.operators != "conjunctive":
+        yield from workload.expressions()
+        return
+    known: dict[int, Any] = {}
+    make = workload.table.predicate
+    for rows in workload.conjunction_chunks():
+        for numbers in rows.tolist():
+            yield And(tuple(known.get(n) or known.setdefault(n, make(n)) for n in numbers))
+
+
+def _views(engine: Engine, workload: Workload, filters: Sequence[str]) -> dict[str, AtreeEngine]:
+    """One tree, seen through each of the filters that can be used on it."""
+    found = {}
+    for name in filters:
+        filter = FILTERS[name]
+        if workload.operators == "mixed" and filter.paths:
+            continue
+        found[name] = AtreeEngine(name)
+        found[name].__dict__.update({**engine.__dict__, "filter": filter, "_boards": []})
+    return found
+
+
+def _rates(engine: Engine, batch: EventBatch, round_s: float) -> list[float]:
+    """Events per second, round by round."""
+    do: Callable[[int], object] = lambda count: _pairs(engine, batch.slice(0, count))  # noqa: E731
+    # What looks at many events at a time is to have many.
+    least = len(batch) if isinstance(engine, BlockEngine) else 1
+    count = enough(do, len(batch), least, round_s, time.process_time)
+    taken = rounds({"": partial(do, count)}, ROUNDS, time.process_time)[""]
+    return [count / max(seconds, 1e-9) for seconds in taken]
+
+
+def _pairs(engine: Engine, batch: EventBatch) -> object:
+    # A tree that was filled with arrays has no names to give: subscriptions are numbers there.
+    if not isinstance(engine, AtreeEngine):
+        return ANSWERS["pairs"](engine, batch)
+    codes, ends = engine.matched(batch)
+    return np.repeat(np.arange(len(batch)), np.diff(ends, prepend=0)), codes
+
+
+def _sizes(engine: Engine, subscriptions: int) -> Row:
+    if isinstance(engine, AtreeEngine):
+        shared, shared_internal = engine.tree.sharing(range(subscriptions))
+        return {
+            "bytes": engine.tree.bytes,
+            "nodes": len(engine.tree),
+            "snps": shared,
+            "snps_internal": shared_internal,
+        }
+    stats = engine.stats()
+    size = stats.get("bytes")
+    row: Row = {"nodes": stats["nodes"]} if "nodes" in stats else {}
+    if size is not None:
+        row["bytes"] = size["all"] if isinstance(size, dict) else size
+    return row
+
+
+def _smpe(engine: Engine, batch: EventBatch, subscriptions: int) -> float:
+    part = batch.slice(0, min(len(batch), 200))
+    if isinstance(engine, AtreeEngine):
+        return len(engine.matched(part)[0]) / len(part) / subscriptions
+    return len(engine.match(part)) / len(part) / subscriptions
+
+
+def _deleted(engine: Engine, subscriptions: int) -> float:
+    """Deletions per second, of some subscriptions at random."""
+    chosen = np.random.default_rng(1).permutation(subscriptions)[:DELETED]
+    if isinstance(engine, AtreeEngine) and not engine._codes:  # filled with arrays
+        begun = time.process_time()
+        engine.tree.delete_many(chosen.astype(np.int32))
+        seconds = time.process_time() - begun
+    else:
+        seconds = seconds_to_remove(engine, chosen.tolist(), time.process_time)
+    return len(chosen) / max(seconds, 1e-9)

@@ -1,0 +1,22 @@
+"""All figures of the A-Tree thesis' evaluation (chapter 5), in their order."""
+
+from __future__ import annotations
+
+from tamis_lab.papers.spec import Figure
+from tamis_lab.papers.thesis_conjunctions import conjunctive
+from tamis_lab.papers.thesis_effects import lengths, matches, overlap
+from tamis_lab.papers.thesis_expressions import disjunctive, mixed
+from tamis_lab.papers.thesis_sweeps import SIZES
+
+
+def figures(scale: str) -> list[Figure]:
+    """All of them, in their order."""
+    sizes = SIZES[scale]
+    return [
+        *conjunctive(sizes),
+        *disjunctive(sizes),
+        *mixed(sizes),
+        *lengths(sizes),
+        *overlap(sizes),
+        *matches(sizes),
+    ]

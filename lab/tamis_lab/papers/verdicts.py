@@ -1,0 +1,96 @@
+"""Figures with what was measured: values, verdicts, what is missing. All that a report says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from tamis_lab.bench.growth import exponent, fitted
+from tamis_lab.papers.figure_catalogue import figures
+from tamis_lab.papers.results import Results
+from tamis_lab.papers.spec import Claim, Figure, Measured, Verdict
+from tamis_lab.papers.thesis_sweeps import BLOCK, COUNTING, TVP
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A figure with its values, what became of its claims, and what could not be measured."""
+
+    figure: Figure
+    curves: Mapping[str, Sequence[Measured]]
+    verdicts: tuple[tuple[Claim, Verdict], ...]
+    gaps: tuple[str, ...]
+
+
+def judged(results: Results, scale: str) -> list[Judged]:
+    """All figures of a scale: those of which nothing was measured too."""
+    found = []
+    for figure in figures(scale):
+        curves = results.curves(figure)
+        verdicts = tuple((claim, claim.check(curves)) for claim in figure.claims)
+        found.append(Judged(figure, curves, verdicts, tuple(results.gaps(figure))))
+    return found
+
+
+def tally(found: Sequence[Judged]) -> dict[bool | None, int]:
+    """How many claims hold, fail, and cannot be told."""
+    verdicts = [verdict.holds for one in found for _, verdict in one.verdicts]
+    return {kind: verdicts.count(kind) for kind in (True, False, None)}
+
+
+# -- growth ---------------------------------------------------------------------------------------
+
+# By what grows: the figure, and whether its curves are to be taken by power or by a line.
+_GROWTHS = (
+    ("events per second by subscriptions, =, L = 10", "Figure 5.5", "power"),
+    ("bytes by subscriptions, =, L = 10", "Figure 5.8", "line"),
+    ("insertions per second by subscriptions, =, L = 10", "Figure 5.2", "power"),
+    ("events per second by predicates (L), =", "Figure 5.25", "power"),
+)
+
+
+def growths(found: Sequence[Judged]) -> Iterator[tuple[str, str, str]]:
+    """How curves of the thesis grow, the engine `block` among them: what, whose, and how."""
+    by_number = {one.figure.number: one for one in found if one.figure.paper == "atree"}
+    for what, number, kind in _GROWTHS:
+        for label, curve in by_number[number].curves.items():
+            # A few subscriptions may be nothing to speak of: `block` keeps them as a draft.
+            values = [value for value in curve if value.y > 0]
+            if len(values) > 1:
+                yield what, label, _fit(values, kind)
+    for label, values in _by_matches(by_number):
+        yield (
+            "events per second by matches per event (SMPE), >, L = 14",
+            label,
+            _fit(values, "power"),
+        )
+
+
+def _by_matches(by_number: Mapping[str, Judged]) -> Iterator[tuple[str, list[Measured]]]:
+    """The figures of §5.9, over SMPE, at the greatest number of subscriptions that all have."""
+    for number, label, ending in (
+        ("Figure 5.30", TVP, ""),
+        ("Figure 5.31", COUNTING, ""),
+        ("Figure 5.31", BLOCK, ", block"),
+    ):
+        curves = by_number[number].curves
+        shares = {share: curves.get(f"SMPE {share} %{ending}", ()) for share in (10, 40, 70)}
+        sizes = set.intersection(*({value.x for value in values} for values in shares.values()))
+        if sizes:
+            largest = max(sizes)
+            yield (
+                f"{label}, {largest:,.0f} subscriptions",
+                [
+                    value._replace(x=float(share))
+                    for share, values in shares.items()
+                    for value in values
+                    if value.x == largest
+                ],
+            )
+
+
+def _fit(values: Sequence[Measured], kind: str) -> str:
+    xs, ys = [value.x for value in values], [value.y for value in values]
+    if kind == "line":
+        return str(fitted(xs, ys))
+    return f"as the power {exponent(xs, ys):.2f}"

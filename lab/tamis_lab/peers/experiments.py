@@ -1,0 +1,50 @@
+"""What `tamis bench peers` runs: an experiment for each workload."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+
+from tamis.errors import InputError
+from tamis_lab.harness.measure import Experiments, Report, Row
+from tamis_lab.peers.contest import contests
+from tamis_lab.peers.peer_catalogue import PEERS
+from tamis_lab.peers.peer_workload import WORKLOADS
+
+SIZES, FULL_SIZES = (1_000, 10_000), (1_000, 10_000, 100_000)
+
+
+def experiments(
+    peers: Collection[str] | None = None,
+    workloads: Sequence[str] | None = None,
+    rules: Collection[int] | None = None,
+    full: bool = False,
+) -> Experiments:
+    """Workloads by name: with these peers, or all of them, and these numbers of rules.
+
+    Raises:
+        InputError: There is no peer, or no workload, of some name.
+    """
+    _check("peer", peers, PEERS)
+    _check("workload", workloads, WORKLOADS)
+    chosen = [name for name in PEERS if name in (peers or PEERS)]
+    sizes = sorted(set(rules or (FULL_SIZES if full else SIZES)))
+    return {
+        name: (_experiment(name, chosen, sizes), sizes[-1], sizes[-1])
+        for name in workloads or WORKLOADS
+    }
+
+
+def _check(what: str, asked: Collection[str] | None, known: Collection[str]) -> None:
+    for name in asked or ():
+        if name not in known:
+            raise InputError(f"unknown {what} {name!r}; one of {', '.join(known)}")
+
+
+def _experiment(
+    workload: str, peers: list[str], sizes: list[int]
+) -> Callable[[int, Report], Iterator[Row]]:
+    def run(largest: int, say: Report) -> Iterator[Row]:
+        return contests(peers, workload, [size for size in sizes if size <= largest], say)
+
+    run.__doc__ = WORKLOADS[workload].__doc__
+    return run

@@ -1,0 +1,134 @@
+"""How peers in Python are measured: by the event, or by the batch."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from itertools import cycle
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tamis_lab.harness.measure import resident
+from tamis_lab.peers.peer import Limits, Outcome
+
+E = TypeVar("E")
+R = TypeVar("R")
+
+Ids = npt.NDArray[np.int64]
+# The events of a table by their place in it, and the ids of the rules that each satisfies.
+Pairs = tuple[Ids, Ids]
+
+
+def built(
+    rules: Iterable[R], add: Callable[[R], object], limit: float, begun: float | None = None
+) -> tuple[int, float]:
+    """Add as many rules as there is time for: how many, and how long it took."""
+    begun = time.perf_counter() if begun is None else begun
+    count, took = 0, 0.0
+    for rule in rules:
+        add(rule)
+        count += 1
+        took = time.perf_counter() - begun
+        if took > limit:
+            break
+    return count, took
+
+
+def one_by_one(
+    match: Callable[[E], list[int]], events: Sequence[E], limits: Limits, loaded: tuple[int, float]
+) -> Outcome:
+    """Match event after event for as long as is given, after those that the answers are for."""
+    answers: list[list[int]] = []
+    begun = time.perf_counter()
+    for event in events[: limits.sample]:
+        answers.append(match(event))
+        if time.perf_counter() - begun > limits.match:
+            break
+    count, took = len(answers), time.perf_counter() - begun
+    if took < limits.match:
+        count, begun = 0, time.perf_counter()
+        for event in cycle(events):
+            match(event)
+            count += 1
+            took = time.perf_counter() - begun
+            if took > limits.match:
+                break
+    return _outcome(loaded, count, took, answers)
+
+
+def in_batches(
+    match: Callable[[pa.Table], Pairs], table: pa.Table, limits: Limits, loaded: tuple[int, float]
+) -> Outcome:
+    """Match batches for as long as is given, as large as there is time for."""
+    begun = time.perf_counter()
+    event, rule = match(table.slice(0, limits.sample))
+    count, took = limits.sample, time.perf_counter() - begun
+    answers = [np.sort(rule[event == number]).tolist() for number in range(limits.sample)]
+    batch, before = count, float("inf")
+    # What is done once for all events makes few of them look slow: as long as more of them take
+    # hardly longer, more are given.
+    while batch < table.num_rows and (
+        took < 2 * limits.match or (took < 2 * before and took < 5 * limits.match)
+    ):
+        batch, before = min(table.num_rows, 8 * batch), took
+        count, took = batch, _seconds(match, table.slice(0, batch))
+    if took < limits.match:
+        count, begun = 0, time.perf_counter()
+        while True:
+            match(table.slice(0, batch))
+            count += batch
+            took = time.perf_counter() - begun
+            if took > limits.match:
+                break
+    return _outcome(loaded, count, took, answers)
+
+
+def _seconds(match: Callable[[pa.Table], Pairs], table: pa.Table) -> float:
+    begun = time.perf_counter()
+    match(table)
+    return time.perf_counter() - begun
+
+
+def true_cells(columns: Iterable[tuple[list[int], npt.NDArray[np.bool_]]]) -> Pairs:
+    """Matrices of Booleans, a row per rule and a column per event, as pairs."""
+    events, rules = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for ids, cells in columns:
+        rule, event = cells.nonzero()
+        events.append(event)
+        rules.append(np.asarray(ids, np.int64)[rule])
+    return np.concatenate(events), np.concatenate(rules)
+
+
+def peak() -> int:
+    """The most memory that this process has had, in bytes.
+
+    Not ru_maxrss: on Linux that begins with what the parent had, which made the process.
+    """
+    return peak_of("self") or resident()
+
+
+def peak_of(process: int | str) -> int:
+    """The same of any process; 0 where the system does not say."""
+    try:
+        lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    except OSError:
+        return 0
+    kilobytes = [line.split()[1] for line in lines if line.startswith("VmHWM:")]
+    return int(kilobytes[0]) * 1024 if kilobytes else 0
+
+
+def _outcome(
+    loaded: tuple[int, float], count: int, took: float, answers: list[list[int]]
+) -> Outcome:
+    return {
+        "rules": loaded[0],
+        "build_s": loaded[1],
+        "events": count,
+        "match_s": took,
+        "answers": answers,
+        "peak_mb": peak() / 1e6,
+    }

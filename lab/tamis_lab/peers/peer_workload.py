@@ -1,0 +1,139 @@
+"""What peers are given: rules as selectors, and events that all of them can read.
+
+Events are flat tables of integers, doubles, texts and Booleans, with the attributes that rules
+name and no others: not all peers know objects, and none is to carry what nobody asks for.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tamis.events.batch import EventBatch
+from tamis.language import parse
+from tamis.language.expr import Attribute, BoolExpr, Node, Sequence, attributes
+from tamis.values import Type
+from tamis_lab.peers.peer import EVENTS, RULES, TABLE, Kind, Kinds, Texts, flat_name
+from tamis_lab.workloads import bdd2001
+from tamis_lab.workloads.flights import Flights
+from tamis_lab.workloads.flights.departures import DEPARTURES
+from tamis_lab.workloads.selective import Selective
+
+MOST_EVENTS = 8_192
+TYPES = (Type.BOOL, Type.INT, Type.DBL, Type.STR)
+
+
+@dataclass(frozen=True)
+class Work:
+    """Rules and events.
+
+    Attributes:
+        name: Of the workload.
+        rules: The selectors; a rule's place is its id.
+        table: The events, by flat names.
+        kinds: What is known of each attribute.
+    """
+
+    name: str
+    rules: list[BoolExpr]
+    table: pa.Table
+    kinds: Kinds
+
+    def dicts(self) -> list[dict[str, object]]:
+        """The events as objects; what is NULL is not there."""
+        rows = self.table.to_pylist()
+        return [{name: v for name, v in row.items() if v is not None} for row in rows]
+
+    def put_events(self, folder: Path) -> None:
+        """Write the events, as a table and as JSON lines."""
+        pq.write_table(self.table, folder / TABLE)
+        lines = (json.dumps(row) + "\n" for row in self.dicts())
+        (folder / EVENTS).write_text("".join(lines), encoding="utf-8")
+
+
+def put_rules(folder: Path, rules: Iterable[tuple[int, Texts]]) -> None:
+    """Write rules in a peer's words, one a line."""
+    lines = (json.dumps({"id": number, "rules": texts}) + "\n" for number, texts in rules)
+    (folder / RULES).write_text("".join(lines), encoding="utf-8")
+
+
+def read_rules(folder: Path) -> list[tuple[int, Texts]]:
+    """The same, read."""
+    with (folder / RULES).open(encoding="utf-8") as lines:
+        return [(row["id"], row["rules"]) for row in map(json.loads, lines)]
+
+
+def work_of(name: str, rules: int, events: int = MOST_EVENTS) -> Work:
+    """A workload of so many rules."""
+    texts, batch = WORKLOADS[name](rules, events)
+    trees = [_flat(tree) for tree in map(parse, texts) if not isinstance(tree, Sequence)]
+    named = frozenset(path for tree in trees for path in attributes(tree))
+    columns: dict[str, Any] = {}
+    kinds: dict[str, Kind] = {}
+    for path, found in sorted(batch.columns.items()):
+        name_of = flat_name(path)
+        if (name_of,) in named and len(found) == 1 and found[0].type in TYPES:
+            columns[name_of] = found[0].data
+            kinds[name_of] = Kind(found[0].type, found[0].data.null_count > 0)
+    return Work(name, trees, pa.table(columns), kinds)
+
+
+def _flat(expr: BoolExpr) -> BoolExpr:
+    """The same selector over flat events."""
+    if any(len(path) > 1 for path in attributes(expr)):
+        return cast(BoolExpr, _renamed(expr))
+    return expr
+
+
+def _renamed(part: object) -> object:
+    if isinstance(part, Attribute):
+        return Attribute((flat_name(part.path),))
+    if isinstance(part, tuple):
+        return tuple(map(_renamed, part))
+    if isinstance(part, Node):
+        changed: dict[str, Any] = {f.name: _renamed(getattr(part, f.name)) for f in fields(part)}
+        return replace(part, **changed)
+    return part
+
+
+def _selective(rules: int, events: int) -> tuple[Iterable[str], EventBatch]:
+    """Conjunctions of three to seven tests, of which 60 in 100 are equalities, the rest ranges."""
+    workload = Selective(subscriptions=rules)
+    return workload.selectors(), workload.events(events)
+
+
+def _equality(rules: int, events: int) -> tuple[Iterable[str], EventBatch]:
+    """Conjunctions of two equalities over values of which there are few: all peers can do it."""
+    workload = Selective(subscriptions=rules, equalities=1.0, predicates=2, values=100, width=50)
+    return workload.selectors(), workload.events(events)
+
+
+def _bdd2001(rules: int, events: int) -> tuple[Iterable[str], EventBatch]:
+    """The BDD paper's queries: any Boolean form, and an event matches a third of them."""
+    workload = bdd2001.Workload(subscriptions=rules)
+    return workload.selectors(), workload.events(events)
+
+
+def _flights(rules: int, events: int) -> tuple[Iterable[str], EventBatch]:
+    """Alerts on a year's departures from New York: real events, some attributes missing."""
+    workload = Flights(alerts=rules)
+    table = workload.table(DEPARTURES)
+    spread = np.linspace(0, table.num_rows - 1, events).astype(np.int64)
+    texts = (alert[1] for alert in workload.subscriptions())
+    return islice(texts, rules), EventBatch.of(table.take(spread))
+
+
+WORKLOADS: Mapping[str, Callable[[int, int], tuple[Iterable[str], EventBatch]]] = {
+    "equality": _equality,
+    "selective": _selective,
+    "flights": _flights,
+    "bdd2001": _bdd2001,
+}

@@ -1,0 +1,17 @@
+"""Rules that become columns: so many to a query, as one of them all would be too large."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from tamis_lab.peers.peer import Texts
+
+Chunk = tuple[list[int], list[str]]
+
+
+def chunks(rules: list[tuple[int, Texts]], size: int) -> Iterator[Chunk]:
+    """Ids and texts of so many rules at a time."""
+    pending = iter(rules)
+    while part := list(islice(pending, size)):
+        yield [number for number, _ in part], [texts[0] for _, texts in part]

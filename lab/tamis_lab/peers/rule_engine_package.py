@@ -1,0 +1,103 @@
+"""The Python package `rule-engine`: a rule at a time, an event at a time."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tamis.language.expr import Between, BoolExpr, In, IsNull, Like, StringTest, ValueExpr, children
+from tamis_lab.peers.forms import text_test
+from tamis_lab.peers.infix import Infix
+from tamis_lab.peers.peer import EVENTS, Limits, Outcome, Peer, missing_package, package_version
+from tamis_lab.peers.peer_rates import built, one_by_one
+from tamis_lab.peers.peer_workload import read_rules
+from tamis_lab.peers.python_peers import in_own_process
+
+NAME = "rule-engine"
+
+
+class RuleEngine(Infix):
+    """Its language has no third truth value, and fails at the order of what is missing."""
+
+    peer = NAME
+    conjunction, disjunction, negation = "and", "or", "not"
+    operators = {**Infix.operators, "=": "==", "<>": "!="}  # noqa: RUF012
+
+    def leaf(self, e: BoolExpr) -> str:
+        """A test, behind one that all it looks at is there where it may not be."""
+        return self._guarded(e, super().leaf(e))
+
+    def negated(self, leaf: BoolExpr) -> str:
+        """The same for NOT of one."""
+        return self._guarded(leaf, f"not ({super().leaf(leaf)})")
+
+    def _guarded(self, leaf: BoolExpr, text: str) -> str:
+        if isinstance(leaf, IsNull):
+            return text
+        looked_at: list[ValueExpr] = [*children(leaf)] or [leaf]  # type: ignore[list-item]
+        tests = [f"{self.value(v)} != null" for v in looked_at if self.nullable(v)]
+        return f"({' and '.join([*tests, text])})" if tests else text
+
+    def between(self, e: Between) -> str:
+        """As two comparisons."""
+        low = self.comparison(">=", e.operand, e.low)
+        return f"{low} and {self.comparison('<=', e.operand, e.high)}"
+
+    def membership(self, e: In) -> str:
+        """`operand in [items]`."""
+        return f"{self.value(e.operand)} in [{', '.join(map(self.literal, e.items))}]"
+
+    def is_null(self, operand: str) -> str:
+        """`operand == null`."""
+        return f"{operand} == null"
+
+    def text_test(self, e: StringTest) -> str:
+        """`part in text`, or a method of the text."""
+        text, part = self.value(e.text), self.value(e.part)
+        if e.function == "contains":
+            return f"{part} in {text}"
+        return f"{text}.{'starts' if e.function == 'startswith' else 'ends'}_with({part})"
+
+    def like(self, e: Like) -> str:
+        """The simple ones."""
+        return self.text_test(text_test(e, self.peer))
+
+    def truth(self, value: bool) -> str:
+        """In small letters."""
+        return "true" if value else "false"
+
+    def text(self, value: str) -> str:
+        """As JSON has it."""
+        return json.dumps(value)
+
+
+def contest(folder: str, build: float, match: float, sample: int) -> Outcome:
+    """Ask every rule about every event."""
+    import rule_engine
+
+    context = rule_engine.Context(resolver=rule_engine.resolve_item, default_value=None)
+    rules = []
+
+    def add(rule: tuple[int, list[str]]) -> None:
+        rules.append((rule[0], rule_engine.Rule(rule[1][0], context=context).matches))
+
+    loaded = built(read_rules(Path(folder)), add, build)
+    with Path(folder, EVENTS).open(encoding="utf-8") as lines:
+        events = list(map(json.loads, lines))
+    return one_by_one(
+        lambda event: [number for number, matches in rules if matches(event)],
+        events,
+        Limits(build, match, sample),
+        loaded,
+    )
+
+
+RULE_ENGINE = Peer(
+    name=NAME,
+    about="Python rule-engine, every rule in turn",
+    takes="dict",
+    unavailable=lambda: missing_package(NAME, "rule_engine"),
+    version=lambda: package_version(NAME),
+    translate=RuleEngine.translate,
+    run=in_own_process(contest),
+)

@@ -1,0 +1,51 @@
+"""A network of one's own: brokers of any names, in a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import pyarrow as pa
+
+from tamis.errors import InputError
+from tamis_lab.simulation.topology import Tree, renumbered
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+class Brokers(NamedTuple):
+    """A network, and the numbers of its brokers.
+
+    Attributes:
+        tree: The network.
+        names: By number, what each broker is called.
+        table: `name` and `broker`, its number: to join tables with that name brokers.
+    """
+
+    tree: Tree
+    names: list[object]
+    table: DataFrame
+
+
+def brokers_of(table: DataFrame) -> Brokers:
+    """The network of a table with the columns `broker` and `parent`, which is null of one of them.
+
+    Raises:
+        InputError: A column is missing, a broker is there twice, or they make no tree.
+    """
+    for column in ("broker", "parent"):
+        if column not in table.columns:
+            raise InputError(f"there is no column {column!r}", "brokers")
+    rows = table.select("broker", "parent").toArrow().to_pylist()
+    names = [row["broker"] for row in rows]
+    places = {name: place for place, name in enumerate(names)}
+    if len(places) < len(names) or None in places:
+        raise InputError("each broker has one row, and a name", "brokers")
+    for row in rows:
+        if row["parent"] is not None and row["parent"] not in places:
+            raise InputError(f"there is no broker {row['parent']!r}, a parent", "brokers")
+    parents = [-1 if row["parent"] is None else places[row["parent"]] for row in rows]
+    tree, numbers = renumbered(parents)
+    ordered = sorted(names, key=lambda name: int(numbers[places[name]]))
+    found = pa.table({"name": pa.array(names), "broker": pa.array(numbers, pa.int32())})
+    return Brokers(tree, ordered, table.sparkSession.createDataFrame(found))

@@ -1,0 +1,48 @@
+"""Which interests cover which others: asked of each alone, so that it can be asked side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tamis.routing.cover_index import CoverIndex
+from tamis.routing.interest import Interest
+from tamis_lab.kernels.overlay_tables import Coverers
+from tamis_lab.simulation.job.interests import starts
+
+# Per interest, the numbers of those that cover it, and whether it covers them too.
+Found = list[tuple[list[int], list[bool]]]
+
+
+class Covering:
+    """All interests, to be asked which of them cover one of them."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        """File all interests, by number."""
+        self._interests = [Interest.parse(text) for text in texts]
+        self._numbers = {text: number for number, text in enumerate(texts)}
+        self._index = CoverIndex()
+        for interest in self._interests:
+            if interest.coverage.filters:  # others no event satisfies, and nobody is told
+                self._index.add(interest)
+
+    def of(self, begin: int, end: int) -> Found:
+        """For each interest of a range, all others that cover it."""
+        return [self._one(interest) for interest in self._interests[begin:end]]
+
+    def _one(self, interest: Interest) -> tuple[list[int], list[bool]]:
+        if not interest.coverage.filters:
+            return [], []
+        above = [each for each in self._index.all_covering(interest) if each != interest]
+        numbers = [self._numbers[each.text] for each in above]
+        return numbers, [interest.covers(each) for each in above]
+
+
+def joined(found: Found) -> Coverers:
+    """As arrays."""
+    return Coverers(
+        starts(len(by) for by, _ in found),
+        np.array([each for by, _ in found for each in by], np.int32),
+        np.array([each for _, equal in found for each in equal], np.bool_),
+    )

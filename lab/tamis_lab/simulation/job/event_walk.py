@@ -1,0 +1,221 @@
+"""Events on their way through networks of brokers, in batches, by all strategies and shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tamis.bloom.hashing import Shape
+from tamis.matches import Matches
+from tamis_lab.kernels.false_claims import Lists, Marks, false_claims
+from tamis_lab.kernels.overlay_tables import Wants
+from tamis_lab.kernels.overlay_walk import Tree as Links
+from tamis_lab.kernels.overlay_walk import Way
+from tamis_lab.kernels.strategy_counts import (
+    COUNTED,
+    COVERING,
+    EDGE,
+    FLOODING,
+    MISSED,
+    SIENA,
+    Going,
+    Known,
+    Overlay,
+    Room,
+    count_events,
+)
+from tamis_lab.simulation.job import link_tables
+from tamis_lab.simulation.job.filter_layout import layout_of
+from tamis_lab.simulation.job.interests import Interests
+from tamis_lab.simulation.topology import Tree
+
+Ints = npt.NDArray[np.int32]
+
+# By number, as kernels know them.
+STRATEGIES = {"flooding": FLOODING, "siena": SIENA, "covering": COVERING, "edge": EDGE}
+FILTERED = ("covering", "edge")  # those that depend on the shape of filters
+
+# Conjunctions claimed in vain that are kept at a time, at least those of one event.
+_CLAIMS = 1 << 20
+
+
+class Published(NamedTuple):
+    """Events.
+
+    Attributes:
+        source: Where each was published.
+        bytes: How long it is.
+        matches: The interests and, numbered after them, the predicates that it satisfies.
+    """
+
+    source: Ints
+    bytes: Ints
+    matches: Matches
+
+
+class Walker:
+    """Networks with one set of interests, and counters of all that goes on in them.
+
+    Attributes:
+        counted: By network and shape, by strategy, by what is counted, by place.
+    """
+
+    def __init__(
+        self,
+        interests: Interests,
+        wants: Wants,
+        networks: Mapping[str, tuple[Tree, link_tables.Known]],
+        shapes: Sequence[Shape],
+        strategies: Sequence[str],
+    ) -> None:
+        """Begin with nothing sent.
+
+        Args:
+            interests: What is wanted.
+            wants: By whom.
+            networks: By name, the brokers and their tables.
+            shapes: Of filters; strategies without filters are followed with the first one only.
+            strategies: Some of `STRATEGIES`.
+        """
+        self._interests, self._wants, self._networks = interests, wants, networks
+        self._layouts = [(shape, layout_of(interests.keys, shape)) for shape in shapes]
+        self._strategies = strategies
+        self._rooms = {
+            (name, shape): _room(interests, wants, tree, known, shape)
+            for name, (tree, known) in networks.items()
+            for shape in shapes
+        }
+        self._claims = np.empty(max(_CLAIMS, len(interests.parts.interest)), np.int32)
+        self._marks = {shape: _marks(interests, shape) for shape in shapes}
+        self.counted = {
+            (name, shape): np.zeros((len(STRATEGIES), COUNTED, tree.brokers), np.int64)
+            for name, (tree, _) in networks.items()
+            for shape in shapes
+        }
+
+    def send(self, published: Published) -> None:
+        """Send events through all networks."""
+        events = len(published.source)
+        matched, satisfied = _lists(published.matches, len(self._interests.texts), events)
+        for number, (shape, layout) in enumerate(self._layouts):
+            asked = [s for s in self._strategies if not number or s in FILTERED]
+            wanted = np.zeros(len(STRATEGIES), np.bool_)
+            wanted[[STRATEGIES[strategy] for strategy in asked]] = True
+            claimed = Lists(np.zeros(events + 1, np.int64), self._claims)
+            sizes = np.zeros(events, np.int32)
+            going = Going(
+                published.source, published.bytes, sizes, satisfied, matched, claimed
+            )  # fmt: skip
+            begin = 0
+            while begin < events:
+                end = false_claims(
+                    layout,
+                    self._interests.parts,
+                    satisfied,
+                    matched,
+                    begin,
+                    self._marks[shape],
+                    claimed,
+                    sizes,
+                )
+                for name, (tree, known) in self._networks.items():
+                    overlay = Overlay(
+                        Links(*tree),
+                        self._wants,
+                        self._interests.parts,
+                        Known(*known[:3], layout.places, shape.m),
+                    )
+                    count_events(
+                        overlay,
+                        going,
+                        begin,
+                        end,
+                        self._with_lists(name, shape, satisfied),
+                        wanted,
+                        self.counted[name, shape],
+                    )
+                begin = end
+            for name in self._networks:
+                told = self.counted[name, shape]
+                for strategy in set(asked) & set(FILTERED):
+                    told[STRATEGIES[strategy], MISSED, 0] = self._marks[shape].missed[0]
+
+    def _with_lists(self, name: str, shape: Shape, satisfied: Lists) -> Room:
+        """Room, with enough of it for the bits of the event that has most."""
+        room = self._rooms[name, shape]
+        most = int(np.diff(satisfied.start).max(initial=0)) * shape.k
+        if len(room.next) < most:
+            room = self._rooms[name, shape] = room._replace(next=np.empty(most, np.int32))
+        return room
+
+
+def _lists(matches: Matches, interests: int, events: int) -> tuple[Lists, Lists]:
+    """By event, the interests that it satisfies, and the predicates."""
+    event, number = matches.event, np.asarray(matches.subscription, np.int64)
+    is_interest = number < interests
+    return tuple(  # type: ignore[return-value]
+        Lists(
+            np.concatenate([[0], np.cumsum(np.bincount(event[mine], minlength=events))]),
+            (number[mine] - first).astype(np.int32),
+        )
+        for mine, first in ((is_interest, 0), (~is_interest, interests))
+    )
+
+
+def _marks(interests: Interests, shape: Shape) -> Marks:
+    parts, predicates = len(interests.parts.interest), len(interests.predicates)
+    return Marks(
+        np.zeros(shape.words, np.uint64),
+        np.zeros(predicates, np.int64),
+        np.zeros(len(interests.texts), np.int64),
+        np.empty(predicates, np.int32),
+        np.zeros(parts, np.int64),
+        np.ones(1, np.int64),
+        np.zeros(1, np.int64),
+    )
+
+
+def _room(
+    interests: Interests, wants: Wants, tree: Tree, known: link_tables.Known, shape: Shape
+) -> Room:
+    brokers = tree.brokers
+    flags = [np.zeros(brokers, np.bool_) for _ in range(11)]
+    loose, here, subscribed, up, down, never, exact_up, exact_down, *wide = flags
+    subscribed[wants.broker] = True
+    wide_up, wide_down, wide_here = wide
+    for interest in np.unique(interests.parts.interest[interests.parts.always]).tolist():
+        # An event goes up where the broker below was told, and the other way round.
+        wide_up |= _flags(known.down[interest], brokers)
+        wide_down |= _flags(known.up[interest], brokers)
+        wide_here[wants.broker[wants.start[interest] : wants.start[interest + 1]]] = True
+    return Room(
+        np.zeros(brokers, np.int32),
+        loose,
+        here,
+        subscribed,
+        np.zeros(brokers + 1, np.int64),
+        np.zeros(brokers + 1, np.int64),
+        up,
+        down,
+        never,
+        wide_up,
+        wide_down,
+        wide_here,
+        exact_up,
+        exact_down,
+        np.full(shape.m, -1, np.int32),
+        np.empty(0, np.int32),
+        Way(
+            np.empty(brokers, np.int32),
+            np.empty(brokers, np.int32),
+            np.full(brokers, -1, np.int32),
+        ),
+    )
+
+
+def _flags(words: npt.NDArray[np.uint64], brokers: int) -> npt.NDArray[np.bool_]:
+    bits = np.unpackbits(words.view(np.uint8), bitorder="little")
+    return bits[:brokers].astype(np.bool_)

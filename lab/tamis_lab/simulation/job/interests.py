@@ -1,0 +1,131 @@
+"""The different interests of all subscribers, taken apart: conjunctions of numbered predicates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tamis.bloom.hashing import Keys, Shape
+from tamis.bloom.poset_predicate import Held, canonical
+from tamis.engines.subscription import Subscription
+from tamis.routing.interest import Interest
+from tamis_lab.kernels.false_claims import Parts
+
+_ANY_SHAPE = Shape(1, 1)  # keys do not depend on it
+
+
+class Apart(NamedTuple):
+    """A selector, taken apart.
+
+    Attributes:
+        text: The interest, as brokers tell it.
+        void: Whether no event satisfies it.
+        parts: Its conjunctions, each of texts of predicates; one without any is always claimed.
+        keys: The same, as the numbers that filters are made of.
+    """
+
+    text: str
+    void: bool
+    parts: list[list[str]]
+    keys: list[list[int]]
+
+
+def apart(selector: str) -> Apart:
+    """Take a selector apart.
+
+    >>> apart("a = 1 AND b > 2").parts
+    [['a = 1', 'b > 2']]
+
+    Raises:
+        SelectorError: It is none.
+    """
+    interest = Interest.of(Subscription.of(0, selector))
+    found = [()] if interest.conjunctions is None else interest.conjunctions
+    held = [[Held(leaf, canonical(leaf), _ANY_SHAPE) for leaf in part] for part in found]
+    return Apart(
+        interest.text,
+        not interest.coverage.filters,
+        [[each.text for each in part] for part in held],
+        [[each.key for each in part] for part in held],
+    )
+
+
+class Interests(NamedTuple):
+    """All of them, by number.
+
+    Attributes:
+        texts: As brokers tell them, sorted.
+        predicates: The different predicates, sorted.
+        keys: Of predicates.
+        parts: The conjunctions.
+        bytes: By interest, how long its text is.
+        void: By interest, whether no event satisfies it.
+    """
+
+    texts: list[str]
+    predicates: list[str]
+    keys: Keys
+    parts: Parts
+    bytes: npt.NDArray[np.int32]
+    void: npt.NDArray[np.bool_]
+
+
+def numbered(found: Iterable[Apart]) -> Interests:
+    """Number interests and predicates; of several with one text the first is taken."""
+    by_text: dict[str, Apart] = {}
+    for each in found:
+        by_text.setdefault(each.text, each)
+    texts = sorted(by_text)
+    keys = {
+        text: key
+        for each in by_text.values()
+        for part, part_keys in zip(each.parts, each.keys, strict=True)
+        for text, key in zip(part, part_keys, strict=True)
+    }
+    predicates = sorted(keys)
+    numbers = {text: number for number, text in enumerate(predicates)}
+    parts = [
+        (number, [numbers[predicate] for predicate in part])
+        for number, text in enumerate(texts)
+        for part in by_text[text].parts
+    ]
+    return Interests(
+        texts,
+        predicates,
+        np.array([keys[text] for text in predicates], np.uint64),
+        _parts(parts, len(predicates), len(texts)),
+        np.array([len(text.encode()) for text in texts], np.int32),
+        np.array([by_text[text].void for text in texts], np.bool_),
+    )
+
+
+def _parts(parts: Sequence[tuple[int, list[int]]], predicates: int, interests: int) -> Parts:
+    start = starts(len(part) for _, part in parts)
+    predicate = np.array([each for _, part in parts for each in part], np.int32)
+    part = np.repeat(np.arange(len(parts), dtype=np.int32), np.diff(start))
+    order = np.argsort(predicate, kind="stable")
+    interest = np.array([interest for interest, _ in parts], np.int32)
+    return Parts(
+        start,
+        predicate,
+        interest,
+        starts(np.bincount(predicate, minlength=predicates).tolist()),
+        part[order],
+        np.flatnonzero(np.diff(start) == 0).astype(np.int32),
+        starts(np.bincount(interest, minlength=interests).tolist()),
+    )
+
+
+def starts(lengths: Iterable[int]) -> npt.NDArray[np.int64]:
+    """Where lists of these lengths begin, one after the other, and where the last one ends."""
+    return np.array([0, *accumulate(lengths)], np.int64)
+
+
+def subscriptions_of(interests: Interests) -> tuple[npt.NDArray[np.int64], list[str]]:
+    """What is matched: ids and selectors of interests, and after them of predicates."""
+    texts: list[Any] = [*interests.texts, *interests.predicates]
+    return np.arange(len(texts), dtype=np.int64), texts

@@ -1,0 +1,64 @@
+"""What is told over each link of a tree of brokers, and stands in whose table."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tamis_lab.kernels.false_claims import Parts
+from tamis_lab.kernels.overlay_tables import COUNTED, Coverers, Tables, Wants, fill_tables, spread
+from tamis_lab.simulation.topology import Tree
+
+Words = npt.NDArray[np.uint64]
+
+
+class Known(NamedTuple):
+    """The tables of all brokers, where covering keeps interests back: a bit per broker.
+
+    Attributes:
+        up: By interest, the links, named by the broker below, over which its parent was told it.
+        down: By interest, the links over which the broker below was told it by its parent.
+        predicates: By predicate, the brokers that have it.
+        counted: By what `tamis_lab.kernels.overlay_tables` counts, by broker.
+    """
+
+    up: Words
+    down: Words
+    predicates: Words
+    counted: npt.NDArray[np.int64]
+
+
+def words_for(brokers: int) -> int:
+    """How many words of 64 bits have a bit for each."""
+    return (brokers + 63) >> 6
+
+
+def tables_of(wants: Wants, coverers: Coverers, tree: Tree, begin: int, end: int) -> Tables:
+    """The tables, of some interests."""
+    shape = end - begin, words_for(tree.brokers)
+    out = Tables(
+        np.zeros(shape, np.uint64),
+        np.zeros(shape, np.uint64),
+        np.zeros(shape, np.uint64),
+        np.zeros((COUNTED, tree.brokers), np.int64),
+    )
+    fill_tables(wants, coverers, tree.parent, tree.size, begin, out)
+    return out
+
+
+def known_of(tables: Tables, parts: Parts, predicates: int) -> Known:
+    """The tables of all interests, with the predicates in them."""
+    out = np.zeros((predicates, tables.held.shape[1]), np.uint64)
+    spread(tables.held, parts.start, parts.predicate, parts.interest, out)
+    return Known(tables.up, tables.down, out, tables.counted)
+
+
+def predicates_by_broker(known: Known, brokers: int) -> npt.NDArray[np.int64]:
+    """How many predicates each broker has, where covering keeps interests back."""
+    counts = np.zeros(64 * known.predicates.shape[1], np.int64)
+    for begin in range(0, len(known.predicates), 4096):
+        rows = known.predicates[begin : begin + 4096].view(np.uint8)
+        counts += np.unpackbits(rows, axis=1, bitorder="little").sum(axis=0, dtype=np.int64)
+    return counts[:brokers]

@@ -1,0 +1,102 @@
+"""What workers need, in a folder that all of them see: arrays that they map, and a compiled index.
+
+parts/        the conjunctions of interests, and who wants which
+texts/        the texts of interests, one after the other
+coverers/     which interests cover which
+net-NAME/     the tables of the network of that name
+index/        interests and predicates, compiled to be matched
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from tamis.storage.store.arrays import open_arrays, write_arrays
+from tamis_lab.kernels.false_claims import Parts
+from tamis_lab.kernels.overlay_tables import Coverers, Wants
+from tamis_lab.simulation.job.coverers import Covering
+from tamis_lab.simulation.job.interests import Interests
+from tamis_lab.simulation.job.link_tables import Known
+from tamis_lab.simulation.topology import Tree
+
+_KEPT = 2  # folders that a worker keeps open
+
+
+class Stored(NamedTuple):
+    """The interests and who wants them."""
+
+    interests: Interests
+    wants: Wants
+
+
+def store(folder: Path, interests: Interests, wants: Wants) -> None:
+    """Write interests and who wants them."""
+    arrays: dict[str, npt.NDArray[Any]] = {
+        **{f"parts.{name}": array for name, array in interests.parts._asdict().items()},
+        **{f"wants.{name}": array for name, array in wants._asdict().items()},
+        "keys": interests.keys,
+    }
+    write_arrays(folder / "parts", arrays, {"predicates": len(interests.predicates)})
+    texts = msgspec.msgpack.encode(interests.texts)
+    write_arrays(folder / "texts", {"texts": np.frombuffer(texts, np.uint8)}, {})
+
+
+def store_coverers(folder: Path, coverers: Coverers) -> None:
+    """Write which interests cover which."""
+    write_arrays(folder / "coverers", coverers._asdict(), {})
+
+
+def store_network(folder: Path, name: str, tree: Tree, known: Known) -> None:
+    """Write the tables of a network."""
+    write_arrays(folder / f"net-{name}", {**tree._asdict(), **known._asdict()}, {})
+
+
+@lru_cache(_KEPT)
+def opened(folder: Path) -> Stored:
+    """Map interests and who wants them; texts of predicates are left out."""
+    arrays, meta = open_arrays(folder / "parts")
+    parts = Parts(*(arrays[f"parts.{name}"] for name in Parts._fields))
+    wants = Wants(*(arrays[f"wants.{name}"] for name in Wants._fields))
+    predicates = [""] * int(meta["predicates"])  # type: ignore[call-overload]
+    interests = Interests(texts(folder), predicates, arrays["keys"], parts, wants.bytes, wants.void)
+    return Stored(interests, wants)
+
+
+@lru_cache(_KEPT)
+def texts(folder: Path) -> list[str]:
+    """The texts of interests."""
+    arrays, _ = open_arrays(folder / "texts")
+    found: list[str] = msgspec.msgpack.decode(arrays["texts"].tobytes())
+    return found
+
+
+@lru_cache(_KEPT)
+def covering(folder: Path) -> Covering:
+    """All interests, to be asked which cover which; made once per worker."""
+    return Covering(texts(folder))
+
+
+@lru_cache(_KEPT)
+def coverers(folder: Path) -> Coverers:
+    """Map which interests cover which."""
+    arrays, _ = open_arrays(folder / "coverers")
+    return Coverers(*(arrays[name] for name in Coverers._fields))
+
+
+def networks(folder: Path, names: Iterable[str]) -> Mapping[str, tuple[Tree, Known]]:
+    """Map the tables of networks."""
+    return {name: _network(folder, name) for name in names}
+
+
+@lru_cache(16)
+def _network(folder: Path, name: str) -> tuple[Tree, Known]:
+    arrays, _ = open_arrays(folder / f"net-{name}")
+    tree = Tree(*(arrays[field] for field in Tree._fields))
+    return tree, Known(*(arrays[field] for field in Known._fields))

@@ -1,0 +1,326 @@
+"""Networks of brokers as a Spark job: tables of subscribers and of events in, tables of counts out.
+
+What is held against what, and where the work is done:
+
+1. Subscriptions are grouped by selector and broker, and the different selectors taken apart, by
+   workers. The driver numbers them: there are far fewer than subscriptions.
+2. Workers ask for slices of them which others cover them, and then, for each network, what is told
+   over which link.
+3. Workers match events with all different interests and predicates at once, by a compiled index,
+   send each through all networks by all strategies, and give back counts only; Spark adds them up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tamis.bloom.hashing import Shape
+from tamis.spark.index.compile import compile
+from tamis.spark.index.versions import resolve
+from tamis.spark.match import match_worker
+from tamis_lab.kernels.overlay_tables import Tables, Wants
+from tamis_lab.simulation.job import shared_files
+from tamis_lab.simulation.job.coverers import joined
+from tamis_lab.simulation.job.demand import check_brokers, wants_of
+from tamis_lab.simulation.job.event_walk import FILTERED, STRATEGIES, Published, Walker
+from tamis_lab.simulation.job.findings import EVENT_COUNTERS
+from tamis_lab.simulation.job.interests import Apart, Interests, apart, numbered, subscriptions_of
+from tamis_lab.simulation.job.link_tables import Known, Words, known_of, tables_of, words_for
+from tamis_lab.simulation.job.local_simulation import warm_up
+from tamis_lab.simulation.topology import Tree
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Step = Callable[[str], AbstractContextManager[Any]]
+
+# Interests that a task looks at together.
+_SLICE = 2048
+
+_APART = (
+    "selector string, text string, void boolean, parts array<array<string>>, "
+    "keys array<array<bigint>>"
+)
+_COVERED = "begin int, by array<array<int>>, equal array<array<boolean>>"
+_TABLES = "network string, begin int, up binary, down binary, held binary, counted binary"
+COUNTS = "network string, strategy string, m int, k int, counter string, place int, value bigint"
+
+
+class Prepared(NamedTuple):
+    """Networks whose brokers have told each other all there is to tell.
+
+    Attributes:
+        folder: Where all that workers need is kept.
+        trees: By name, the brokers.
+        interests: The different interests.
+        wants: Who wants which.
+        known: By name, the tables.
+        pairs_covered: How many pairs of interests there are of which one covers the other.
+    """
+
+    folder: Path
+    trees: Mapping[str, Tree]
+    interests: Interests
+    wants: Wants
+    known: dict[str, Known]
+    pairs_covered: int
+
+
+def prepare(
+    subscriptions: DataFrame,
+    trees: Mapping[str, Tree],
+    folder: Path,
+    *,
+    sample: DataFrame | None = None,
+    step: Step = nullcontext,
+) -> Prepared:
+    """Have all subscriptions told, in networks of equally many brokers.
+
+    Args:
+        subscriptions: `number`, the order in which they come; `broker`; `selector`.
+        trees: By name, the brokers.
+        folder: An empty one that the driver and all workers see under this path.
+        sample: Typical events, for the plan of the index.
+        step: Is told what is done next.
+
+    Raises:
+        InputError: There is no such broker.
+        SelectorError: A selector is none.
+    """
+    spark = subscriptions.sparkSession
+    brokers = next(iter(trees.values())).brokers
+    warm_up()
+    with step("selectors"):
+        interests, wants = _interests(subscriptions, brokers)
+        shared_files.store(folder, interests, wants)
+    with step("index"):
+        _compiled(spark, interests, folder / "index", sample)
+    with step("covering"):
+        coverers = joined(_covered(spark, folder, len(interests.texts)))
+        shared_files.store_coverers(folder, coverers)
+    with step("tables"):
+        known = _tables(spark, folder, interests, trees)
+        for name, tree in trees.items():
+            shared_files.store_network(folder, name, tree, known[name])
+    return Prepared(folder, trees, interests, wants, known, len(coverers.by))
+
+
+def travelled(
+    events: DataFrame, prepared: Prepared, shapes: Sequence[Shape], strategies: Sequence[str]
+) -> DataFrame:
+    """Send events through all networks.
+
+    Args:
+        events: `broker`, where it is published; `event`, its values as JSON.
+        prepared: The networks.
+        shapes: Of filters; strategies without filters are followed with the first one only.
+        strategies: Some of `STRATEGIES`.
+
+    Returns:
+        Counts: `network`, `strategy`, `m`, `k`, `counter` (of `EVENT_COUNTERS`), `place` (a broker,
+        a link by its lower end, hops, or messages), `value`. What is not there is 0.
+    """
+    from pyspark.sql import functions as F
+
+    folder, names = prepared.folder, list(prepared.trees)
+    brokers = next(iter(prepared.trees.values())).brokers
+
+    def sent(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        found = shared_files.opened(folder)
+        matcher = match_worker.opened(resolve(folder / "index"), None)
+        networks = shared_files.networks(folder, names)
+        walker = Walker(found.interests, found.wants, networks, shapes, strategies)
+        decode = msgspec.json.Decoder().decode
+        for batch in batches:
+            if not batch.num_rows:
+                continue
+            source = batch.column("broker").to_numpy(zero_copy_only=False).astype(np.int32)
+            check_brokers(source, brokers)
+            texts = batch.column("event")
+            sizes = pc.binary_length(texts).to_numpy(zero_copy_only=False).astype(np.int32)
+            matches = matcher.match_batch([decode(text) for text in texts.to_pylist()])
+            walker.send(Published(source, sizes, matches))
+        for (name, shape), counted in walker.counted.items():
+            yield from _rows(name, shape, shape == shapes[0], counted, strategies)
+
+    rows = events.select("broker", "event").mapInArrow(sent, COUNTS)
+    keys = ["network", "strategy", "m", "k", "counter", "place"]
+    return rows.groupBy(*keys).agg(F.sum("value").alias("value"))
+
+
+def _rows(
+    name: str, shape: Shape, is_first: bool, counted: Any, strategies: Sequence[str]
+) -> Iterator[pa.RecordBatch]:
+    """What is not 0, as rows."""
+    for strategy in strategies:
+        if not is_first and strategy not in FILTERED:
+            continue
+        for counter, at in EVENT_COUNTERS.items():
+            values = counted[STRATEGIES[strategy], at]
+            places = np.flatnonzero(values)
+            size = len(places)
+            yield pa.RecordBatch.from_pydict(
+                {
+                    "network": pa.repeat(name, size),
+                    "strategy": pa.repeat(strategy, size),
+                    "m": pa.repeat(pa.scalar(shape.m, pa.int32()), size),
+                    "k": pa.repeat(pa.scalar(shape.k, pa.int32()), size),
+                    "counter": pa.repeat(counter, size),
+                    "place": pa.array(places, pa.int32()),
+                    "value": pa.array(values[places], pa.int64()),
+                }
+            )
+
+
+# -- what is wanted -------------------------------------------------------------------------------
+
+
+def _interests(subscriptions: DataFrame, brokers: int) -> tuple[Interests, Wants]:
+    from pyspark.sql import functions as F
+
+    apart_rows = subscriptions.select("selector").distinct().mapInArrow(_taken_apart, _APART)
+    found = apart_rows.toArrow()
+    rows = found.to_pylist()
+    interests = numbered(
+        Apart(
+            row["text"],
+            row["void"],
+            row["parts"],
+            [[key & 0xFFFFFFFFFFFFFFFF for key in part] for part in row["keys"]],
+        )
+        for row in rows
+    )
+    wanted = subscriptions.groupBy("selector", "broker").agg(
+        F.count("*").alias("count"), F.min("number").alias("first")
+    )
+    table = wanted.toArrow()
+    # From selectors as they were written to the numbers of interests.
+    written = pc.index_in(table.column("selector"), found.column("selector").combine_chunks())
+    text_of = pc.index_in(found.column("text"), pa.array(interests.texts)).to_numpy()
+    column = {name: table.column(name).to_numpy() for name in ("broker", "count", "first")}
+    wants = wants_of(
+        interests,
+        text_of[written.to_numpy()].astype(np.int64),
+        column["broker"].astype(np.int64),
+        column["count"],
+        column["first"],
+        brokers,
+    )
+    return interests, wants
+
+
+def _taken_apart(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    keys = pa.list_(pa.list_(pa.int64()))
+    for batch in batches:
+        selectors = batch.column(0).to_pylist()
+        found = [apart(selector) for selector in selectors]
+        yield pa.RecordBatch.from_pydict(
+            {
+                "selector": pa.array(selectors, pa.string()),
+                "text": pa.array([each.text for each in found], pa.string()),
+                "void": pa.array([each.void for each in found], pa.bool_()),
+                "parts": pa.array([each.parts for each in found], pa.list_(pa.list_(pa.string()))),
+                # Spark has no unsigned numbers.
+                "keys": pa.array([[_signed(part) for part in each.keys] for each in found], keys),
+            }
+        )
+
+
+def _signed(keys: list[int]) -> list[int]:
+    return [key - (1 << 64) if key >> 63 else key for key in keys]
+
+
+def _compiled(
+    spark: SparkSession, interests: Interests, index: Path, sample: DataFrame | None
+) -> None:
+    ids, texts = subscriptions_of(interests)
+    table = pa.table({"id": pa.array(ids), "selector": pa.array(texts, pa.string())})
+    compile(spark.createDataFrame(table), index, sample=sample)
+
+
+# -- what is told ---------------------------------------------------------------------------------
+
+
+def _covered(spark: SparkSession, folder: Path, count: int) -> list[tuple[list[int], list[bool]]]:
+    def asked(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for begin in _numbers(batches):
+            found = shared_files.covering(folder).of(begin, min(begin + _SLICE, count))
+            yield pa.RecordBatch.from_pydict(
+                {
+                    "begin": pa.array([begin], pa.int32()),
+                    "by": pa.array([[by for by, _ in found]], pa.list_(pa.list_(pa.int32()))),
+                    "equal": pa.array(
+                        [[equal for _, equal in found]], pa.list_(pa.list_(pa.bool_()))
+                    ),
+                }
+            )
+
+    rows = _sliced(spark, count, _SLICE).mapInArrow(asked, _COVERED).toArrow().to_pylist()
+    ordered = sorted(rows, key=lambda row: int(row["begin"]))
+    return [
+        pair for row in ordered for pair in zip(row["by"], row["equal"], strict=True)
+    ]  # fmt: skip
+
+
+def _tables(
+    spark: SparkSession, folder: Path, interests: Interests, trees: Mapping[str, Tree]
+) -> dict[str, Known]:
+    count = len(interests.texts)
+
+    def filled(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        wants, coverers = shared_files.opened(folder).wants, shared_files.coverers(folder)
+        for begin in _numbers(batches):
+            end = min(begin + _SLICE, count)
+            for name, tree in trees.items():
+                found = tables_of(wants, coverers, tree, begin, end)
+                yield pa.RecordBatch.from_pydict(
+                    {
+                        "network": [name],
+                        "begin": pa.array([begin], pa.int32()),
+                        **{
+                            field: pa.array([array.tobytes()], pa.binary())
+                            for field, array in found._asdict().items()
+                        },
+                    }
+                )
+
+    rows = _sliced(spark, count, _SLICE).mapInArrow(filled, _TABLES).toArrow()
+    known = {}
+    for name, tree in trees.items():
+        mine = rows.filter(pc.equal(rows.column("network"), name)).sort_by("begin")
+        tables = Tables(
+            _bits(mine, "up", tree),
+            _bits(mine, "down", tree),
+            _bits(mine, "held", tree),
+            sum(  # type: ignore[arg-type]
+                np.frombuffer(each, np.int64).reshape(-1, tree.brokers)
+                for each in mine.column("counted").to_pylist()
+            ),
+        )
+        known[name] = known_of(tables, interests.parts, len(interests.predicates))
+    return known
+
+
+def _bits(rows: pa.Table, name: str, tree: Tree) -> Words:
+    # Of a bytearray, so that they can be written to: what cannot is another type to kernels.
+    data = bytearray().join(rows.column(name).to_pylist())
+    return np.frombuffer(data, np.uint64).reshape(-1, words_for(tree.brokers))
+
+
+def _sliced(spark: SparkSession, count: int, size: int) -> DataFrame:
+    """Where slices begin, few to a partition."""
+    slices = -(-count // size)
+    return spark.range(0, count, size, max(1, min(slices, 8)))
+
+
+def _numbers(batches: Iterable[pa.RecordBatch]) -> Iterator[int]:
+    for batch in batches:
+        yield from batch.column(0).to_pylist()

@@ -1,0 +1,1 @@
+"""What the laboratory runs on Spark: workloads as tables, sweeps, simulations."""

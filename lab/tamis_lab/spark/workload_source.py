@@ -1,0 +1,145 @@
+"""The events of a workload as a Spark table, or as a stream, for the data source `tamis`.
+
+    spark.read.format("tamis").option("workload", "flights").load()
+    spark.readStream.format("tamis").option("workload", "selective").load()
+
+Event n of a workload is the same whoever asks for it, and when. So an offset of the stream is the
+number of an event, nothing is kept anywhere, and a batch that is run again gives the same rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, InputPartition
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
+from pyspark.sql.types import StructType
+
+from tamis.errors import InputError
+from tamis.spark.sources.partitions import Span, spans
+from tamis.spark.sources.source_options import Options
+from tamis_lab.workloads.workload_catalogue import NAMES, Listed, named
+
+# Spark is at its best with Arrow batches near this many rows.
+_ROWS = 10_000
+# Drawn at a time: many batches, for workloads draw whole blocks; fewer where rows are wide.
+_CELLS = 2_000_000
+
+_OPTIONS = ("workload", "rows", "seed", "partitions", "rowsPerBatch")
+
+Offset = dict[str, int]
+
+
+def schema(options: Mapping[str, str]) -> StructType:
+    """The columns, as the workload has them."""
+    return from_arrow_schema(_Asked.of(options).listed.schema)
+
+
+def reader(options: Mapping[str, str], schema: StructType) -> DataSourceReader:
+    """For `spark.read`."""
+    asked = _Asked.of(options)
+    if asked.rows is None:
+        raise InputError("has no end: say how many, option('rows', 1000)", asked.workload)
+    return _Reader(asked, asked.rows)
+
+
+def stream_reader(options: Mapping[str, str], schema: StructType) -> DataSourceStreamReader:
+    """For `spark.readStream`."""
+    return _StreamReader(_Asked.of(options))
+
+
+class _Asked(NamedTuple):
+    """The options, read and checked; `rows` is None for a workload without end."""
+
+    workload: str
+    rows: int | None
+    seed: int | None
+    partitions: int
+    rows_per_batch: int
+
+    @classmethod
+    def of(cls, options: Mapping[str, str]) -> _Asked:
+        given = Options(options, _OPTIONS)
+        workload = given.text("workload")
+        if workload is None:
+            raise InputError(f"is missing; there are {', '.join(NAMES)}", "workload")
+        asked = cls(
+            workload,
+            given.whole("rows", 0),
+            given.whole("seed", 0),
+            given.whole("partitions", 1) or 4,
+            given.whole("rowsPerBatch", 1) or 10_000,
+        )
+        length = asked.listed.length
+        if length is not None and (asked.rows or 0) > length:
+            raise InputError(f"{asked.workload} has {length:,}, not {asked.rows:,}", "rows")
+        return asked._replace(rows=length if asked.rows is None else asked.rows)
+
+    @property
+    def listed(self) -> Listed:
+        # Not kept: it would be pickled, and making it costs nothing that is not kept anyway.
+        return named(self.workload, self.seed)
+
+    def spans(self, start: int, stop: int) -> list[Span]:
+        """The rows in so many parts, or in fewer if there are not so many rows; in one if none."""
+        return spans(start, stop, min(self.partitions, stop - start))
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The rows of a part."""
+        assert isinstance(partition, Span)
+        listed = self.listed
+        step = max(1, _CELLS // len(listed.schema))
+        for start in range(partition.start, partition.stop, step):
+            table = listed.table(start, min(step, partition.stop - start))
+            yield from table.to_batches(max_chunksize=_ROWS)
+
+
+class _Reader(DataSourceReader):
+    def __init__(self, asked: _Asked, rows: int) -> None:
+        self._asked = asked
+        self._rows = rows
+
+    def partitions(self) -> list[Span]:
+        return self._asked.spans(0, self._rows)
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        return self._asked.read(partition)
+
+
+class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    def __init__(self, asked: _Asked) -> None:
+        self._asked = asked
+        self._only_now = False
+        self._end = asked.rows
+
+    def initialOffset(self) -> Offset:
+        return {"event": 0}
+
+    def getDefaultReadLimit(self) -> ReadLimit:
+        return ReadMaxRows(self._asked.rows_per_batch)
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        self._only_now = True
+
+    def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:
+        first = start["event"]
+        if self._end is None and self._only_now:
+            # What is there now, of a workload without end: one batch, from wherever we are.
+            self._end = first + self._asked.rows_per_batch
+        if isinstance(limit, ReadMaxRows):
+            most = first + limit.max_rows
+        else:  # everything
+            most = first + self._asked.rows_per_batch if self._end is None else self._end
+        # Never backwards: a query may be taken up again with fewer `rows` than it had.
+        return {"event": max(first, most if self._end is None else min(most, self._end))}
+
+    def partitions(self, start: Offset, end: Offset) -> list[Span]:
+        if start == end:
+            return []
+        return self._asked.spans(start["event"], end["event"])
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        return self._asked.read(partition)

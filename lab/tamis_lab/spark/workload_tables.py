@@ -1,0 +1,140 @@
+"""The subscriptions and events of a workload as tables of Spark, for large sizes.
+
+    subscriptions(spark, "selective", 10_000_000).write.parquet(...)
+    events(spark, "selective", 100_000_000, seed=7).write.parquet(...)
+
+Row n of a workload is the same whoever draws it: each task draws the rows of its own part, from the
+name, the seed and the parameters alone, and nothing is sent but these. Rows and their order are
+those of `tamis_lab.workloads.workload_catalogue.named`, in one process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import pyarrow as pa
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from tamis.errors import InputError
+from tamis_lab.workloads.overlay_workload import EVENTS, SUBSCRIPTIONS, Overlay
+from tamis_lab.workloads.workload_catalogue import Listed, named
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Drawn = TypeVar("Drawn")
+
+# Rows of a partition by itself: some blocks of each workload, some seconds of drawing.
+_PART = 1 << 18
+# Rows of an Arrow batch, and cells that are drawn at a time.
+_ROWS, _CELLS = 10_000, 2_000_000
+
+
+def subscriptions(
+    spark: SparkSession,
+    name: str,
+    count: int,
+    *,
+    seed: int | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    partitions: int | None = None,
+) -> DataFrame:
+    """So many subscriptions of a workload: `id`, `selector`, `priority`.
+
+    Args:
+        spark: The session.
+        name: One of `tamis_lab.workloads.workload_catalogue.NAMES`.
+        count: How many.
+        seed: Instead of the workload's own.
+        parameters: Others of the workload.
+        partitions: How many parts there are; by itself one for each 262,144 rows.
+
+    Raises:
+        InputError: There is no such workload, or a parameter is out of range.
+    """
+    made = partial(named, name, seed, count, dict(parameters or {}))
+    return _frame(spark, count, partitions, made().subscriptions_schema, made, _subscriptions)
+
+
+def events(
+    spark: SparkSession,
+    name: str,
+    count: int,
+    *,
+    seed: int | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    drawn: Mapping[str, Any] | None = None,
+    partitions: int | None = None,
+) -> DataFrame:
+    """So many events of a workload; `drawn` is what else its `events` take.
+
+    Raises:
+        InputError: There is no such workload, or a parameter is out of range, or there are not so
+            many events.
+    """
+    made = partial(named, name, seed, None, dict(parameters or {}), dict(drawn or {}))
+    length = made().length
+    if length is not None and count > length:
+        raise InputError(f"{name} has {length:,}, not {count:,}", "events")
+    return _frame(spark, count, partitions, made().schema, made, _events)
+
+
+def overlay_subscriptions(
+    spark: SparkSession, overlay: Overlay, partitions: int | None = None
+) -> DataFrame:
+    """The subscriptions of a network of brokers: `number`, `broker`, `selector`."""
+    made = partial(Overlay, **asdict(overlay))
+    count = overlay.subscriptions
+    return _frame(spark, count, partitions, SUBSCRIPTIONS, made, Overlay.subscriptions_table)
+
+
+def overlay_events(
+    spark: SparkSession, overlay: Overlay, count: int, partitions: int | None = None
+) -> DataFrame:
+    """So many events of a network of brokers: `broker`, and `event` as JSON."""
+    made = partial(Overlay, **asdict(overlay))
+    return _frame(spark, count, partitions, EVENTS, made, _published)
+
+
+def _published(overlay: Overlay, start: int, count: int) -> pa.Table:
+    return overlay.events_table(count, start)
+
+
+def _subscriptions(listed: Listed, start: int, count: int) -> pa.Table:
+    return listed.subscriptions(start, count)
+
+
+def _events(listed: Listed, start: int, count: int) -> pa.Table:
+    return listed.table(start, count)
+
+
+def _frame(
+    spark: SparkSession,
+    count: int,
+    partitions: int | None,
+    schema: pa.Schema,
+    made: Callable[[], Drawn],
+    rows: Callable[[Drawn, int, int], pa.Table],
+) -> DataFrame:
+    if count < 0:
+        raise InputError("must be 0 or more", "count")
+    if partitions is not None and partitions < 1:
+        raise InputError("must be 1 or more", "partitions")
+    parts = max(1, min(count, partitions or -(-count // _PART)))
+    step = max(1, min(_PART, _CELLS // len(schema)))
+
+    def drawn(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        listed = made()
+        for batch in batches:
+            for part in batch.column(0).to_pylist():
+                stop = count * (part + 1) // parts
+                for start in range(count * part // parts, stop, step):
+                    table = rows(listed, start, min(step, stop - start))
+                    yield from table.cast(schema).to_batches(max_chunksize=_ROWS)
+
+    # One number for each partition, which says what it is to draw.
+    numbers = spark.range(0, parts, 1, parts)
+    return numbers.mapInArrow(drawn, from_arrow_schema(schema))

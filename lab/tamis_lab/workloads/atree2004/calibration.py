@@ -1,0 +1,256 @@
+"""Workloads of a given SNPS and SMPE: both are measured, and what they depend on is found.
+
+The thesis sets both only roughly, and measures SMPE afterwards (§5.2.4, §5.8). Here the parameters
+that they depend on are corrected until what is measured is what was asked for, within two points:
+
+    SNPS    shared_predicates, and `repeated`, which is how often both expressions are from pool A
+    SMPE    the values of events (`scale`) where predicates are `>`, else how many events are made
+            for two expressions of pool A (`matching`); and how many attributes events have
+
+Everything is drawn from the seed, so the same request gives the same workload everywhere.
+
+>>> found = steered(subscriptions=2000, predicates=6, relation=">", snps=0.4, smpe=0.3)
+>>> abs(found.snps - 0.4) < 0.02, abs(found.smpe - 0.3) < 0.02
+(True, True)
+>>> found.events(100)
+EventBatch(100 events, 20 attributes)
+>>> Steered.of(found.knobs()) == found  # plain values, for another process
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from tamis.errors import InputError
+from tamis.events.batch import EventBatch
+from tamis_lab.workloads.atree2004.event_targets import EventKnobs, steered_events
+from tamis_lab.workloads.atree2004.root_search import crossing
+from tamis_lab.workloads.atree2004.shared_fraction import sample_of, shared_fraction
+from tamis_lab.workloads.atree2004.workload import Workload
+from tamis_lab.workloads.random_draws import check
+
+TOLERANCE = 0.02
+EVENTS = 4096
+# So many that little is shared by chance, and so few that predicates do not fill the memory.
+VALUES = 20_000
+# The sizes of pool A that are tried, the largest first, where events are made for its expressions.
+_POOLS = (4, 3, 2, 1)
+_TRIES = 4
+
+
+@dataclass(frozen=True)
+class Steered:
+    """A workload and how its events are drawn, with what was measured.
+
+    Attributes:
+        workload: The subscriptions.
+        drawn: How events are drawn, as `Workload.events` takes it.
+        snps: Over internal nodes, measured on the subscriptions or a sample of the same SNPS.
+        smpe: Measured on the first events and up to 4,096 of the subscriptions.
+    """
+
+    workload: Workload
+    drawn: EventKnobs
+    snps: float
+    smpe: float
+
+    def events(self, count: int, start: int = 0) -> EventBatch:
+        """So many events from the one at `start`."""
+        return self.workload.events(count, start, **asdict(self.drawn))
+
+    def selectors(self, start: int = 0, count: int | None = None) -> Iterator[str]:
+        """So many subscriptions from the one at `start`, or all, as texts."""
+        return self.workload.selectors(start, count)
+
+    def knobs(self) -> dict[str, Any]:
+        """Everything as plain values, as JSON has them."""
+        return asdict(self)
+
+    @classmethod
+    def of(cls, knobs: Mapping[str, Any]) -> Steered:
+        """The same again, without measuring."""
+        return cls(
+            Workload(**knobs["workload"]),
+            EventKnobs(**knobs["drawn"]),
+            knobs["snps"],
+            knobs["smpe"],
+        )
+
+
+def steered(
+    *,
+    snps: float | None = None,
+    smpe: float | None = None,
+    tolerance: float = TOLERANCE,
+    events: int = EVENTS,
+    least: int | None = None,
+    **parameters: Any,
+) -> Steered:
+    """A workload of a given SNPS and SMPE.
+
+    Args:
+        snps: The fraction of the internal nodes of a subscription that others have too; None to
+            take it as it comes.
+        smpe: The fraction of the subscriptions that an event matches; None to take it as it comes.
+        tolerance: How far off either may be. A small SMPE is brought to within a fifth of it.
+        events: SMPE is that of the first so many.
+        least: The least number of attributes of an event (A_E); found, if it is not given.
+        parameters: Those of `Workload`. What is not given is found: `shared_predicates`,
+            `repeated`, and `pool` where predicates are not `>`.
+
+    Raises:
+        InputError: A parameter is out of range, or no parameters lead there; it says what can be
+            reached.
+    """
+    for name, share in (("snps", snps), ("smpe", smpe)):
+        check(share is None or 0 <= share <= 1, name, "0 to 1")
+    check(0 < tolerance <= 1, "tolerance", "more than 0, and no more than 1")
+    check(events >= 1, "events", "1 or more")
+    given = {"values": VALUES, **parameters}
+    by_pool = "pool" not in given and smpe is not None and given.get("relation", "=") != ">"
+    pools = _POOLS if by_pool else (given.get("pool"),)
+    for pool in pools:
+        try:
+            found = given if pool is None else given | {"pool": pool}
+            workload, shared = _shared(found, snps, tolerance, _least_repeated(found, smpe))
+            drawn, matched = steered_events(workload, smpe, tolerance, events, least)
+        except InputError:
+            if pool == pools[-1]:
+                raise
+        else:
+            break
+    return Steered(workload, drawn, shared, matched)
+
+
+def _least_repeated(given: Mapping[str, Any], smpe: float | None) -> float:
+    """How many must be made of pool A alone, so that events made for it match enough."""
+    conjunctive = given.get("operators", "conjunctive") == "conjunctive"
+    if smpe is None or not conjunctive or given.get("relation", "=") == ">":
+        return 0.0
+    if "repeated" in given:
+        return float(given["repeated"])
+    # A little more than needed, as not all is under control.
+    return min(1.0, 1.05 * smpe * int(given.get("pool", 1)) ** 2 / _overlap(given))
+
+
+def _overlap(given: Mapping[str, Any]) -> float:
+    return max(1e-9, float(given.get("overlap", Workload.overlap)))
+
+
+def _shared(
+    given: Mapping[str, Any], wanted: float | None, tolerance: float, least_repeated: float
+) -> tuple[Workload, float]:
+    """A workload of the wanted SNPS, and what was measured."""
+    length = given.get("predicates")
+    if not isinstance(length, int) or length < 2:
+        raise InputError("must be 2 or more", "predicates")
+    middle = {"shared_predicates": length // 2} if "shared_predicates" not in given else {}
+    workload = Workload(**{**given, **middle})
+    fixed_length = None if middle else workload.shared_predicates
+    fixed_repeated = workload.repeated if "repeated" in given else None
+    if wanted is None:
+        workload = replace(workload, repeated=max(least_repeated, workload.repeated))
+        return workload, _measured(workload)
+    expected = Expected(length, workload.overlap)
+    lengths = range(1, length) if fixed_length is None else range(fixed_length, fixed_length + 1)
+    low, high = (
+        (least_repeated, 1.0) if fixed_repeated is None else (fixed_repeated, fixed_repeated)
+    )
+    chance = 0.0
+    for _ in range(_TRIES):
+        shared, repeated = expected.parameters(wanted - chance, lengths, low, high)
+        workload = replace(workload, shared_predicates=shared, repeated=repeated)
+        found = _measured(workload)
+        if abs(found - wanted) <= tolerance / 4:
+            return workload, found
+        chance = found - expected.snps(shared, repeated)
+    workload, found = _searched(workload, wanted, tolerance, lengths, (low, high))
+    if abs(found - wanted) > tolerance:
+        _refuse_snps(workload, wanted, found, fixed_length, (low, high))
+    return workload, found
+
+
+def _searched(
+    workload: Workload,
+    wanted: float,
+    tolerance: float,
+    lengths: range,
+    repeated: tuple[float, float],
+) -> tuple[Workload, float]:
+    """The same without expecting anything, where chance decides more than that."""
+    low, high = repeated
+    for shared in reversed(lengths):
+        workload = replace(workload, shared_predicates=shared, repeated=low)
+        if _measured(workload) <= wanted:
+            break
+    place = crossing(
+        lambda share: _measured(replace(workload, repeated=share)) - wanted,
+        low,
+        high,
+        tolerance / 4,
+    )
+    workload = replace(workload, repeated=place)
+    return workload, _measured(workload)
+
+
+def _refuse_snps(
+    workload: Workload,
+    wanted: float,
+    found: float,
+    fixed_length: int | None,
+    repeated: tuple[float, float],
+) -> None:
+    """Say what can be reached instead.
+
+    Raises:
+        InputError: Always.
+    """
+    ends = (1, workload.predicates - 1) if fixed_length is None else (fixed_length, fixed_length)
+    least, most = (
+        _measured(replace(workload, shared_predicates=shared, repeated=share))
+        for shared, share in zip(ends, repeated, strict=True)
+    )
+    hint = "take more `values`, or less `overlap`" if wanted < found else "take more `overlap`"
+    raise InputError(
+        f"cannot be {wanted:.1%} here, {least:.1%} to {most:.1%} can be reached; {hint}", "snps"
+    )
+
+
+def _measured(workload: Workload) -> float:
+    return shared_fraction(sample_of(workload))
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """SNPS as it would be if nothing were shared by chance.
+
+    >>> Expected(10, 0.9).snps(4, 0.1)
+    0.36
+    >>> Expected(10, 0.9).parameters(0.36, range(1, 10), 0.0, 1.0)
+    (4, 0.1)
+
+    Attributes:
+        predicates: Of a subscription (L).
+        overlap: The fraction of subscriptions that are not unique.
+    """
+
+    predicates: int
+    overlap: float
+
+    def snps(self, shared_predicates: int, repeated: float) -> float:
+        """The fraction of internal nodes that are shared: of one expression, or all."""
+        part = (shared_predicates - 1) / (self.predicates - 1)
+        return round(self.overlap * (repeated + (1 - repeated) * part), 12)
+
+    def parameters(
+        self, wanted: float, lengths: range, low: float, high: float
+    ) -> tuple[int, float]:
+        """The longest shared expression that is not too long, and how many repeat both."""
+        fitting = [length for length in lengths if self.snps(length, low) <= wanted]
+        shared = max(fitting, default=min(lengths))
+        part = (shared - 1) / (self.predicates - 1)
+        repeated = (wanted / max(1e-9, self.overlap) - part) / (1 - part)
+        return shared, round(min(high, max(low, repeated)), 12)

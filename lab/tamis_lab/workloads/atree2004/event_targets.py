@@ -1,0 +1,147 @@
+"""How events are to be drawn so that each matches a given fraction of the subscriptions (SMPE).
+
+Where predicates are `>`, the larger the values of events the more match: `scale` is what decides.
+Else a random event matches next to nothing, and it is decided by how many events are made for a
+pair of expressions (`matching`). An event that lacks an attribute satisfies no test of it, so SMPE
+is bounded by how many attributes events have: if need be, `least` is raised, or lowered.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+from tamis.errors import InputError
+from tamis_lab.workloads.atree2004.matched_fraction import Sample
+from tamis_lab.workloads.atree2004.root_search import crossing
+from tamis_lab.workloads.atree2004.workload import Workload
+
+# Subscriptions and events to look around with, to steer by, and to measure at last.
+_FEW, _SOME, _MANY = 256, 1024, 4096
+_FEW_EVENTS = 1024
+# Chances of a predicate to hold; with XOR, the greatest chance does not match most.
+_CHANCES = (0.001, 0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 0.995, 0.9999)
+_ROUNDS = 4
+
+
+@dataclass(frozen=True)
+class EventKnobs:
+    """How events are drawn: see `Workload.events`."""
+
+    matching: float = 0.0
+    scale: float = 1.0
+    least: int | None = None
+
+
+def steered_events(
+    workload: Workload, wanted: float | None, tolerance: float, events: int, least: int | None
+) -> tuple[EventKnobs, float]:
+    """How to draw events that match so many subscriptions, and the SMPE that was measured.
+
+    Args:
+        workload: The subscriptions.
+        wanted: SMPE, or None for events as they come.
+        tolerance: How far off it may be; it is brought to within a fifth of `wanted` as well.
+        events: SMPE is measured on the first so many.
+        least: The least number of attributes of an event, or None to find it.
+
+    Raises:
+        InputError: There is no way to draw such events.
+    """
+    return _Search(workload, Sample(workload, _MANY), events).found(wanted, tolerance, least)
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """A search for the knobs.
+
+    Attributes:
+        workload: The subscriptions.
+        sample: Some of them.
+        events: How many to measure on.
+    """
+
+    workload: Workload
+    sample: Sample
+    events: int
+
+    def found(
+        self, wanted: float | None, tolerance: float, least: int | None
+    ) -> tuple[EventKnobs, float]:
+        if wanted is None:
+            knobs = EventKnobs(least=least)
+            return knobs, self.smpe(knobs, _MANY)
+        precise = min(tolerance, wanted / 5)
+        least = self.least(wanted) if least is None else least
+        start, end, reached = self.range(least)
+        off = 0.0
+        for _ in range(_ROUNDS):
+            place = crossing(
+                lambda x: self.smpe(self.at(x, least), _SOME) - wanted + off,  # noqa: B023
+                start,
+                end,
+                precise / 4,
+            )
+            knobs = self.at(place, least)
+            smpe = self.smpe(knobs, _MANY)
+            if abs(smpe - wanted) <= precise / 2:
+                break
+            # What more subscriptions say is nearer to the truth than what fewer say.
+            off = smpe - self.smpe(knobs, _SOME)
+        if abs(smpe - wanted) > precise:
+            raise InputError(
+                f"cannot be {wanted:.2%} here, about {reached[0]:.2%} to {reached[1]:.2%} can be "
+                f"reached{self._hint(wanted > smpe, least)}",
+                "smpe",
+            )
+        return knobs, smpe
+
+    def _hint(self, higher: bool, least: int) -> str:
+        if higher and self.workload.relation != ">":
+            return "; a higher SNPS, a smaller `pool` or the relation > lead further"
+        if higher and least < self.workload.attributes:
+            return "; a higher `least` leads further"
+        return ""
+
+    def least(self, wanted: float) -> int:
+        """How many attributes events must have: L or more if that will do (Table 5.1)."""
+        usual = self.workload.predicates
+        more = range(usual, self.workload.attributes + 1)
+        for least in more:
+            _, _, (lowest, highest) = self.range(least)
+            if lowest > wanted:
+                break
+            # Not at the very end of what can be reached, where values would have to be huge.
+            if 0.95 * highest >= wanted:
+                return least
+        else:
+            return more[-1]
+        for least in range(usual, 0, -1):
+            _, _, (lowest, _) = self.range(least)
+            if lowest <= wanted:
+                break
+        return least
+
+    def range(self, least: int) -> tuple[float, float, tuple[float, float]]:
+        """From where to where SMPE grows, and what it is there, about."""
+        if self.workload.relation != ">":
+            places: tuple[float, ...] = (0.0, 1.0)
+        elif self.workload.operators == "mixed":
+            places = _CHANCES
+        else:
+            places = _CHANCES[0], _CHANCES[-1]
+        found = [self.smpe(self.at(place, least), _FEW, _FEW_EVENTS) for place in places]
+        most = max(range(len(places)), key=found.__getitem__)
+        return places[0], places[most], (found[0], found[most])
+
+    def at(self, place: float, least: int) -> EventKnobs:
+        """The knobs at a place between 0 and 1: the chance of a predicate, or of a made event."""
+        if self.workload.relation != ">":
+            return EventKnobs(matching=place, least=least)
+        return EventKnobs(scale=2 * place if place <= 0.5 else 1 / (2 * (1 - place)), least=least)
+
+    def smpe(self, knobs: EventKnobs, subscriptions: int, events: int | None = None) -> float:
+        """SMPE of so many subscriptions and events."""
+        count = self.events if events is None else min(events, self.events)
+        return self.sample.matched_fraction(
+            self.workload.event_arrays(count, **asdict(knobs)), subscriptions
+        )

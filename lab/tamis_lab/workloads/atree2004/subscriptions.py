@@ -1,0 +1,70 @@
+"""Subscriptions (§5.2.3), a block at a time: two expressions each, from pools A or B."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from tamis_lab.workloads.atree2004.parts import Operators, Parts, Side, drawn_operators
+from tamis_lab.workloads.atree2004.predicates import Numbers
+
+# Where an expression stands in `trees`: its shape, and its operators.
+Form = tuple[int, list[int]]
+
+
+class Block(NamedTuple):
+    """Subscriptions as their two expressions and the operators at their roots."""
+
+    left: Parts
+    right: Parts
+    roots: Operators
+
+    def numbers(self) -> Numbers:
+        """The predicates of each subscription, in a row."""
+        return np.hstack((self.left.numbers, self.right.numbers))
+
+    def rows(self) -> Iterator[tuple[list[int], Form, Form, int]]:
+        """The subscriptions one by one: predicates, the forms of both expressions, root."""
+        return zip(
+            self.numbers().tolist(),
+            *(
+                zip(part.shapes.tolist(), part.operators.tolist(), strict=True)
+                for part in (self.left, self.right)
+            ),
+            self.roots.tolist(),
+            strict=True,
+        )
+
+
+class Mixture(NamedTuple):
+    """How subscriptions are put together.
+
+    Attributes:
+        sides: What their left and right expressions are drawn by (pool B).
+        pools: The left and right expressions of pool A.
+        frequencies: Of AND, OR and XOR at the root.
+        overlap: The fraction of subscriptions that are not unique.
+        repeated: The fraction of those that have both expressions from pool A.
+    """
+
+    sides: tuple[Side, Side]
+    pools: tuple[Parts, Parts]
+    frequencies: tuple[float, ...]
+    overlap: float
+    repeated: float
+
+    def drawn(self, rng: np.random.Generator, count: int) -> Block:
+        """So many subscriptions."""
+        left_from_pool = rng.random(count) < self.overlap
+        right_from_pool = left_from_pool & (rng.random(count) < self.repeated)
+        parts = []
+        for side, pool, from_pool in zip(
+            self.sides, self.pools, (left_from_pool, right_from_pool), strict=True
+        ):
+            part = side.drawn(rng, count)
+            part.put(from_pool, pool, rng.integers(len(pool.numbers), size=count)[from_pool])
+            parts.append(part)
+        left, right = parts
+        return Block(left, right, drawn_operators(rng, self.frequencies, (count,)))

@@ -1,0 +1,156 @@
+"""Subscribers and publishers all over a network of brokers.
+
+Selectors are those of the Bloom filter paper's workload (`bloom2008`), so many different ones, with
+names in order so that two that ask for the same have one text. Each has a home among the brokers.
+A subscriber takes one by its *rank*, which is Pareto's: the first ones often, all others seldom.
+Most subscribers rank selectors by how near their home is, by number of broker, so that brokers near
+each other want the same; the others all rank them alike, so that a few are wanted everywhere.
+Events are those of the same workload, published at any broker.
+
+>>> workload = Overlay(brokers=10, subscriptions=100)
+>>> workload.subscriptions_table(1, 1).to_pylist()
+[{'number': 1, 'broker': 6, 'selector': 'beitgleictgeem > 90'}]
+>>> workload.events_table(1, start=1).to_pylist()
+[{'broker': 9, 'event': '{"plaimkivex":17,"seislecha":72,"trosceslau":11}'}]
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from math import gcd
+
+import numpy as np
+import pyarrow as pa
+
+from tamis_lab.workloads import bloom2008
+from tamis_lab.workloads.bloom2008.workload import LISTED
+from tamis_lab.workloads.random_draws import (
+    Arrays,
+    check,
+    check_counts,
+    drawn_in_blocks,
+    events_in_blocks,
+    part_of,
+)
+
+SUBSCRIPTIONS = pa.schema(
+    [("number", pa.int64()), ("broker", pa.int32()), ("selector", pa.string())]
+)
+EVENTS = pa.schema([("broker", pa.int32()), ("event", pa.string())])
+
+
+# Attribute names, if not told otherwise: for each selector that has its home at one broker.
+_PER_BROKER, _FEWEST = 20, 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Overlay:
+    """Subscriptions and events, each at a broker.
+
+    Attributes:
+        brokers: How many there are.
+        subscriptions: How many there are in all.
+        selectors: How many different selectors there are to take from; None for one for each ten
+            subscriptions.
+        names: How many attribute names are in use, all equally often; None for so many that an
+            event concerns about one broker in ten.
+        predicates: The least and the greatest number of predicates of a selector.
+        local: The fraction of subscribers that want what is near.
+        spread: Half of these take a selector whose home is within so many brokers.
+        seed: The same seed gives the same workload.
+    """
+
+    brokers: int
+    subscriptions: int
+    selectors: int | None = None
+    names: int | None = None
+    predicates: tuple[int, int] = (1, 4)
+    local: float = 0.8
+    spread: float = 1.0
+    seed: int = 2008
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be made.
+
+        Raises:
+            InputError: A parameter is out of range.
+        """
+        check_counts(self.subscriptions, self.seed)
+        check(self.brokers >= 1, "brokers", "1 or more")
+        check(self.selectors is None or self.selectors >= 1, "selectors", "1 or more")
+        check(0 <= self.local <= 1, "local", "0 to 1")
+        check(self.spread > 0, "spread", "more than 0")
+        _ = self._drawn_from
+
+    @property
+    def different(self) -> int:
+        """How many selectors there are to take from; a few of them may be the same."""
+        return self.selectors or max(1, self.subscriptions // 10)
+
+    @property
+    def names_in_use(self) -> int:
+        """How many attribute names there are."""
+        wanted = self.names or _PER_BROKER * self.different // self.brokers
+        return min(LISTED, max(_FEWEST, wanted))
+
+    def subscriptions_table(self, start: int = 0, count: int | None = None) -> pa.Table:
+        """So many subscriptions from the one at `start`, or all: `number`, `broker`, `selector`."""
+        rows = list(drawn_in_blocks(self.seed, self.subscriptions, self._subscribed, start, count))
+        start, end = part_of(self.subscriptions, start, count)
+        texts = self._texts
+        columns = [
+            pa.array(range(start, end), pa.int64()),
+            pa.array([broker for broker, _ in rows], pa.int32()),
+            pa.array([texts[number] for _, number in rows], pa.string()),
+        ]
+        return pa.Table.from_arrays(columns, schema=SUBSCRIPTIONS)
+
+    def events_table(self, count: int, start: int = 0) -> pa.Table:
+        """So many events from the one at `start`: `broker`, and `event` as JSON."""
+        # From another seed: where an event is published says nothing of what is in it.
+        (brokers,) = events_in_blocks(self.seed + 1, count, self._published, start=start)
+        encode = json.JSONEncoder(separators=(",", ":"), sort_keys=True).encode
+        texts = [encode(event) for event in self._drawn_from.events_as_dicts(count, start)]
+        arrays = [pa.array(brokers, pa.int32()), pa.array(texts, pa.string())]
+        return pa.Table.from_arrays(arrays, schema=EVENTS)
+
+    @cached_property
+    def _drawn_from(self) -> bloom2008.Workload:
+        return bloom2008.Workload(
+            subscriptions=self.different,
+            names=self.names_in_use,
+            predicates=self.predicates,
+            seed=self.seed,
+        )
+
+    @cached_property
+    def _texts(self) -> list[str]:
+        return [" AND ".join(sorted(text.split(" AND "))) for text in self._drawn_from.selectors()]
+
+    def _subscribed(self, rng: np.random.Generator, count: int) -> Iterator[tuple[int, int]]:
+        broker = rng.integers(self.brokers, size=count)
+        is_local = rng.random(count) < self.local
+        # P(rank >= x) = scale / (scale + x), so that half of all lie below the scale.
+        scale = self.spread * self.different / self.brokers
+        share = 1 - rng.random(count)
+        rank = np.minimum(scale / share - scale, 1e18).astype(np.int64)
+        side = np.where(rng.random(count) < 0.5, rank, -1 - rank)
+        home = (broker * self.different + self.different // 2) // self.brokers
+        # Those that are wanted everywhere are spread over all, so that no broker is their home.
+        stride = _stride(self.different)
+        number = np.where(is_local, home + side, (rank % self.different) * stride) % self.different
+        return zip(broker.tolist(), number.tolist(), strict=True)
+
+    def _published(self, rng: np.random.Generator, count: int) -> Arrays:
+        return (rng.integers(self.brokers, size=count, dtype=np.int32),)
+
+
+def _stride(count: int) -> int:
+    """A number far from 0 and from `count`, without a common divisor with it."""
+    stride = max(1, int(count * 0.618))
+    while gcd(stride, count) != 1:
+        stride += 1
+    return stride

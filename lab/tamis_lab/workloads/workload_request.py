@@ -1,0 +1,165 @@
+"""A workload as people ask for it: a name, parameters as text, SNPS and SMPE; and what came of it.
+
+>>> request = requested("selective", subscriptions=500, texts={"predicates": "2"})
+>>> request.listed.workload.predicates, 0 < request.facts()["selectivity"] < 0.1
+(2, True)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from tamis.errors import InputError, shortened
+from tamis.events.batch import EventBatch
+from tamis.matcher import Matcher
+from tamis_lab.workloads.atree2004.calibration import steered
+from tamis_lab.workloads.atree2004.shared_fraction import sample_of, shared_fraction
+from tamis_lab.workloads.workload_catalogue import (
+    Listed,
+    check_name,
+    check_parameters,
+    named,
+    parameters_of,
+)
+
+# What atree2004's events take beside, and what is found where SNPS or SMPE is asked for.
+_DRAWN: dict[str, type] = {"matching": float, "scale": float, "least": int}
+_FOUND = ("shared_predicates", "repeated", "pool", "values")
+# Selectivity is that of the first so many.
+_SUBSCRIPTIONS, _EVENTS = 2_000, 1_000
+
+
+@dataclass(frozen=True)
+class Requested:
+    """A workload and how it was asked for.
+
+    Attributes:
+        name: Its name.
+        listed: The workload.
+        wanted: SNPS and SMPE, as far as they were asked for.
+    """
+
+    name: str
+    listed: Listed
+    wanted: Mapping[str, float]
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Its parameters, but for seed and size: plain values."""
+        return {name: getattr(self.listed.workload, name) for name in parameters_of(self.name)}
+
+    def facts(self, events: int = _EVENTS) -> dict[str, Any]:
+        """What was measured: selectivity, and SNPS where the thesis defines it.
+
+        Args:
+            events: Look at no more events than this.
+        """
+        found: dict[str, Any] = {"selectivity": selectivity(self.listed, events)}
+        if self.name == "atree2004":
+            found["snps"] = shared_fraction(sample_of(self.listed.workload))
+            found["smpe"] = found["selectivity"]
+        return found
+
+    def described(self) -> dict[str, Any]:
+        """All that makes the workload, to write beside it."""
+        return {
+            "workload": self.name,
+            "seed": self.listed.workload.seed,
+            "subscriptions": self.listed.size,
+            "parameters": self.parameters,
+            "events": dict(self.listed.drawn),
+            "asked": dict(self.wanted),
+        }
+
+
+def requested(
+    name: str,
+    *,
+    seed: int | None = None,
+    subscriptions: int = 1,
+    texts: Mapping[str, str] | None = None,
+    snps: float | None = None,
+    smpe: float | None = None,
+) -> Requested:
+    """A workload by name, with parameters as text.
+
+    Args:
+        name: One of `catalogue.NAMES`.
+        seed: Instead of its own.
+        subscriptions: How many there are.
+        texts: Parameters, as people write them.
+        snps: Of `atree2004`: see `atree2004.steering`.
+        smpe: The same.
+
+    Raises:
+        InputError: There is no such workload or parameter, or it is out of range, or SNPS or SMPE
+            cannot be reached.
+    """
+    check_name(name)
+    given = dict(texts or {})
+    drawn = {key: given.pop(key) for key in list(given) if name == "atree2004" and key in _DRAWN}
+    check_parameters(name, given)
+    parameters = {key: _read(name, key, text) for key, text in given.items()}
+    events = {key: _as(_DRAWN[key], text, key) for key, text in drawn.items()}
+    wanted = {key: v for key, v in (("snps", snps), ("smpe", smpe)) if v is not None}
+    if not wanted:
+        return Requested(name, named(name, seed, subscriptions, parameters, events), {})
+    if name != "atree2004":
+        raise InputError("only atree2004 is steered by it", next(iter(wanted)))
+    for key in events.keys() - {"least"}:
+        raise InputError("is found where SNPS or SMPE is asked for: leave it out", key)
+    usual = {k: v for k, v in parameters_of(name).items() if k not in _FOUND}
+    size: dict[str, Any] = {"subscriptions": subscriptions}
+    if seed is not None:
+        size["seed"] = seed
+    found = steered(snps=snps, smpe=smpe, **{**usual, **parameters, **size, **events})
+    made = asdict(found.workload)
+    changed = {key: made[key] for key in parameters_of(name)}
+    return Requested(
+        name, named(name, made["seed"], subscriptions, changed, asdict(found.drawn)), wanted
+    )
+
+
+def selectivity(listed: Listed, events: int = _EVENTS) -> float:
+    """The fraction of pairs of a subscription and an event that match, of the first of each."""
+    size = min(listed.size, _SUBSCRIPTIONS)
+    count = min(events, _EVENTS, listed.length or _EVENTS)
+    if not count:
+        return 0.0
+    matcher = Matcher()
+    table = listed.subscriptions(0, size)
+    matcher.add_many(zip(table["id"].to_pylist(), table["selector"].to_pylist(), strict=True))
+    found = matcher.counts(EventBatch.from_arrow(listed.table(0, count)))
+    return int(sum(found.values())) / (size * count)
+
+
+def _read(name: str, parameter: str, text: str) -> Any:
+    """A parameter from its text, by what it is by itself, or by what it is declared to be."""
+    usual = parameters_of(name)[parameter]
+    if isinstance(usual, tuple):
+        parts = text.split(",")
+        if len(parts) != len(usual):
+            raise InputError(f"takes {len(usual)} numbers, as {_shown(usual)}", parameter)
+        return tuple(_as(int, part, parameter) for part in parts)
+    kind = int if usual is None else type(usual)
+    return None if usual is None and text == "none" else _as(kind, text, parameter)
+
+
+def _as(kind: type, text: str, parameter: str) -> Any:
+    try:
+        return kind(text)
+    except ValueError:
+        wanted = {int: "a whole number", float: "a number"}.get(kind, kind.__name__)
+        raise InputError(f"must be {wanted}, not {shortened(text)!r}", parameter) from None
+
+
+def _shown(value: object) -> str:
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value).lower()
+
+
+def parameters_as_text(name: str) -> str:
+    """The parameters of a workload and what they are by themselves, in a line."""
+    shown = [f"{key}={_shown(value)}" for key, value in parameters_of(name).items()]
+    return " ".join(shown)

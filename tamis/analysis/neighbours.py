@@ -1,0 +1,270 @@
+"""Which subscriptions cover which: candidates by an index, then a proof for each.
+
+An event that matches A and not B shows that B does not cover A. So two events of each A are matched
+against all subscriptions at once, by the engine for many; what matches both may cover A, and of
+that a proof has to decide. All pairs are never looked at.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamis.analysis.reasoner import Answer, Event, Reasoner, put
+from tamis.covering.regions import regions_of, term_of
+from tamis.engines.block import BlockEngine
+from tamis.engines.subscription import Subscription
+from tamis.events.batch import EventBatch
+from tamis.language.expr import (
+    STRUCTURE,
+    And,
+    Attribute,
+    BoolExpr,
+    IsNull,
+    Not,
+    Or,
+    Predicate,
+    Selector,
+    attributes,
+    predicates,
+)
+from tamis.paths import Path
+from tamis.values import OPAQUE
+
+Progress = Callable[[str, int, float], None]
+Numbers = NDArray[np.int64]
+
+# Per event the tightest subscriptions that it matches, as many as this, are candidates; and of
+# those the proofs of so many are tried.
+_CANDIDATES = 256
+_PROOFS = 12
+_CHUNK = 4_096
+_FILLED = 32
+
+# Which of its events to take, and whether to fill in what others ask to be absent.
+_WITHOUT = ((0, False), (-1, False))
+_WITH_ABSENT = ((0, True), (-1, True), (0, False))
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """A selector that some events match.
+
+    Attributes:
+        selector: As it was written.
+        condition: Its common form, with what `strict` adds.
+        events: One or two that match.
+    """
+
+    selector: BoolExpr
+    condition: BoolExpr
+    events: list[Event]
+
+
+@dataclass(slots=True)
+class Neighbours:
+    """What was found around one subscription, by position.
+
+    Attributes:
+        equal: Others that match the same events; there may be more of them.
+        cover: What covers it and is not known to be equal; one that few cover less.
+        event: One that matches only the cover; None if none was found.
+        unsure: What may cover it or not, if there is no cover.
+    """
+
+    equal: list[int] = field(default_factory=list)
+    cover: int | None = None
+    event: Event | None = None
+    unsure: int | None = None
+
+
+def neighbours(lives: list[Live], reasoner: Reasoner, progress: Progress) -> dict[int, Neighbours]:
+    """What covers each subscription most tightly, and what is equal to it."""
+    candidates = _candidates(lives, reasoner, progress)
+    popular = np.bincount(candidates[1], minlength=len(lives))
+    found: dict[int, Neighbours] = {}
+    for inner, outer in _grouped(candidates, len(lives)):
+        if inner % 1024 == 0:
+            progress("proving", inner, inner / len(lives))
+        if len(outer):
+            # What few others match is tight.
+            tight_first = outer[np.argsort(popular[outer], kind="stable")]
+            found[inner] = _around(inner, tight_first.tolist(), lives, reasoner)
+    return found
+
+
+def _around(inner: int, candidates: list[int], lives: list[Live], reasoner: Reasoner) -> Neighbours:
+    around = Neighbours()
+    against: list[Event] = []  # events of the inner that some candidate did not match
+    proofs = 0
+    for outer in candidates:
+        if not all(reasoner.matches(lives[outer].selector, event) for event in against):
+            continue
+        proofs += 1
+        if proofs > _PROOFS:
+            break
+        told = _telling(lives[inner].selector, lives[outer].selector, reasoner)
+        if told.event is not None:
+            against.append(told.event)
+        elif told.found is False:
+            alone = _event_of_one(lives[outer], lives[inner], reasoner)
+            if alone.found is not False:
+                around.cover, around.event = outer, alone.event
+                break
+            around.equal.append(outer)
+        elif around.unsure is None:
+            around.unsure = outer
+    return around
+
+
+def _event_of_one(outer: Live, inner: Live, reasoner: Reasoner) -> Answer:
+    """An event that matches the outer alone; a proof that there is none; or neither."""
+    for event in outer.events:
+        if not reasoner.matches(inner.selector, event):
+            return Answer(True, event)
+    return reasoner.telling(outer.selector, inner.selector)
+
+
+class _Ready(Subscription):
+    """A subscription whose selector has its common form already."""
+
+    __slots__ = ()
+
+    @property
+    def condition(self) -> Selector:
+        return self.selector
+
+
+# -- candidates -----------------------------------------------------------------------------------
+
+
+def _candidates(
+    lives: list[Live], reasoner: Reasoner, progress: Progress
+) -> tuple[Numbers, Numbers]:
+    """Pairs (covered, covering) that two events say nothing against."""
+    engine = BlockEngine()
+    for number, live in enumerate(lives):
+        tests = sum(1 for _ in predicates(live.selector))
+        # Of what an event matches the first are taken: those with many tests, which are tight.
+        engine.add(_Ready(number, "", tests, live.condition))
+        if number % 4096 == 0:
+            progress("indexing", number, number / len(lives))
+    absent = _looked_for(lives)
+    inner: list[Numbers] = []
+    outer: list[Numbers] = []
+    for begin in range(0, len(lives), _CHUNK):
+        progress("comparing", begin, begin / len(lives))
+        some = lives[begin : begin + _CHUNK]
+        both: Numbers | None = None
+        for side, full in _WITH_ABSENT if absent else _WITHOUT:
+            events = [live.events[side] for live in some]
+            if full:
+                events = [_filled(live, side, absent, reasoner) for live in some]
+            batch = EventBatch.of(events, reasoner.schema, reasoner.domains.semantics)
+            matches = engine.match(batch, _CANDIDATES).limited(_CANDIDATES)
+            keys = (matches.event + begin) * len(lives) + matches.subscription
+            both = keys if both is None else np.intersect1d(both, keys, assume_unique=True)
+        assert both is not None
+        pairs = np.divmod(both, len(lives))
+        others = pairs[0] != pairs[1]
+        inner.append(pairs[0][others])
+        outer.append(pairs[1][others])
+    return np.concatenate(inner), np.concatenate(outer)
+
+
+def _looked_for(lives: list[Live]) -> list[Path]:
+    """Attributes that some selectors ask whether they are NULL; the ones asked for most."""
+    asked = Counter(
+        test.operand.path
+        for live in lives
+        for test in predicates(live.selector)
+        if isinstance(test, IsNull) and isinstance(test.operand, Attribute)
+    )
+    return [path for path, _ in asked.most_common(_FILLED)]
+
+
+def _filled(live: Live, side: int, paths: list[Path], reasoner: Reasoner) -> Event:
+    """An event of the subscription, with attributes that it does not look at.
+
+    Without a type they are objects, of which every test is unknown but IS NULL, which is false.
+    """
+    event = dict(live.events[side])
+    named = attributes(live.selector)
+    roots = {path[0] for path in named}
+    for path in paths:
+        # Beside an attribute that it looks at, but not inside of one, nor around it.
+        if path[0] not in roots:
+            put(event, path, {} if (value := reasoner.filler(path)) is OPAQUE else value)
+    return event
+
+
+def _grouped(pairs: tuple[Numbers, Numbers], count: int) -> Iterator[tuple[int, Numbers]]:
+    ends = np.searchsorted(pairs[0], np.arange(count + 1))
+    for covered, (low, high) in enumerate(pairwise(ends.tolist())):
+        yield covered, pairs[1][low:high]
+
+
+# -- proofs ---------------------------------------------------------------------------------------
+
+
+def _telling(inner: BoolExpr, outer: BoolExpr, reasoner: Reasoner) -> Answer:
+    """An event that matches the inner and not the outer, or a proof that there is none."""
+    if not reasoner.strict and _follows(_all_of(inner), outer, reasoner):
+        return Answer(False)
+    return reasoner.telling(inner, outer)
+
+
+def _follows(given: tuple[BoolExpr, ...], wanted: BoolExpr, reasoner: Reasoner) -> bool:
+    """Whether a selector follows from others that are all true, by its form and by single tests.
+
+    Most covers do, and this is far quicker than a diagram. False says nothing.
+    """
+    if wanted in given:
+        return True
+    if isinstance(wanted, And):
+        return all(_follows(given, part, reasoner) for part in wanted.operands)
+    if isinstance(wanted, Or) and any(_follows(given, part, reasoner) for part in wanted.operands):
+        return True
+    attribute = _attribute(wanted)
+    for known in given:
+        if isinstance(known, Or):
+            if all(_follows(_all_of(part), wanted, reasoner) for part in known.operands):
+                return True
+        elif attribute is not None and attribute == _attribute(known):
+            if _implies(known, wanted, attribute, reasoner):
+                return True
+    return False
+
+
+def _all_of(expr: BoolExpr) -> tuple[BoolExpr, ...]:
+    return expr.operands if isinstance(expr, And) else (expr,)
+
+
+def _implies(known: BoolExpr, test: BoolExpr, attribute: Attribute, reasoner: Reasoner) -> bool:
+    leaves = [_leaf(known), _leaf(test)]
+    types, nullable = reasoner.domains.of(attribute)
+    cut = regions_of(attribute, [leaf for leaf, _ in leaves], types, nullable)
+    first, second = leaves[0][1], leaves[1][1]
+    return cut.complete and all(
+        cell.vector[0] is not first or cell.vector[1] is second for cell in cut.cells
+    )
+
+
+def _leaf(test: BoolExpr) -> tuple[Predicate, bool]:
+    if isinstance(test, Not):
+        return test.operand, False  # type: ignore[return-value]
+    return test, True  # type: ignore[return-value]
+
+
+def _attribute(test: BoolExpr) -> Attribute | None:
+    """The attribute of a test, or of NOT of one, that looks at nothing else."""
+    leaf = test.operand if isinstance(test, Not) else test
+    if isinstance(leaf, STRUCTURE):
+        return None
+    term = term_of(leaf)
+    return term if isinstance(term, Attribute) else None

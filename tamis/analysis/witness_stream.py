@@ -1,0 +1,88 @@
+"""Events in their order that tell two sequences apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+
+from tamis.analysis.reasoner import Event, Reasoner
+from tamis.analysis.slots import calls_functions
+from tamis.language.evaluate import evaluate, look_up
+from tamis.language.expr import Attribute, BoolExpr, Selector, Sequence
+from tamis.language.sequence_oracle import completions
+from tamis.paths import Path
+
+# Streams of at most so many events are tried, of so many different ones.
+_LENGTH = 4
+_EVENTS = 8
+
+
+def telling_stream(
+    old: Selector, new: Selector, reasoner: Reasoner
+) -> tuple[list[Event], int] | None:
+    """Events, so many µs apart, the last of which matches one selector alone; None if not found.
+
+    Only where the order in which they come is all that counts: what is late is left to the engine.
+    """
+    # Under `strict` each step asks for its own attributes, which `completions` does not know.
+    if reasoner.strict or calls_functions(old) or calls_functions(new):
+        return None
+    steps = [*_steps(old), *_steps(new)]
+    events = list(_events(steps, [s.per for s in (old, new) if isinstance(s, Sequence)], reasoner))
+    gaps = {1} | {
+        gap
+        for selector in (old, new)
+        if isinstance(selector, Sequence) and selector.within is not None
+        for gap in (selector.within, selector.within + 1)
+    }
+    for length in range(1, _LENGTH + 1):
+        for chosen in _ordered(events[:_EVENTS], length):
+            for gap in sorted(gaps):
+                times = [gap * n for n in range(length)]
+                last = length - 1
+                first, second = (last in _matched(s, chosen, times) for s in (old, new))
+                if first is not second:
+                    return chosen, gap
+    return None
+
+
+def _steps(selector: Selector) -> list[BoolExpr]:
+    return list(selector.steps) if isinstance(selector, Sequence) else [selector]
+
+
+def _events(
+    steps: list[BoolExpr], keys: list[Attribute | None], reasoner: Reasoner
+) -> Iterator[Event]:
+    seen: list[Event] = []
+    for index, step in enumerate(steps):
+        answers = [reasoner.matching(step)]
+        answers += [reasoner.telling(step, other) for other in steps[index + 1 :] + steps[:index]]
+        for answer in answers:
+            if answer.event is not None:
+                event = answer.event
+                for key in keys:
+                    if key is not None and look_up(key.path, event) is None:
+                        event = _with(event, key.path)
+                if event not in seen:
+                    seen.append(event)
+                    yield event
+
+
+def _with(event: Event, path: Path) -> Event:
+    """The event with some value for a key, if there is room for it."""
+    name, *inner = path
+    if not inner:
+        return {**event, name: 1}
+    inside = event.get(name, {})
+    return {**event, name: _with(inside, tuple(inner))} if isinstance(inside, dict) else event
+
+
+def _ordered(events: list[Event], length: int) -> Iterator[list[Event]]:
+    for chosen in combinations(range(len(events) * 2), length):
+        yield [events[n % len(events)] for n in chosen]
+
+
+def _matched(selector: Selector, events: list[Event], times: list[int]) -> list[int]:
+    if not isinstance(selector, Sequence):
+        return [n for n, event in enumerate(events) if evaluate(selector, event) is True]
+    return completions(selector, events, times)

@@ -1,0 +1,133 @@
+"""Sets of bits, dense and sparse (DEBS 2008, §4.5).
+
+Dense is a bit each, in words of 64: bit b is bit b & 63 of word b >> 6 (the paper has b >> 64).
+Sparse is the places of those that are set, ascending, in 16 bits each where they fit; it is the
+smaller one as long as fewer than one in 16 is set, or one in 32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from tamis.bloom.hashing import Shape
+from tamis.kernels.bloom.places import Places, Words, count_bits, is_subset, places_of, words_of
+
+
+class SparseBits:
+    """The places of the bits that are set.
+
+    Attributes:
+        shape: How many bits there may be.
+        places: Ascending, without repeats.
+    """
+
+    __slots__ = ("places", "shape")
+
+    def __init__(self, shape: Shape, places: Places) -> None:
+        """Take places that ascend, as they are."""
+        self.shape = shape
+        self.places = places
+
+    @property
+    def words(self) -> Words:
+        """The same bits, dense."""
+        words = np.zeros(self.shape.words, np.uint64)
+        words_of(self.places, words)
+        return words
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that it takes."""
+        return self.places.nbytes
+
+    def __len__(self) -> int:
+        """How many bits are set."""
+        return len(self.places)
+
+    def __contains__(self, bit: int) -> bool:
+        """Whether a bit is set."""
+        at = int(np.searchsorted(self.places, bit))
+        return at < len(self.places) and int(self.places[at]) == bit
+
+
+class DenseBits:
+    """All bits, set or not.
+
+    Attributes:
+        shape: How many there are.
+        words: In words of 64; what lies above the last bit is not set.
+    """
+
+    __slots__ = ("shape", "words")
+
+    def __init__(self, shape: Shape, words: Words) -> None:
+        """Take words as they are."""
+        self.shape = shape
+        self.words = words
+
+    @property
+    def places(self) -> Places:
+        """The same bits, sparse."""
+        out = np.empty(len(self), self.shape.dtype)
+        places_of(self.words, out)
+        return out
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that it takes."""
+        return self.words.nbytes
+
+    def __len__(self) -> int:
+        """How many bits are set."""
+        return count_bits(self.words)
+
+    def __contains__(self, bit: int) -> bool:
+        """Whether a bit is set."""
+        return bool(int(self.words[bit >> 6]) >> (bit & 63) & 1)
+
+
+BitSet = SparseBits | DenseBits
+
+
+def bits_of(shape: Shape, places: Iterable[int] | npt.NDArray[np.integer]) -> BitSet:
+    """Places in any order, with repeats or not, all below m, the smaller way."""
+    found = places if isinstance(places, np.ndarray) else np.fromiter(places, np.int64)
+    if 2 * len(found) <= shape.words:
+        return smaller(shape, np.unique(found).astype(shape.dtype))
+    # Many: to set them is quicker than to sort them.
+    words = np.zeros(shape.words, np.uint64)
+    words_of(found, words)
+    dense = DenseBits(shape, words)
+    itemsize = np.dtype(shape.dtype).itemsize
+    return SparseBits(shape, dense.places) if itemsize * len(dense) <= dense.nbytes else dense
+
+
+def smaller(shape: Shape, places: Places) -> BitSet:
+    """Places that ascend, the smaller way."""
+    sparse = SparseBits(shape, places)
+    if sparse.nbytes <= 8 * shape.words:
+        return sparse
+    return DenseBits(shape, sparse.words)
+
+
+def union(one: BitSet, other: BitSet) -> BitSet:
+    """The bits of both."""
+    if isinstance(one, SparseBits) and isinstance(other, SparseBits):
+        return smaller(one.shape, np.union1d(one.places, other.places))
+    both = DenseBits(one.shape, one.words | other.words)
+    return both  # not fewer than the dense one of the two has
+
+
+def subset(one: BitSet, other: BitSet) -> bool:
+    """Whether all bits of the one are set in the other (Equation 6)."""
+    if isinstance(one, SparseBits) and isinstance(other, SparseBits):
+        return is_subset(one.places, other.places)
+    return not np.any(one.words & ~other.words)
+
+
+def each(bits: BitSet) -> Iterator[int]:
+    """The places, ascending."""
+    return iter(bits.places.tolist())

@@ -1,0 +1,142 @@
+"""Filters as bytes, between brokers: the same from every process, and readable by every version.
+
+```
+   1 byte    what follows: 1 sparse, 2 dense; another number is another version
+   varint    m
+   varint    k
+   sparse:   varint, how many bits are set; for each, ascending, a varint: how many bits lie between
+             it and the one before it
+   dense:    m bits, the lowest first, in as many bytes as they take
+```
+
+A varint has seven bits to a byte, the lowest first, and the high bit where another byte follows.
+The shorter form is taken, and sparse of equal ones, so equal filters are equal bytes; a filter that
+is written in any other way is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
+
+import numpy as np
+
+from tamis.bloom.bit_sets import BitSet, DenseBits, SparseBits
+from tamis.bloom.hashing import MOST_BITS, MOST_HASHES, Shape
+from tamis.errors import InputError
+from tamis.kernels.bloom.deltas import deltas_size, put_deltas, take_deltas, take_filters
+
+SPARSE, DENSE = 1, 2
+
+
+def encoded(shape: Shape, bits: BitSet) -> bytes:
+    """A filter as bytes."""
+    places = bits.places
+    head = _varint(shape.m) + _varint(shape.k)
+    count = _varint(len(places))
+    size, dense = deltas_size(places), (shape.m + 7) // 8
+    if len(count) + size <= dense:
+        out = np.empty(size, np.uint8)
+        put_deltas(places, out)
+        return bytes([SPARSE]) + head + count + out.tobytes()
+    words = bits.words.astype("<u8").tobytes()
+    return bytes([DENSE]) + head + words[:dense]
+
+
+def encoded_size(shape: Shape, bits: BitSet) -> int:
+    """How many bytes a filter takes on the wire."""
+    return _form_and_size(shape, bits)[1]
+
+
+def _form_and_size(shape: Shape, bits: BitSet) -> tuple[int, int]:
+    places = bits.places
+    head = 1 + len(_varint(shape.m)) + len(_varint(shape.k))
+    sparse, dense = len(_varint(len(places))) + deltas_size(places), (shape.m + 7) // 8
+    return (SPARSE, head + sparse) if sparse <= dense else (DENSE, head + dense)
+
+
+def decoded(data: bytes) -> tuple[Shape, BitSet]:
+    """A filter from bytes.
+
+    Raises:
+        InputError: It is not a filter, or of another version.
+    """
+    if not data or data[0] not in (SPARSE, DENSE):
+        found = f"it begins with {data[0]}" if data else "there is nothing"
+        raise InputError(f"not a Bloom filter of this version: {found}")
+    m, at = _take_varint(data, 1, MOST_BITS)
+    k, at = _take_varint(data, at, MOST_HASHES)
+    shape = Shape(m, k)
+    bits = _sparse(shape, data, at) if data[0] == SPARSE else _dense(shape, data, at)
+    # In a form there is one shortest way: what takes as many bytes is written in it.
+    if (data[0], len(data)) != _form_and_size(shape, bits):
+        raise InputError("a damaged Bloom filter: written in another way than the shortest")
+    return shape, bits
+
+
+def decoded_many(shape: Shape, filters: Sequence[bytes]) -> list[BitSet | None]:
+    """Filters of one shape from bytes; None for what is none, or of another shape."""
+    head = bytes([SPARSE]) + _varint(shape.m) + _varint(shape.k)
+    data = np.frombuffer(b"".join(filters), np.uint8)
+    out = np.empty(len(data), shape.dtype)
+    begins, is_sparse = take_filters(
+        data,
+        np.array([0, *accumulate(map(len, filters))]),
+        np.frombuffer(head, np.uint8),
+        shape.m,
+        (shape.m + 7) // 8,
+        out,
+    )
+    found: list[BitSet | None] = [
+        SparseBits(shape, out[begin:end]) for begin, end in pairwise(begins.tolist())
+    ]
+    for i in np.flatnonzero(~is_sparse).tolist():
+        try:
+            of, bits = decoded(filters[i])
+            found[i] = bits if of == shape else None
+        except InputError:
+            found[i] = None
+    return found
+
+
+def _sparse(shape: Shape, data: bytes, at: int) -> BitSet:
+    count, at = _take_varint(data, at, shape.m)
+    if count > len(data) - at:  # before room is made for them
+        raise InputError("a damaged Bloom filter: it is cut off")
+    places = np.empty(count, shape.dtype)
+    taken = take_deltas(np.frombuffer(data, np.uint8)[at:], shape.m, places)
+    if taken != len(data) - at:
+        raise InputError("a damaged Bloom filter: its bits are out of range, or not all there")
+    return SparseBits(shape, places)  # whoever reads it asks for the places
+
+
+def _dense(shape: Shape, data: bytes, at: int) -> BitSet:
+    body = data[at:]
+    if len(body) != (shape.m + 7) // 8:
+        raise InputError("a damaged Bloom filter: its bits are not all there")
+    words = np.frombuffer(body.ljust(8 * shape.words, b"\0"), "<u8").astype(np.uint64)
+    if shape.m % 64 and int(words[-1]) >> shape.m % 64:
+        raise InputError("a damaged Bloom filter: its bits are out of range")
+    return DenseBits(shape, words)
+
+
+def _varint(number: int) -> bytes:
+    out = bytearray()
+    while number >= 128:
+        out.append(128 | number & 127)
+        number >>= 7
+    return bytes([*out, number])
+
+
+def _take_varint(data: bytes, at: int, most: int) -> tuple[int, int]:
+    """A number, and where it ends."""
+    number, shift = 0, 0
+    while at < len(data) and shift <= 28:
+        number |= (data[at] & 127) << shift
+        at += 1
+        if data[at - 1] < 128:
+            if number > most:
+                break
+            return number, at
+        shift += 7
+    raise InputError("a damaged Bloom filter: cut off, or a number in it is out of range")

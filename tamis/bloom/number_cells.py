@@ -1,0 +1,49 @@
+"""The line of numbers, cut at the ends of ranges: within a cell all numbers satisfy the same."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable
+
+from tamis.bloom.chain import Bits
+from tamis.bloom.poset_predicate import Held
+from tamis.predicates.shapes import Family, Within
+from tamis.values import Value
+
+_KEPT = 1024  # cells whose bits are known
+
+
+class Cells:
+    """The ends of ranges, and between them; and the bits of the ranges that a cell satisfies."""
+
+    def __init__(self, ranges: Iterable[Held]) -> None:
+        """Cut at all ends of the ranges."""
+        ends: set[int | float] = set()
+        for held in ranges:
+            for test in held.place.tests:
+                if isinstance(test, Within) and test.family is Family.NUMBER:
+                    for low, _, high, _ in test.intervals:
+                        ends.update(end for end in (low, high) if end is not None)  # type: ignore[misc]
+        # NaN has no place among the others, so with one as an end nothing is cut.
+        self._ends = None if any(end != end for end in ends) else sorted(ends)
+        self._bits: dict[int, Bits] = {}
+
+    def cell(self, value: Value) -> int | None:
+        """The cell of a number: odd if it is an end; None for what is not cut.
+
+        Python compares whole numbers with others exactly, so a cell is exact too.
+        """
+        if self._ends is None or type(value) not in (int, float) or value != value:
+            return None
+        at = bisect_left(self._ends, value)  # type: ignore[type-var]
+        is_end = at < len(self._ends) and self._ends[at] == value
+        return 2 * at + is_end
+
+    def bits(self, cell: int, find: Callable[[], Bits]) -> Bits:
+        """The bits of a cell; `find` finds them if they are not known."""
+        found = self._bits.get(cell)
+        if found is None:
+            if len(self._bits) >= _KEPT:
+                self._bits.clear()
+            found = self._bits[cell] = find()
+        return found

@@ -1,0 +1,50 @@
+"""The structures as pictures, after Figures 1 to 3 of the DEBS 2008 paper."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tamis.dot import quoted
+
+if TYPE_CHECKING:
+    from tamis.bloom.bfposet import BFPoset
+    from tamis.bloom.filter_tree import FilterTree
+
+_SHOWN = 5  # addresses at one node
+_ROOT = "{null}"
+
+
+def poset_lines(poset: BFPoset) -> Iterator[str]:
+    """Figure 1: by attribute a root, and below it constraints, each below those that cover it."""
+    for number, (attribute, diagram) in enumerate(poset.diagrams()):
+        top = f"p{number}"
+        yield f"  {top} [shape=box, label={quoted(attribute)}];"
+        yield f"  {top}n [label={quoted(_ROOT)}];"
+        yield f"  {top} -> {top}n;"
+        names = {group: f"{top}c{place}" for place, group in enumerate(diagram)}
+        for group, name in names.items():
+            texts = ", ".join(sorted(held.text for held in group.members))
+            label = f"{texts}\n{poset.whole(group.members[0].predicate)!r}"
+            yield f"  {name} [shape=box, style=rounded, label={quoted(label)}];"
+            for upper in [names[above] for above in group.above] or [f"{top}n"]:
+                yield f"  {upper} -> {name};"
+
+
+def tree_lines(tree: FilterTree) -> Iterator[str]:
+    """Figures 2 and 3: the bits of each node, and addresses as leaves."""
+    for number, parent, bits, addresses in tree.walk():
+        label = _ROOT if parent is None else "{" + ",".join(map(str, bits)) + "}"
+        yield f"  t{number} [label={quoted(label)}];"
+        if parent is not None:
+            yield f"  t{parent} -> t{number};"
+        if addresses:
+            names = sorted(map(str, addresses))
+            more = [f"and {len(names) - _SHOWN} more"] if len(names) > _SHOWN else []
+            yield f"  a{number} [shape=box, label={quoted(', '.join([*names[:_SHOWN], *more]))}];"
+            yield f"  t{number} -> a{number};"
+
+
+def digraph(name: str, lines: Iterator[str]) -> str:
+    """A whole picture."""
+    return "\n".join([f"digraph {name} {{", '  node [fontname="sans-serif"];', *lines, "}"])

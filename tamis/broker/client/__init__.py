@@ -1,0 +1,1 @@
+"""Clients: `tamis.connect`, and access from programs without `await`."""

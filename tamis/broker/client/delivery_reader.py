@@ -1,0 +1,197 @@
+"""A subscriber's deliveries for whoever reads them elsewhere, acknowledged by a word that travels.
+
+The word of a delivery is what its acknowledgement needs, so that any process can give it, also one
+that has never seen the delivery.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, aclosing
+from dataclasses import dataclass, replace
+
+from nats.aio.msg import Msg
+from nats.errors import Error as NatsError
+
+from tamis.broker.client.message import Message
+from tamis.broker.fabric.connection import Connection, log
+from tamis.broker.fabric.follow import Begun, followed, from_sequence, is_there
+from tamis.broker.fabric.pull import Pull
+from tamis.broker.fabric.request import ask
+from tamis.broker.fabric.streams import MOST_OPEN
+from tamis.broker.protocol.names import Names
+from tamis.broker.protocol.wire import place_of
+from tamis.errors import BrokerError
+
+# Few: an event may be large, and many may read.
+_AHEAD = 32
+_WORD = re.compile(r"([0-9]{1,18})-([0-9]{1,18})-([0-9]{1,9})")
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """A delivery.
+
+    Attributes:
+        word: What acknowledges it; it begins with its place in the stream of deliveries.
+        place: That place.
+        message: The event, and what it matched.
+    """
+
+    word: str
+    place: int
+    message: Message
+
+
+class Reader:
+    """For `async with`: the deliveries of a subscriber that have not been acknowledged."""
+
+    def __init__(
+        self, connection: Connection, names: Names, subscriber: str, timeout: float
+    ) -> None:
+        """Name the subscriber."""
+        self._connection = connection
+        self._names = names
+        self._subscriber = subscriber
+        self._timeout = timeout
+        self._stack = AsyncExitStack()
+        self._open: dict[int, str] = {}  # replies, by place
+
+    async def __aenter__(self) -> Reader:
+        """Begin.
+
+        Raises:
+            BrokerError: No broker answers.
+        """
+        await ask(self._connection, self._names, self._subscriber, "open", {}, self._timeout)
+        pull = Pull(self._connection, self._names.delivery_stream, self._subscriber, _AHEAD)
+        self._pull = await self._stack.enter_async_context(pull)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Give back what was not acknowledged here, so that the next reader gets it at once."""
+        await self._pull.stop()
+        try:
+            left = [message.reply for message in await self._pull.take(2 * _AHEAD, 0, 0)]
+            for reply in (*self._open.values(), *left):
+                await self._connection.nats.publish(reply, b"-NAK")
+        except NatsError as error:
+            log.debug("they come again later: %s", error)
+        await self._stack.aclose()
+
+    async def gone(self) -> bool:
+        """Whether the subscriber has been closed; to be asked when nothing has come."""
+        # NATS says it once to whoever pulls, and that may have been missed.
+        js = self._connection.nats.jetstream()
+        stream = self._names.delivery_stream
+        return self._pull.gone or not await is_there(js, stream, self._subscriber)
+
+    async def take(self, limit: int, timeout: float) -> list[Delivery]:
+        """The next deliveries; none if none came in time.
+
+        Args:
+            limit: At most so many.
+            timeout: How long to wait for the first.
+        """
+        taken = []
+        for message in await self._pull.take(limit, 0, timeout):
+            delivery = _delivery(message, self._connection)
+            if delivery is None:
+                await self._connection.nats.publish(message.reply, b"+TERM")
+                continue
+            self._open[delivery.place] = message.reply
+            if len(self._open) > MOST_OPEN:  # it was acknowledged elsewhere, else NATS would wait
+                del self._open[next(iter(self._open))]
+            taken.append(delivery)
+        return taken
+
+    async def acknowledge(self, deliveries: list[Delivery]) -> None:
+        """Say that some have been dealt with."""
+        for delivery in deliveries:
+            self._open.pop(delivery.place, None)
+            await delivery.message.ack()
+
+    async def missed(self, word: str) -> AsyncIterator[list[Delivery]]:
+        """Deliveries after one, of those that had been given to somebody before.
+
+        Raises:
+            BrokerError: It is no word of a delivery.
+        """
+        stream = self._names.delivery_stream
+        js = self._connection.nats.jetstream()
+        try:
+            info = await js.consumer_info(stream, self._subscriber)
+        except (NatsError, OSError, TimeoutError) as error:
+            raise BrokerError(f"NATS does not answer: {error!r}", "unreachable") from error
+        last = info.delivered.stream_seq if info.delivered else 0
+        after = place_of_word(word)
+        if after >= last:
+            return
+        start = from_sequence(after + 1)
+        start.filter_subject = self._names.deliveries_to(self._subscriber)
+        left = 0
+        async with aclosing(followed(self._connection, stream, lambda: start)) as news:
+            async for some in news:
+                if isinstance(some, Begun):
+                    left = some.pending
+                else:
+                    left -= len(some)
+                    found = [_delivery(message, self._connection) for message in some]
+                    yield [
+                        replace(each, word=f"{each.place}-0-0")
+                        for each in found
+                        if each is not None and each.place <= last
+                    ]
+                    if place_of(some[-1].reply).sequence >= last:
+                        return
+                if left <= 0:
+                    return
+
+
+async def acknowledge(
+    connection: Connection, names: Names, subscriber: str, words: list[str]
+) -> None:
+    """Acknowledge deliveries of a subscriber by their words.
+
+    Raises:
+        BrokerError: One of them is no word, and none is acknowledged; or NATS is away.
+    """
+    replies = []
+    for word in words:
+        place, number, times = _parts(word)
+        replies.append(f"$JS.ACK.{names.delivery_stream}.{subscriber}.{times}.{place}.{number}.0.0")
+    try:
+        for reply in replies:
+            await connection.nats.publish(reply, b"+ACK")
+        await connection.nats.flush()
+    except (NatsError, OSError, TimeoutError) as error:
+        raise BrokerError(f"NATS does not answer: {error!r}", "unreachable") from error
+
+
+def place_of_word(word: str) -> int:
+    """The place of a delivery in the stream.
+
+    Raises:
+        BrokerError: It is no word of a delivery.
+    """
+    return _parts(word)[0]
+
+
+def _parts(word: object) -> tuple[int, int, int]:
+    found = _WORD.fullmatch(word) if isinstance(word, str) else None
+    if found is None:
+        raise BrokerError(f"{word!r:.60} is no id of a delivery", "request")
+    place, number, times = map(int, found.groups())
+    return place, number, times
+
+
+def _delivery(message: Msg, connection: Connection) -> Delivery | None:
+    place = place_of(message.reply)
+    number = message.metadata.sequence.consumer
+    try:
+        read = Message(message, connection, lambda _: None)
+    except BrokerError as error:
+        log.warning("%s", error)
+        return None
+    return Delivery(f"{place.sequence}-{number}-{place.delivered}", place.sequence, read)

@@ -1,0 +1,69 @@
+"""Events become messages that are stored, each once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from uuid import uuid4
+
+import msgspec
+
+from tamis.broker.config.limits import check_ttl
+from tamis.broker.fabric.publish import Confirming, Group
+from tamis.broker.protocol.names import Names
+from tamis.broker.protocol.wire import MSG_ID, TTL, encoded
+from tamis.errors import BrokerError
+
+EventLike = Mapping[str, object] | str | bytes
+
+
+async def publish_many(
+    publisher: Confirming,
+    names: Names,
+    events: Iterable[EventLike],
+    *,
+    ids: Iterable[str] | None = None,
+    ttl: float | None = None,
+    timeout: float,
+) -> list[int]:
+    """Publish events, and wait until they are stored, in this order.
+
+    Args:
+        publisher: Has them confirmed.
+        names: All names.
+        events: Names and values, or JSON.
+        ids: Published again with the same id within two minutes, one is stored once.
+        ttl: After so many seconds they are worth nothing any more, judged or not.
+        timeout: How long to wait for the last.
+
+    Returns:
+        Their numbers in the stream.
+
+    Raises:
+        BrokerError: One of them cannot be stored; those before and after it may be.
+    """
+    check_ttl(ttl)
+    group = Group()
+    common = {} if ttl is None else {TTL: str(round(ttl))}
+    given = None if ids is None else iter(ids)
+    try:
+        for event in events:
+            # With an id of its own, what is published again after a lost answer is not doubled.
+            name = uuid4().hex if given is None else next(given)
+            payload = event.encode() if isinstance(event, str) else event
+            if not isinstance(payload, bytes):
+                payload = encoded(payload)
+            if publisher.full:
+                await asyncio.wait_for(publisher.room(), timeout)
+            await publisher.publish(group, names.events, payload, {MSG_ID: name, **common})
+        await asyncio.wait_for(group.confirmed(), timeout)
+    except TimeoutError:
+        publisher.abandon(group)
+        why = group.trouble or "NATS does not answer"
+        raise BrokerError(f"cannot publish: {why}; is `tamis serve` running?", "timeout") from None
+    except StopIteration:
+        raise BrokerError("there are fewer ids than events", "request") from None
+    except (TypeError, msgspec.EncodeError) as error:
+        raise BrokerError(f"the event cannot be written as JSON: {error}", "request") from None
+    group.check()
+    return group.sequences

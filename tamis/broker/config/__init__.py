@@ -1,0 +1,1 @@
+"""What a broker can be configured with: settings, limits, and what a selector costs."""

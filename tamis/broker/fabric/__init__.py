@@ -1,0 +1,1 @@
+"""NATS: connections, servers, streams, pulling, publishing, following."""

@@ -1,0 +1,87 @@
+"""A lease in a bucket: one broker at a time has it, and it ends by itself if that one does."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from nats.errors import Error as NatsError
+from nats.js import JetStreamContext
+from nats.js.errors import APIError, NotFoundError
+
+from tamis.broker.fabric.connection import Connection
+from tamis.broker.fabric.tasks import ended
+from tamis.broker.protocol.names import Names
+from tamis.broker.protocol.wire import MARKER, OPERATION, TTL
+
+LASTS = 6
+_EXPECTED = "Nats-Expected-Last-Subject-Sequence"
+
+
+class Lease:
+    """One of a name; several brokers try for it."""
+
+    def __init__(self, js: JetStreamContext, names: Names, name: str, holder: str) -> None:
+        """Name the lease, and who tries."""
+        self._js = js
+        self._stream = names.bucket_stream(names.state)
+        self._subject = names.bucket_subject(names.state, name)
+        self._holder = holder
+        self._revision = 0
+
+    async def taken(self) -> bool:
+        """Try to get it, or to keep it; whether it is ours for the next seconds."""
+        try:
+            if not self._revision:
+                free = await self._free()
+                if free is None:
+                    return False
+                self._revision = free
+            headers = {_EXPECTED: str(self._revision), TTL: str(LASTS)}
+            stored = await self._js.publish(
+                self._subject, self._holder.encode(), timeout=2, headers=headers
+            )
+        except APIError:  # somebody else was first
+            self._revision = 0
+            return False
+        except (NatsError, OSError, TimeoutError):
+            return False  # NATS is away; whether it is still ours turns out later
+        self._revision = stored.seq
+        return True
+
+    async def release(self) -> None:
+        """Let somebody else have it at once."""
+        if self._revision:
+            headers = {_EXPECTED: str(self._revision), OPERATION: "DEL", TTL: str(LASTS)}
+            try:
+                await self._js.publish(self._subject, b"", timeout=1, headers=headers)
+            except (NatsError, OSError, TimeoutError):
+                pass  # it ends by itself
+            self._revision = 0
+
+    async def _free(self) -> int | None:
+        """What to expect as the last message if nobody has it; None if somebody does."""
+        try:
+            last = await self._js.get_last_msg(self._stream, self._subject)
+        except NotFoundError:
+            return 0
+        headers = last.headers or {}
+        mine = last.data == self._holder.encode()
+        free = mine or OPERATION in headers or MARKER in headers
+        return last.seq if free else None
+
+
+async def while_held(
+    lease: Lease, connection: Connection, work: Callable[[], Awaitable[None]]
+) -> None:
+    """Work, as long as a lease is ours; comes back when it is no more, or the work has ended."""
+    working = asyncio.ensure_future(work())
+    try:
+        while not working.done():
+            await asyncio.wait([working], timeout=LASTS / 3)
+            # While NATS is away nobody else can have it either.
+            if not working.done() and not await lease.taken() and connection.nats.is_connected:
+                return
+        working.result()
+    finally:
+        await ended(working)

@@ -1,0 +1,251 @@
+"""Publishing into streams, many at a time, each until NATS has confirmed it.
+
+What is not confirmed in time, or was on its way when NATS went away, is published again: messages
+have ids, so NATS stores them once. Nothing is ever given up but by the caller.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import msgspec
+from nats.aio.msg import Msg
+from nats.errors import Error as NatsError
+
+from tamis.broker.fabric.connection import Connection, log
+from tamis.broker.protocol.wire import AGAIN, MSG_ID
+from tamis.errors import BrokerError
+
+_PATIENCE = 3.0
+_PAUSE = 0.25
+# Without repeats, a message that is not heard of for so long is lost, or its confirmation is.
+_SILENCE = 15.0
+# Errors of JetStream that no repetition mends: too large, wrong expectation, bad TTL or header.
+_FINAL = {10054, 10071, 10164, 10165, 10166}
+
+
+class _Error(msgspec.Struct):
+    code: int = 0
+    err_code: int = 0
+    description: str = ""
+
+
+class _Ack(msgspec.Struct):
+    stream: str = ""
+    seq: int = 0
+    duplicate: bool = False
+    error: _Error | None = None
+
+
+_decode = msgspec.json.Decoder(_Ack).decode
+
+
+@dataclass(slots=True, eq=False)
+class Group:
+    """Messages that are waited for together.
+
+    Attributes:
+        sequences: Per message, in the order of publishing, where it stands in its stream; 0 while
+            that is not known.
+        duplicates: How many of them NATS had already.
+        failed: Per message that NATS will never take, why.
+        trouble: Why NATS could not take one of them when it was last tried.
+    """
+
+    sequences: list[int] = field(default_factory=list)
+    duplicates: int = 0
+    failed: dict[int, BrokerError] = field(default_factory=dict)
+    trouble: str = ""
+    _open: int = 0
+    _done: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def confirmed(self) -> None:
+        """Wait until all of them are."""
+        if self._open:
+            self._done.clear()
+            await self._done.wait()
+
+    def check(self) -> None:
+        """Raise the first error.
+
+        Raises:
+            BrokerError: NATS will never take one of the messages.
+        """
+        for error in self.failed.values():
+            raise error
+
+
+@dataclass(slots=True, eq=False)
+class _Sent:
+    group: Group
+    place: int
+    subject: str
+    payload: bytes
+    headers: dict[str, str] | None
+    at: float
+    refused: bool = False
+
+
+class Confirming:
+    """For `async with`: a publisher.
+
+    Attributes:
+        window: At most so many messages are on their way; whoever publishes waits.
+        lost: Set, for one that does not repeat, when a message may be stored or not, and nobody
+            says which.
+    """
+
+    def __init__(self, connection: Connection, window: int = 4096, repeats: bool = True) -> None:
+        """Take a connection.
+
+        Args:
+            connection: To NATS.
+            window: At most so many messages are on their way.
+            repeats: Whether what is not confirmed in time is published again. What NATS has
+                refused is published again in any case.
+        """
+        self._repeats = repeats
+        self.lost = asyncio.Event()
+        self._connection = connection
+        self._nats = connection.nats
+        self.window = window
+        self._inbox = self._nats.new_inbox()
+        self._prefix = f"{self._inbox}."
+        self._sent: dict[str, _Sent] = {}
+        self._number = 0
+        self._room = asyncio.Event()
+        self._room.set()
+
+    async def __aenter__(self) -> Confirming:
+        """Listen for confirmations."""
+        self._subscription = await self._nats.subscribe(
+            f"{self._inbox}.*", cb=self._confirmed, pending_msgs_limit=-1, pending_bytes_limit=-1
+        )
+        self._forget = self._connection.on_return(self._all_again)
+        self._watch = asyncio.create_task(self._watched())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Stop listening."""
+        self._forget()
+        self._watch.cancel()
+        if not self._nats.is_closed:
+            await self._subscription.unsubscribe()
+
+    @property
+    def full(self) -> bool:
+        """Whether whoever publishes now has to wait."""
+        return len(self._sent) >= self.window
+
+    async def room(self) -> None:
+        """Wait until there is room."""
+        while self.full:
+            self._room.clear()
+            await self._room.wait()
+
+    async def publish(
+        self, group: Group, subject: str, payload: bytes, headers: Mapping[str, str] | None = None
+    ) -> None:
+        """Publish a message; the group says when it is there."""
+        if self.full:
+            await self.room()
+        self._number += 1
+        word = str(self._number)
+        place = len(group.sequences)
+        group.sequences.append(0)
+        group._open += 1
+        sent = _Sent(group, place, subject, payload, dict(headers) if headers else None, 0.0)
+        self._sent[word] = sent
+        await self._send(word, sent)
+
+    async def _send(self, word: str, sent: _Sent) -> None:
+        sent.at = asyncio.get_running_loop().time()
+        sent.refused = False
+        try:
+            await self._nats.publish(
+                sent.subject, sent.payload, reply=self._prefix + word, headers=sent.headers
+            )
+        except NatsError as error:
+            # It stays among those sent, so it is tried again; unless it can never be.
+            if type(error).__name__ in ("MaxPayloadError", "BadSubjectError", "BadHeaderError"):
+                self._end(word, BrokerError(f"NATS does not take it: {error}", "size"))
+            elif not self._repeats:
+                self.lost.set()
+
+    async def _repeat(self, word: str, sent: _Sent) -> None:
+        """Publish once more; NATS may have stored it, and may have forgotten its id by now."""
+        if not sent.refused and sent.headers and MSG_ID in sent.headers:
+            sent.headers.setdefault(AGAIN, "1")
+        await self._send(word, sent)
+
+    async def _confirmed(self, message: Msg) -> None:
+        word = message.subject[len(self._prefix) :]
+        sent = self._sent.get(word)
+        if sent is None:
+            return
+        if not message.data:  # nobody is there to store it; later there may be
+            self._soon(sent, "there is no such stream, or JetStream is not there")
+            return
+        ack = _decode(message.data)
+        if ack.error is None:
+            sent.group.sequences[sent.place] = ack.seq
+            sent.group.duplicates += ack.duplicate
+            self._end(word, None)
+        elif ack.error.err_code in _FINAL:
+            self._end(word, BrokerError(ack.error.description, "storage"))
+        else:
+            self._soon(sent, ack.error.description)
+
+    def _soon(self, sent: _Sent, trouble: str) -> None:
+        """Have it tried again sooner than if nothing had been heard."""
+        if sent.group.trouble != trouble:
+            log.warning("NATS cannot store a message yet: %s", trouble)
+        sent.group.trouble = trouble
+        sent.at -= _PATIENCE - _PAUSE
+        sent.refused = True
+
+    def abandon(self, group: Group) -> None:
+        """Try no more to publish what is not confirmed; some of it may be stored all the same."""
+        error = BrokerError(group.trouble or "NATS does not confirm it", "timeout")
+        for word in [word for word, sent in self._sent.items() if sent.group is group]:
+            self._end(word, error)
+
+    def drop(self, subject: str) -> None:
+        """Try no more to publish what is for a subject."""
+        error = BrokerError(f"{subject} is no more", "unknown")
+        for word in [word for word, sent in self._sent.items() if sent.subject == subject]:
+            self._end(word, error)
+
+    def _end(self, word: str, error: BrokerError | None) -> None:
+        sent = self._sent.pop(word)
+        group = sent.group
+        if error is not None:
+            group.failed[sent.place] = error
+        group._open -= 1
+        if group._open == 0:
+            group._done.set()
+        if not self._room.is_set():
+            self._room.set()
+
+    async def _all_again(self) -> None:
+        if not self._repeats:
+            self.lost.set()
+            return
+        for word, sent in list(self._sent.items()):
+            if word in self._sent:
+                await self._repeat(word, sent)
+
+    async def _watched(self) -> None:
+        while True:
+            await asyncio.sleep(_PAUSE)
+            if not self._nats.is_connected:
+                continue
+            now = asyncio.get_running_loop().time()
+            for word, sent in list(self._sent.items()):
+                if self._repeats or sent.refused:
+                    if sent.at < now - _PATIENCE and word in self._sent:
+                        await self._repeat(word, sent)
+                elif sent.at < now - _SILENCE:
+                    self.lost.set()

@@ -1,0 +1,176 @@
+"""Messages of a consumer, pulled in batches, with more of them always on their way.
+
+Requests for messages are answered in order, so the oldest that is open is the one that a message
+counts for. Whatever ends a request otherwise names it. If nothing at all is heard for some
+heartbeats, or NATS was away, all are given up and made again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+
+from nats.aio.msg import Msg
+
+from tamis.broker.fabric.connection import Connection
+from tamis.broker.protocol.wire import STATUS, encoded
+
+_EXPIRES = 10.0
+_HEARTBEAT = 2.0
+_NANO = 1_000_000_000
+
+
+class Pull:
+    """For `async with`: messages of one consumer.
+
+    Attributes:
+        gone: Set when NATS says that there is no such consumer.
+    """
+
+    def __init__(self, connection: Connection, stream: str, consumer: str, ahead: int) -> None:
+        """Name the consumer.
+
+        Args:
+            connection: To NATS.
+            stream: Its stream.
+            consumer: The consumer.
+            ahead: How many messages may be on their way, or here and not yet taken.
+        """
+        self._connection = connection
+        self._nats = connection.nats
+        self._next = f"$JS.API.CONSUMER.MSG.NEXT.{stream}.{consumer}"
+        self._ahead = ahead
+        self._inbox = self._nats.new_inbox()
+        self._requests: deque[list[int]] = deque()  # number, and how many are still to come
+        self._number = 0
+        self._asked = 0
+        self._ready: deque[Msg] = deque()
+        self._arrived = asyncio.Event()
+        self._heard = 0.0
+        self._stopping = False
+        self.gone = False
+
+    async def __aenter__(self) -> Pull:
+        """Begin to pull."""
+        self._subscription = await self._nats.subscribe(
+            f"{self._inbox}.*", cb=self._take, pending_msgs_limit=-1, pending_bytes_limit=-1
+        )
+        self._forget = self._connection.on_return(self._anew)
+        self._watch = asyncio.create_task(self._watched())
+        await self._anew()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Stop; what is here stays to be taken."""
+        await self.stop()
+
+    async def stop(self) -> None:
+        """Ask for no more, and let what is on its way arrive, or go back by itself."""
+        if self._stopping:
+            return
+        self._stopping = True
+        self._forget()
+        self._watch.cancel()
+        if self._nats.is_connected:
+            # What NATS sent before it heard this arrives; else it would come again much later.
+            await self._subscription.drain()  # type: ignore[no-untyped-call]
+        elif not self._nats.is_closed:
+            await self._subscription.unsubscribe()
+        self._arrived.set()
+
+    @property
+    def stopped(self) -> bool:
+        """Whether nothing more will come."""
+        return self._stopping
+
+    @property
+    def waiting(self) -> list[Msg]:
+        """What is here, and not yet taken."""
+        return list(self._ready)
+
+    async def take(self, limit: int, wait: float, timeout: float | None = None) -> list[Msg]:
+        """The next messages: waits for one, and from then on for more.
+
+        Args:
+            limit: At most so many.
+            wait: How long to wait for more, in seconds, once there is one.
+            timeout: How long to wait for the first; None for ever, or until `stop`.
+        """
+        self.gone = False
+        if not self._ready:
+            try:
+                await asyncio.wait_for(self._first(), timeout)
+            except TimeoutError:
+                return []
+        if len(self._ready) < limit and wait > 0 and not self._stopping:
+            await asyncio.sleep(wait)
+        taken = [self._ready.popleft() for _ in range(min(limit, len(self._ready)))]
+        if not self._ready:
+            self._arrived.clear()
+        await self._ask()
+        return taken
+
+    async def _first(self) -> None:
+        while not self._ready and not self._stopping and not self.gone:
+            self._arrived.clear()
+            await self._arrived.wait()
+
+    async def _ask(self) -> None:
+        """Keep the pipe full; asked for in halves, so that there are few requests."""
+        wanted = self._ahead - self._asked - len(self._ready)
+        if self._stopping or not self._nats.is_connected or wanted * 2 < self._ahead:
+            return
+        self._number += 1
+        self._requests.append([self._number, wanted])
+        self._asked += wanted
+        request = {
+            "batch": wanted,
+            "expires": int(_EXPIRES * _NANO),
+            "idle_heartbeat": int(_HEARTBEAT * _NANO),
+        }
+        await self._nats.publish(
+            self._next, encoded(request), reply=f"{self._inbox}.{self._number}"
+        )
+
+    async def _take(self, message: Msg) -> None:
+        self._heard = asyncio.get_running_loop().time()
+        status = message.headers.get(STATUS) if message.headers else None
+        if status is None or not message.subject.startswith(self._inbox):
+            self._ready.append(message)
+            self._arrived.set()
+            if self._requests:
+                self._asked -= 1
+                self._requests[0][1] -= 1
+                if self._requests[0][1] == 0:
+                    self._requests.popleft()
+            return
+        if status == "100":
+            return
+        number = int(message.subject.rpartition(".")[2])
+        for request in self._requests:
+            if request[0] == number:
+                self._requests.remove(request)
+                self._asked -= request[1]
+                break
+        if status not in ("404", "408"):
+            description = (message.headers or {}).get("Description", "").lower()
+            if status == "503" or "consumer deleted" in description:
+                self.gone = True
+                self._arrived.set()
+            await asyncio.sleep(0.05)  # whatever it is will not have passed at once
+        await self._ask()
+
+    async def _anew(self) -> None:
+        self._requests.clear()
+        self._asked = 0
+        self._heard = asyncio.get_running_loop().time()
+        await self._ask()
+
+    async def _watched(self) -> None:
+        while True:
+            await asyncio.sleep(_HEARTBEAT)
+            now = asyncio.get_running_loop().time()
+            if now - self._heard > 3 * _HEARTBEAT and self._nats.is_connected:
+                await self._anew()
+            else:
+                await self._ask()

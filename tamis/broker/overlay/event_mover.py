@@ -1,0 +1,283 @@
+"""Events from the queue of one end of a link to the stream of events at the other, each once.
+
+The identity of an event on a link is its number in the queue. Whoever moves writes down, about once
+a second, at the other end: all up to number n are stored, and the stream there was then at b. When
+a move begins, by the same process or another, it reads the stream there from b on for the numbers
+that are stored already. So neither a cut nor a crash of whatever length stores an event twice, and
+nothing depends on how long NATS knows an id, or on clocks. An event is taken out of the queue when
+the other end has confirmed it. Whenever it is unclear whether that has stored one, all begins anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections import OrderedDict
+from contextlib import aclosing, suppress
+from dataclasses import dataclass
+
+from nats.aio.msg import Msg
+from nats.errors import Error as NatsError
+from nats.js.errors import NotFoundError
+
+from tamis.broker.fabric.connection import log
+from tamis.broker.fabric.follow import Begun
+from tamis.broker.fabric.publish import Confirming, Group
+from tamis.broker.fabric.pull import Pull
+from tamis.broker.fabric.tasks import first_of
+from tamis.broker.overlay.link_ends import End, Interrupted
+from tamis.broker.protocol.link_permissions import What, place
+from tamis.broker.protocol.wire import (
+    AGAIN,
+    LINK,
+    MSG_ID,
+    ORIGIN,
+    REASON,
+    TTL,
+    decoded,
+    encoded,
+    place_of,
+    seconds_of,
+)
+
+_BATCH = 512
+_IN_FLIGHT = 4
+_SAVE = 1.0
+_IDLE = 5.0
+# Of so many events that were moved, the origins are known, for those that were judged again.
+_REMEMBERED = 100_000
+
+
+@dataclass
+class _Progress:
+    """How far a move is.
+
+    Attributes:
+        floor: All up to this number of the queue are stored at the other end.
+        place: Where the stream of the other end was at least, when nothing above the floor had
+            been sent.
+    """
+
+    floor: int
+    place: int
+
+
+class Mover:
+    """Moves events from one end to the other.
+
+    Attributes:
+        moved: How many it has.
+        skipped: How many were at the other end already.
+    """
+
+    def __init__(self, source: End, target: End) -> None:
+        """Name the ends."""
+        self._source = source
+        self._target = target
+        self._js = source.connection.nats.jetstream()
+        self._there = target.connection.nats.jetstream()
+        self._subject = target.names.events_from(source.name)
+        self._key = target.names.bucket_subject(target.names.state, f"link.{source.name}")
+        self._origins: OrderedDict[str, None] = OrderedDict()
+        self._recalled = False
+        self.moved = 0
+        self.skipped = 0
+
+    async def run(self) -> None:
+        """Move, for ever.
+
+        Raises:
+            Interrupted: It has to begin anew.
+        """
+        # First: whoever moved before us gets no more from the queue.
+        self._queue = (await self._source.make(What.queue, 1)).queue
+        self._saved = await self._checkpoint()
+        last = max(self._saved.place, await self._last())
+        self._stored = await self._scanned(self._saved.place + 1)
+        self._highest, self._place = self._saved.floor, last
+        self._open: dict[int, int] = {}
+        self._done: OrderedDict[int, bool] = OrderedDict()
+        stream, consumer, _ = place(self._source.names, self._target.name, What.queue)
+        async with (
+            Confirming(self._target.connection, repeats=False) as self._publisher,
+            Pull(self._source.connection, stream, consumer, 2 * _BATCH) as pull,
+        ):
+            await first_of([self._pulled(pull), self._saves(), self._publisher.lost.wait()])
+        raise Interrupted("it is not known what the other end has stored")
+
+    # -- what is there already --------------------------------------------------------------------
+
+    async def _checkpoint(self) -> _Progress:
+        stream = self._target.names.bucket_stream(self._target.names.state)
+        try:
+            last = await self._there.get_last_msg(stream, self._key, direct=True)
+        except NotFoundError:
+            return _Progress(0, 0)
+        told = decoded(last.data or b"")
+        if told.get("queue") != self._queue:  # of a queue that is no more
+            return _Progress(0, 0)
+        return _Progress(told["sequence"], told["place"])
+
+    async def _scanned(self, first: int, origins: bool = False) -> set[int]:
+        """The numbers of the queue that are in the stream of the other end, from a place on."""
+        found: set[int] = set()
+        reading = self._target.reading(What.events, first)
+        async with aclosing(reading):
+            left = 0
+            async for news in reading:
+                if isinstance(news, Begun):
+                    left = news.pending
+                else:
+                    left -= len(news)
+                    for message in news:
+                        headers = message.headers or {}
+                        queue, _, number = headers.get(LINK, "").rpartition(".")
+                        if queue == self._queue:
+                            found.add(int(number))
+                        if origins and ORIGIN in headers:
+                            self._remember(headers[ORIGIN])
+                if left <= 0:
+                    return found
+        raise Interrupted("the other end cannot be read")
+
+    async def _last(self) -> int:
+        """The place of the last event that came to the other end over this link; 0 for none."""
+        stream = self._target.names.event_stream
+        try:
+            found = await self._there.get_last_msg(stream, self._subject, direct=True)
+        except NotFoundError:
+            return 0
+        return found.seq or 0
+
+    # -- moving -----------------------------------------------------------------------------------
+
+    async def _pulled(self, pull: Pull) -> None:
+        room = asyncio.Semaphore(_IN_FLIGHT)
+        finishing: set[asyncio.Task[None]] = set()
+        try:
+            while True:
+                messages = await pull.take(_BATCH, 0, timeout=_IDLE)
+                for task in [each for each in finishing if each.done()]:
+                    finishing.discard(task)
+                    task.result()
+                if not messages:
+                    if pull.gone or pull.stopped:
+                        raise Interrupted("the queue is gone, or somebody else moves")
+                    continue
+                await room.acquire()
+                group, sent = Group(), list[Msg]()
+                for message in messages:
+                    if await self._sent(group, message):
+                        sent.append(message)
+                task = asyncio.create_task(self._finished(group, sent, room))
+                finishing.add(task)
+        finally:
+            for task in finishing:
+                task.cancel()
+
+    async def _sent(self, group: Group, message: Msg) -> bool:
+        """Send a message to the other end, unless it is there, or worth nothing any more."""
+        place = place_of(message.reply)
+        number, headers = place.sequence, dict(message.headers or {})
+        if number in self._done:  # NATS gives it again
+            if self._done[number]:
+                await self._acknowledge(message)
+            return False
+        origin = headers.get(ORIGIN, "")
+        ttl = seconds_of(headers[TTL]) if TTL in headers else None
+        if ttl is not None:
+            ttl -= (time.time_ns() - place.time) / 1e9
+            headers[TTL] = str(max(1, math.ceil(ttl)))
+        there = number <= self._saved.floor or number in self._stored
+        again = AGAIN in headers and await self._known(origin)
+        if there or again or (ttl is not None and ttl <= 0):
+            self._remember(origin)
+            self._mark(number, True)
+            self._highest = max(self._highest, number)
+            self.skipped += 1
+            await self._acknowledge(message)
+            return False
+        self._remember(origin)
+        self._mark(number, False)
+        # Together: whoever writes down how far it is must not take it for stored.
+        self._open[number] = self._place
+        self._highest = max(self._highest, number)
+        headers |= {LINK: f"{self._queue}.{number}", MSG_ID: headers.get(MSG_ID, origin)}
+        await self._publisher.publish(group, self._subject, message.data, headers)
+        return True
+
+    async def _finished(self, group: Group, sent: list[Msg], room: asyncio.Semaphore) -> None:
+        try:
+            await group.confirmed()
+            for i, error in group.failed.items():
+                await self._dead(sent[i], str(error))
+            self._place = max(self._place, max(group.sequences, default=0))
+            for message in sent:
+                number = place_of(message.reply).sequence
+                self._open.pop(number, None)
+                self._mark(number, True)
+                await self._acknowledge(message)
+            self.moved += len(sent)
+        finally:
+            room.release()
+
+    async def _acknowledge(self, message: Msg) -> None:
+        with suppress(NatsError):  # it would come again, and be skipped
+            await self._source.connection.nats.publish(message.reply, b"+ACK")
+
+    async def _dead(self, message: Msg, why: str) -> None:
+        """Keep what the other end will never take."""
+        headers = {
+            MSG_ID: f"link.{self._queue}.{place_of(message.reply).sequence}",
+            REASON: f"{self._target.name} does not take it: {why}",
+        }
+        await self._js.publish(self._source.names.dead, message.data, headers=headers)
+
+    def _mark(self, number: int, done: bool) -> None:
+        self._done[number] = done
+        if len(self._done) > _REMEMBERED:
+            self._done.popitem(last=False)
+
+    # -- events that were judged again ------------------------------------------------------------
+
+    async def _known(self, origin: str) -> bool:
+        """Whether an event was moved before, under another number."""
+        if origin in self._origins:
+            return True
+        if not self._recalled:
+            await self._scanned(max(1, await self._last() - _REMEMBERED), origins=True)
+            self._recalled = True
+        return origin in self._origins
+
+    def _remember(self, origin: str) -> None:
+        self._origins[origin] = None
+        if len(self._origins) > 2 * _REMEMBERED:
+            self._origins.popitem(last=False)
+
+    # -- how far it is ----------------------------------------------------------------------------
+
+    def _progress(self) -> _Progress:
+        if not self._open:
+            return _Progress(self._highest, self._place)
+        # What was sent after the first that is open came after where the stream was at that time.
+        first = min(self._open)
+        return _Progress(first - 1, self._open[first])
+
+    async def _saves(self) -> None:
+        while True:
+            await asyncio.sleep(_SAVE)
+            await self._save()
+
+    async def _save(self) -> None:
+        now = self._progress()
+        if now.floor <= self._saved.floor:
+            return
+        told = {"queue": self._queue, "sequence": now.floor, "place": now.place}
+        try:
+            await self._there.publish(self._key, encoded(told), timeout=5)
+        except (NatsError, OSError, TimeoutError) as error:
+            log.debug("cannot write how far a link is: %s", error)
+            return
+        self._saved = now
+        self._stored = {number for number in self._stored if number > now.floor}

@@ -1,0 +1,188 @@
+"""Where events go from here: to whom over a link, and whether to anybody of this node.
+
+Used on the executor, by the judge. An event on a link says where it was published, when, over how
+many links it came and, with edge routing, which filter it carries.
+"""
+
+from __future__ import annotations
+
+import math
+from base64 import b64decode, b64encode
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from tamis.bloom.filter import Bloom
+from tamis.broker.overlay.node_table import Table
+from tamis.broker.overlay.overlay_counters import NodeFigures
+from tamis.broker.protocol.event_messages import Event, Outgoing
+from tamis.broker.protocol.names import Names
+from tamis.broker.protocol.wire import AGAIN, FILTER, HOPS, MSG_ID, ORIGIN, PUBLISHED, TTL
+from tamis.events.batch import EventBatch
+from tamis.routing.router import HERE, Route
+from tamis.routing.strategies import EdgeRouter
+
+_ONLY_HERE = Route(frozenset(), True)
+_NOWHERE = Route(frozenset(), False)
+
+
+class Passed(NamedTuple):
+    """Where a batch of events goes.
+
+    Attributes:
+        here: The places in the batch of those that somebody of this node may want.
+        links: What goes over links.
+        doubtful: The places of those that came over a link and go over none.
+    """
+
+    here: list[int]
+    links: list[Outgoing]
+    doubtful: list[int]
+
+
+class Forwarding:
+    """Routes events by a table."""
+
+    def __init__(self, table: Table, names: Names, figures: NodeFigures) -> None:
+        """Take what there is to go by."""
+        self._table = table
+        self._names = names
+        self._figures = figures
+        self._from = f"{names.events}.link."
+
+    def source(self, event: Event) -> str:
+        """The neighbour that an event came from; HERE if it was published here."""
+        # Without an origin it is the batch of a writer who is called so.
+        if event.headers and ORIGIN in event.headers and event.subject.startswith(self._from):
+            return event.subject[len(self._from) :]
+        return HERE
+
+    def origin(self, event: Event) -> str:
+        """Where an event was published first: the node, and its number there."""
+        if event.headers and self.source(event):
+            return event.headers[ORIGIN]
+        return f"{self._table.name}.{event.place.sequence}"
+
+    def about(self, event: Event) -> dict[str, str]:
+        """The headers that a delivery has in an overlay."""
+        told = {ORIGIN: self.origin(event)}
+        if event.headers and PUBLISHED in event.headers and self.source(event):
+            told[PUBLISHED] = event.headers[PUBLISHED]
+        return told
+
+    def passed(self, events: list[Event], batch: EventBatch) -> Passed:
+        """Route a batch, whose events are those of the list."""
+        here: list[int] = []
+        links: list[Outgoing] = []
+        doubtful: list[int] = []
+        sources = [self.source(event) for event in events]
+        carried = self._carried(events, sources)
+        routes = self._routes(events, sources, [bloom for bloom, _ in carried], batch)
+        for i, (event, source, route) in enumerate(zip(events, sources, routes, strict=True)):
+            bloom, text = carried[i]
+            if source:
+                figures = self._figures.link(source)
+                figures.events_in += 1
+                figures.bytes_in += len(event.data)
+                figures.filter_bytes_in += len(text)
+            if route.here:
+                here.append(i)
+            if route.neighbours:
+                if route.bloom is not bloom:
+                    text = _text(route.bloom)
+                links += self._onward(event, source, route, text)
+            elif source:
+                doubtful.append(i)
+        self._figures.checks += len(here)
+        return Passed(here, links, doubtful)
+
+    def settle(
+        self, doubtful: Iterable[int], delivered: set[int], rows: list[dict[str, object]]
+    ) -> None:
+        """Count those that came in vain.
+
+        Args:
+            doubtful: Those that came over a link and go over none.
+            delivered: Those that were delivered here.
+            rows: All events, as they are judged.
+        """
+        for i in doubtful:
+            if i not in delivered and not self._table.is_step(rows[i]):
+                self._figures.false_positives += 1
+
+    def _carried(self, events: list[Event], sources: list[str]) -> list[tuple[Bloom | None, str]]:
+        """The filters of events that came over links, and their texts.
+
+        Without one an event gets a new one: if it is none, or of another shape, from before that
+        was changed everywhere.
+        """
+        router = self._table.router
+        if not isinstance(router, EdgeRouter):
+            return [(None, "")] * len(events)
+        pairs = zip(events, sources, strict=True)
+        texts = [(event.headers or {}).get(FILTER, "") if source else "" for event, source in pairs]
+        filters = Bloom.from_many(router.shape, [_bytes(text) for text in texts])
+        return [
+            (None, "") if bloom is None else (bloom, text)
+            for bloom, text in zip(filters, texts, strict=True)
+        ]
+
+    def _routes(
+        self,
+        events: list[Event],
+        sources: list[str],
+        filters: list[Bloom | None],
+        batch: EventBatch,
+    ) -> list[Route]:
+        """Where each event goes."""
+        routes = [_ONLY_HERE] * len(events)
+        asked = []
+        for i, (event, source) in enumerate(zip(events, sources, strict=True)):
+            if source and self.origin(event).rpartition(".")[0] == self._table.name:
+                self._figures.looped += 1
+                routes[i] = _NOWHERE
+            elif source or self._table.links:
+                asked.append(i)
+        # What has a filter goes by it alone, and need not be made from its columns again.
+        fresh = any(filters[i] is None for i in asked)
+        rows = batch.rows() if fresh else [event.row for event in events]
+        found = self._table.router.route_many(
+            [rows[i] for i in asked], [sources[i] for i in asked], [filters[i] for i in asked]
+        )
+        for i, route in zip(asked, found, strict=True):
+            routes[i] = route
+        return routes
+
+    def _onward(self, event: Event, source: str, route: Route, text: str) -> Iterable[Outgoing]:
+        told = event.headers or {}
+        origin = self.origin(event)
+        headers = {
+            MSG_ID: origin,
+            ORIGIN: origin,
+            HOPS: str(int(told.get(HOPS, 0)) + 1 if source else 1),
+            PUBLISHED: (told.get(PUBLISHED) if source else None) or str(event.place.time),
+        }
+        if text:
+            headers[FILTER] = text
+        if event.place.delivered > 1:
+            headers[AGAIN] = str(event.place.delivered - 1)
+        elif source and AGAIN in told:
+            headers[AGAIN] = told[AGAIN]
+        if event.ttl is not None:
+            headers[TTL] = str(max(1, math.ceil(event.ttl)))
+        for neighbour in sorted(route.neighbours):
+            figures = self._figures.link(neighbour)
+            figures.events_out += 1
+            figures.bytes_out += len(event.data)
+            figures.filter_bytes_out += len(text)
+            yield Outgoing(self._names.link(neighbour), event.data, headers)
+
+
+def _bytes(text: str) -> bytes:
+    try:
+        return b64decode(text)
+    except ValueError:
+        return b""
+
+
+def _text(bloom: Bloom | None) -> str:
+    return "" if bloom is None else b64encode(bloom.to_bytes()).decode()

@@ -1,0 +1,73 @@
+"""The consumers with which a link reads, made anew by a broker of the node where they are."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+
+import msgspec
+from nats.js import JetStreamContext
+from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
+from nats.js.errors import NotFoundError
+
+from tamis.broker.fabric.follow import from_sequence, latest_of_each, passing
+from tamis.broker.fabric.streams import QUEUE
+from tamis.broker.protocol.link_permissions import What, place
+from tamis.broker.protocol.names import Names
+
+# So many events of a queue may be on their way.
+MOST_OPEN = 16_384
+_ACK_WAIT = 60.0
+
+
+class Made(msgspec.Struct):
+    """A consumer that was made.
+
+    Attributes:
+        pending: How many messages it will give first.
+        queue: For a queue, what it is called.
+    """
+
+    pending: int
+    queue: str = ""
+
+
+Maker = Callable[[What, int], Awaitable[Made]]
+
+
+async def made(
+    js: JetStreamContext, names: Names, neighbour: str, what: What, first: int = 1
+) -> Made:
+    """Make a consumer, in the place of one that may be there: who still reads from that hears it.
+
+    Args:
+        js: Of this node.
+        names: All names.
+        neighbour: The node at the other end.
+        what: What is to be read.
+        first: Of events, from which place on.
+    """
+    stream, consumer, subjects = place(names, neighbour, what)
+    if what is What.queue:
+        # It gives all that is there, in order, and keeps what is not acknowledged.
+        config = ConsumerConfig(
+            durable_name=consumer,
+            ack_policy=AckPolicy.EXPLICIT,
+            deliver_policy=DeliverPolicy.ALL,
+            ack_wait=_ACK_WAIT,
+            max_ack_pending=MOST_OPEN,
+            max_deliver=-1,
+        )
+    elif what is What.events:
+        config = passing(from_sequence(first)).evolve(
+            name=consumer, filter_subject=subjects, headers_only=True
+        )
+    else:
+        config = passing(latest_of_each(subjects)).evolve(name=consumer)
+    with suppress(NotFoundError):
+        await js.delete_consumer(stream, consumer)
+    info = await js.add_consumer(stream, config)
+    queue = ""
+    if what is What.queue:
+        queue = ((await js.stream_info(stream)).config.metadata or {})[QUEUE]
+    return Made(info.num_pending or 0, queue)

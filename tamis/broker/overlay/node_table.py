@@ -1,0 +1,297 @@
+"""What a node knows: its links, what is wanted here and beyond each, and who else there is.
+
+Every broker of a node has all of it, from the buckets of its own NATS: it reads the bucket of
+routes when it starts, and again whenever its consumer was lost, and follows it. All is done on the
+thread that also indexes subscriptions and judges events, so an event is routed by one state of all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from concurrent.futures import Executor
+from typing import Any, NamedTuple
+
+import msgspec
+from nats.aio.msg import Msg
+
+from tamis.broker.config.settings import NodeSettings
+from tamis.broker.fabric.connection import Connection, log
+from tamis.broker.fabric.follow import Whole, kept
+from tamis.broker.overlay.overlay_records import Key, LinkRecord, digest, path_json, path_of
+from tamis.broker.protocol.names import Names
+from tamis.broker.protocol.wire import MARKER, OPERATION, decoded, place_of
+from tamis.engines.subscription import Subscription
+from tamis.errors import TamisError
+from tamis.language import evaluate
+from tamis.language.expr import Sequence
+from tamis.routing.interest import Interest
+from tamis.routing.membership import Membership
+from tamis.routing.router import Told
+from tamis.routing.strategies import router
+
+
+class Change(NamedTuple):
+    """What is to be written into the bucket, in this order: first what is new, then what goes."""
+
+    new: dict[str, dict[str, Any]]
+    gone: list[str]
+
+
+class Table:
+    """All of it; `run` follows the bucket.
+
+    Attributes:
+        router: To be used on the executor only.
+        members: The nodes.
+        links: By neighbour, the links that are there, and not refused.
+        records: By neighbour, all links of the bucket.
+        revision: The last change of the bucket that is in it.
+        ready: Set when all that was in the bucket at the start is in it.
+        changed: Set whenever something has changed.
+    """
+
+    def __init__(
+        self, connection: Connection, names: Names, node: NodeSettings, executor: Executor
+    ) -> None:
+        """Begin with nothing; the executor has one thread."""
+        self._connection = connection
+        self._executor = executor
+        self._stream = names.bucket_stream(names.routes)
+        self._subjects = names.bucket_subject(names.routes, ">")
+        self._skip = len(self._subjects) - 1
+        self.name = node.name
+        self.router = router(node.routing, node.shape, narrow=True)
+        self.members = Membership(node.name)
+        self.records: dict[str, LinkRecord] = {}
+        self.links: dict[str, LinkRecord] = {}
+        self.revision = 0
+        self.ready = asyncio.Event()
+        self.changed = asyncio.Event()
+        self._moved = asyncio.Condition()
+        self._loop = asyncio.get_running_loop()
+        self._keys: set[str] = set()
+        self._mine: dict[str, Interest] = {}
+        self._steps: dict[str, Interest] = {}
+        self._received: dict[str, dict[str, Interest]] = {}
+        # What stands in the bucket for a neighbour, and what should.
+        self._out: dict[str, dict[str, str]] = {}
+        self._out_nodes: dict[str, dict[str, object]] = {}
+        self._desired: dict[str, dict[str, Interest]] = {}
+        self._dirty: dict[str, set[str]] = {}
+        self._version = 0
+        self._state: tuple[int, dict[str, Any]] = -1, {}
+        self.left: Callable[[str], None] = lambda neighbour: None
+
+    async def run(self) -> None:
+        """Follow the bucket, for ever."""
+        async for news in kept(self._connection, self._stream, self._subjects):
+            if isinstance(news, Whole):
+                await self.on_executor(self._keep_only, news.keys)
+                self.ready.set()
+            else:
+                await self.on_executor(self._apply, news)
+            async with self._moved:
+                self._moved.notify_all()
+
+    async def reached(self, revision: int) -> None:
+        """Wait until a change of the bucket is in it."""
+        async with self._moved:
+            await self._moved.wait_for(lambda: self.revision >= revision)
+
+    async def on_executor(self, work: Callable[..., Any], *args: object) -> Any:
+        """Do something on the thread of the table."""
+        return await asyncio.get_running_loop().run_in_executor(self._executor, work, *args)
+
+    # -- on the executor: what is wanted here -----------------------------------------------------
+
+    def added(self, key: str, subscription: Subscription) -> None:
+        """A subscription of this node is there.
+
+        Raises:
+            TamisError: It cannot be told to others.
+        """
+        interest = Interest.of(subscription)
+        self.removed(key)
+        self._mine[key] = interest
+        if isinstance(subscription.selector, Sequence):
+            self._steps[key] = interest
+        self._tell(self.router.subscribe(interest))
+
+    def removed(self, key: str) -> None:
+        """A subscription of this node is gone, if it was there."""
+        interest = self._mine.pop(key, None)
+        self._steps.pop(key, None)
+        if interest is not None:
+            self._tell(self.router.unsubscribe(interest))
+
+    def is_step(self, row: dict[str, object]) -> bool:
+        """Whether an event may be a step of a sequence of this node."""
+        return any(evaluate(each.condition, row) is True for each in self._steps.values())
+
+    # -- on the executor: what the bucket says ----------------------------------------------------
+
+    def _apply(self, messages: list[Msg]) -> None:
+        for message in messages:
+            text = message.subject[self._skip :]
+            headers = message.headers or {}
+            gone = OPERATION in headers or MARKER in headers
+            try:
+                self._put(text, None if gone else message.data)
+            except (TamisError, msgspec.DecodeError, ValueError, TypeError, KeyError) as error:
+                # Nobody but brokers and links write here.
+                log.warning("route %s: %s", text, error)
+            self.revision = max(self.revision, place_of(message.reply).sequence)
+        self._loop.call_soon_threadsafe(self.changed.set)
+
+    def _keep_only(self, keys: set[str]) -> None:
+        for text in self._keys - keys:
+            self._put(text, None)
+        self._loop.call_soon_threadsafe(self.changed.set)
+
+    def _put(self, text: str, data: bytes | None) -> None:
+        self._version += 1
+        key = Key.parse(text)
+        (self._keys.discard if data is None else self._keys.add)(text)
+        if key.side == "link":
+            record = None if data is None else msgspec.json.decode(data, type=LinkRecord)
+            self._linked(key.neighbour, record)
+        elif key.side == "out":
+            told = None if data is None else decoded(data)
+            if key.kind == "want":
+                self._stands(key, None if told is None else str(told["text"]))
+            else:
+                nodes = self._out_nodes.setdefault(key.neighbour, {})
+                nodes.pop(key.word, None) if told is None else nodes.update({key.word: told})
+        elif key.kind == "node":
+            path = None if data is None else path_of(decoded(data)["path"])
+            self.members.hear(key.neighbour, key.word, path)
+        else:
+            wanted = None if data is None else Interest.parse(str(decoded(data)["text"]))
+            self._wanted(key.neighbour, key.word, wanted)
+
+    def _linked(self, neighbour: str, record: LinkRecord | None) -> None:
+        if record is None:
+            self.records.pop(neighbour, None)
+        else:
+            self.records[neighbour] = record
+        usable = record is not None and not record.refused and not record.leaving
+        if usable and record is not None:
+            self.members.join(neighbour, record.between(self.name, neighbour))
+            known, self.links = self.links, {**self.links, neighbour: record}
+            if neighbour not in known:
+                self._desired[neighbour] = {}
+                self._tell(self.router.join(neighbour))
+                for interest in self._received.get(neighbour, {}).values():
+                    self._tell(self.router.subscribe(interest, neighbour))
+                self.recheck(neighbour)
+            return
+        if neighbour in self.links:
+            self.links = {each: one for each, one in self.links.items() if each != neighbour}
+            self._desired.pop(neighbour, None)
+            self._tell(self.router.leave(neighbour))
+            self._loop.call_soon_threadsafe(self.left, neighbour)
+        if record is None:
+            self.members.forget(neighbour)
+            for table in (self._received, self._out, self._out_nodes, self._dirty):
+                table.pop(neighbour, None)
+            ours = (f"in.{neighbour}.", f"out.{neighbour}.")
+            self._keys = {text for text in self._keys if not text.startswith(ours)}
+        else:
+            self.members.leave(neighbour)
+
+    def _wanted(self, neighbour: str, word: str, interest: Interest | None) -> None:
+        received = self._received.setdefault(neighbour, {})
+        old = received.pop(word, None)
+        if interest is not None:
+            received[word] = interest
+        if neighbour not in self.links or old == interest:
+            return
+        if interest is not None:
+            self._tell(self.router.subscribe(interest, neighbour))
+        if old is not None:
+            self._tell(self.router.unsubscribe(old, neighbour))
+
+    def _stands(self, key: Key, text: str | None) -> None:
+        out = self._out.setdefault(key.neighbour, {})
+        if text is None:
+            out.pop(key.word, None)
+        else:
+            out[key.word] = text
+        if key.neighbour in self._desired:
+            self._dirty.setdefault(key.neighbour, set()).add(key.word)
+
+    def _tell(self, told: Iterable[Told]) -> None:
+        self._version += 1
+        for neighbour, interest, wanted in told:
+            desired = self._desired.get(neighbour)
+            if desired is None:
+                continue
+            if wanted:
+                desired[interest.key] = interest
+            else:
+                desired.pop(interest.key, None)
+            self._dirty.setdefault(neighbour, set()).add(interest.key)
+        self._loop.call_soon_threadsafe(self.changed.set)
+
+    # -- on the executor: what is to be told ------------------------------------------------------
+
+    def recheck(self, *neighbours: str) -> None:
+        """Compare all that neighbours, or all of them, were told at the next `changes`."""
+        for neighbour in neighbours or self._desired:
+            told = self.router.told(neighbour).values()
+            self._desired[neighbour] = {interest.key: interest for interest in told}
+            self._dirty[neighbour] = {*self._desired[neighbour], *self._out.get(neighbour, ())}
+
+    def changes(self) -> Change:
+        """What is to be written so that neighbours are told what they should be."""
+        new: dict[str, dict[str, Any]] = {}
+        gone: list[str] = []
+        for neighbour, desired in self._desired.items():
+            out = self._out.get(neighbour, {})
+            for word in self._dirty.pop(neighbour, ()):
+                key = str(Key("out", neighbour, "want", word))
+                if word in desired:
+                    if word not in out:
+                        new[key] = {"text": desired[word].text}
+                elif word in out:
+                    gone.append(key)
+            nodes = self._out_nodes.get(neighbour, {})
+            for node, path in self.members.tells(neighbour).items():
+                told = {"path": path_json(path)}
+                if nodes.get(node) != told:
+                    new[str(Key("out", neighbour, "node", node))] = told
+            gone += [
+                str(Key("out", neighbour, "node", node))
+                for node in nodes
+                if node not in self.members.tells(neighbour)
+            ]
+        return Change(new, gone)
+
+    def state(self) -> dict[str, Any]:
+        """The links, and how far they are told; see docs/protocol.md."""
+        if self._state[0] != self._version:  # to look is cheap, as long as nothing changes
+            self._state = self._version, self._looked()
+        found = self._state[1]
+        links = {neighbour: dict(link) for neighbour, link in found["links"].items()}
+        return {**found, "links": links, "evaluations": self.router.evaluations}
+
+    def _looked(self) -> dict[str, Any]:
+        links = {}
+        for neighbour, record in self.records.items():
+            desired = self._desired.get(neighbour, {})
+            links[neighbour] = {
+                "by": record.by,
+                "refused": record.refused,
+                "interests_told": len(desired),
+                "interests_received": len(self._received.get(neighbour, {})),
+                "to_tell": digest(desired),
+                "told": digest(self._out.get(neighbour, {})),
+                "received": digest(self._received.get(neighbour, {})),
+            }
+        return {
+            "links": links,
+            "nodes": sorted(self.members.nodes),
+            "known_links": sorted(list(link.ends) for link in self.members.all_links),
+            "table": self.router.sizes(),
+        }

@@ -1,0 +1,115 @@
+"""The bucket of routes, as it is written: keys put and taken away, a whole neighbour cleared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+from nats.js import JetStreamContext
+from nats.js.errors import NotFoundError
+
+from tamis.broker.fabric.publish import Confirming, Group
+from tamis.broker.fabric.streams import MARKER_TTL
+from tamis.broker.overlay.overlay_records import LinkRecord
+from tamis.broker.protocol.names import Names
+from tamis.broker.protocol.wire import OPERATION, TTL, encoded
+from tamis.errors import BrokerError
+
+REMOVAL = {OPERATION: "PURGE", TTL: str(MARKER_TTL)}
+
+
+async def put(publisher: Confirming, names: Names, values: Mapping[str, object]) -> int:
+    """Put values under keys; gives the last revision.
+
+    Raises:
+        BrokerError: NATS will never take one of them.
+    """
+    group = Group()
+    for key, value in values.items():
+        subject = names.bucket_subject(names.routes, key)
+        await publisher.publish(group, subject, encoded(value))
+    return await _confirmed(group)
+
+
+async def remove(publisher: Confirming, names: Names, keys: Iterable[str]) -> int:
+    """Take keys away; gives the last revision.
+
+    Raises:
+        BrokerError: NATS will never take one of them.
+    """
+    group = Group()
+    for key in keys:
+        subject = names.bucket_subject(names.routes, key)
+        await publisher.publish(group, subject, b"", REMOVAL)
+    return await _confirmed(group)
+
+
+async def _confirmed(group: Group) -> int:
+    await group.confirmed()
+    group.check()
+    return max(group.sequences, default=0)
+
+
+async def link_record(
+    js: JetStreamContext, names: Names, neighbour: str, direct: bool = False
+) -> LinkRecord | None:
+    """A link, as the bucket has it now.
+
+    Args:
+        js: Of the node.
+        names: All names.
+        neighbour: The node at the other end.
+        direct: Ask in the way that a link may; a replica that is behind may answer.
+    """
+    stream = names.bucket_stream(names.routes)
+    try:
+        last = await js.get_last_msg(
+            stream, names.bucket_subject(names.routes, f"link.{neighbour}"), direct=direct
+        )
+    except NotFoundError:
+        return None
+    return msgspec.json.decode(last.data, type=LinkRecord) if last.data else None
+
+
+async def check_alone(js: JetStreamContext, names: Names) -> None:
+    """See that a broker that is no node may work here.
+
+    Raises:
+        BrokerError: The server is a node with links, and it would keep events from them.
+    """
+    found = names.bucket_subject(names.routes, "link.*")
+    try:
+        info = await js.stream_info(names.bucket_stream(names.routes), subjects_filter=found)
+    except NotFoundError:
+        return
+    for subject in info.state.subjects or ():
+        neighbour = subject.rpartition(".")[2]
+        if await link_record(js, names, neighbour) is not None:
+            raise BrokerError(
+                f"this NATS server is a node with a link to {neighbour}: give --name, as its other "
+                "brokers have it, or events would not be sent on",
+                "overlay",
+            )
+
+
+async def put_link(js: JetStreamContext, names: Names, neighbour: str, record: LinkRecord) -> int:
+    """Write a link into the bucket; gives the revision."""
+    subject = names.bucket_subject(names.routes, f"link.{neighbour}")
+    return (await js.publish(subject, encoded(record))).seq
+
+
+async def clear(js: JetStreamContext, names: Names, neighbour: str) -> None:
+    """Take a link away on this side: what was told and heard, and what waits."""
+    subject = names.bucket_subject(names.routes, f"link.{neighbour}")
+    # First: whoever follows the bucket forgets all of it at this one message.
+    await js.publish(subject, b"", headers=REMOVAL)
+    stream = names.bucket_stream(names.routes)
+    for side in ("in", "out"):
+        keys = names.bucket_subject(names.routes, f"{side}.{neighbour}.>")
+        await js.purge_stream(stream, subject=keys)
+    state = names.bucket_stream(names.state)
+    await js.purge_stream(state, subject=names.bucket_subject(names.state, f"link.{neighbour}"))
+    try:
+        await js.delete_stream(names.link_stream(neighbour))
+    except NotFoundError:
+        pass

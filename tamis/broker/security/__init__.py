@@ -1,0 +1,1 @@
+"""Users, accounts, TLS, and where a server may listen."""

@@ -1,0 +1,1 @@
+"""The broker: subscriptions, matching, delivery, requests."""

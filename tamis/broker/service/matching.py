@@ -1,0 +1,240 @@
+"""A micro-batch of events: who gets them, and which of them nobody can judge."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+from nats.aio.msg import Msg
+
+from tamis.broker.config.settings import Settings
+from tamis.broker.protocol.event_messages import Event, Outgoing
+from tamis.broker.protocol.names import Names
+from tamis.broker.protocol.wire import (
+    AGAIN,
+    CUT,
+    EVENT,
+    LEFT_OUT,
+    MSG_ID,
+    PRIORITY,
+    REASON,
+    REVISION,
+    SUBJECT,
+    SUBSCRIPTIONS,
+    TIME,
+    TTL,
+    Place,
+    place_of,
+    seconds_of,
+)
+from tamis.broker.service.subscription_registry import Register
+from tamis.errors import EventError
+from tamis.events.batch import EventBatch
+from tamis.events.files import faults
+from tamis.events.records import json_fault
+
+if TYPE_CHECKING:
+    from tamis.broker.overlay.forwarder import Forwarding
+
+_decode = msgspec.json.Decoder(dict).decode
+# What headers and the protocol line may take besides the ids, in bytes.
+_HEADERS = 1024
+
+
+class Read(NamedTuple):
+    """Messages, read: the events, the same as columns, the dead, and how many are too old."""
+
+    events: list[Event]
+    batch: EventBatch
+    dead: list[Outgoing]
+    expired: int
+
+
+class Judged(NamedTuple):
+    """What a batch comes to.
+
+    Attributes:
+        deliveries: One per event and subscriber, in the order of events and then of priority.
+        dead: Events that cannot be judged.
+        expired: How many events had outlived their time.
+        links: What goes over links to other nodes.
+    """
+
+    deliveries: list[Outgoing]
+    dead: list[Outgoing]
+    expired: int
+    links: Sequence[Outgoing] = ()
+
+
+class Judge:
+    """Judges events by a register; to be used on its executor.
+
+    Attributes:
+        forwarding: Where else events go; None for a broker that stands alone.
+    """
+
+    def __init__(
+        self, register: Register, names: Names, settings: Settings, max_payload: int
+    ) -> None:
+        """Take what there is to go by."""
+        self._register = register
+        self._names = names
+        self._settings = settings
+        self._max_payload = max_payload
+        self.forwarding: Forwarding | None = None
+
+    def judge(self, messages: list[Msg]) -> Judged:
+        """Who gets what of a batch."""
+        events, batch, dead, expired = self.read(messages)
+        if self.forwarding is not None:
+            return self._passed(self.forwarding, events, batch, dead, expired)
+        deliveries = [each for _, some in self._matched(events, batch) for each in some]
+        return Judged(deliveries, dead, expired)
+
+    def _matched(
+        self, events: list[Event], batch: EventBatch
+    ) -> Iterator[tuple[int, Iterator[Outgoing]]]:
+        """The places of events that somebody gets, each with its deliveries."""
+        matcher = self._register.matcher
+        if events and len(matcher):
+            found = matcher.match_batch(batch).per_event()
+            for i, (event, keys) in enumerate(zip(events, found, strict=True)):
+                if keys:
+                    yield i, self.deliveries(event, keys)  # type: ignore[arg-type]
+
+    def _passed(
+        self,
+        forwarding: Forwarding,
+        events: list[Event],
+        batch: EventBatch,
+        dead: list[Outgoing],
+        expired: int,
+    ) -> Judged:
+        """In an overlay: only what somebody here may want is held against subscriptions."""
+        here, links, doubtful = forwarding.passed(events, batch)
+        mine = events if len(here) == len(events) else [events[i] for i in here]
+        if len(here) < len(events) and here:
+            batch_here = self._batch([event.row for event in mine])
+        else:
+            batch_here = batch
+        deliveries: list[Outgoing] = []
+        delivered = set()
+        for place, some in self._matched(mine, batch_here):
+            delivered.add(here[place])
+            deliveries.extend(some)
+        if doubtful:
+            forwarding.settle(doubtful, delivered, batch.rows())
+        return Judged(deliveries, dead, expired, links)
+
+    def read(self, messages: list[Msg]) -> Read:
+        """The events that can be judged, and those that cannot."""
+        limits, now = self._settings.limits, time.time_ns()
+        events: list[Event] = []
+        dead: list[Outgoing] = []
+        expired = 0
+        for message in messages:
+            place = place_of(message.reply)
+            ttl = _left(message, place, now)
+            if ttl is not None and ttl <= 0:
+                expired += 1
+                continue
+            if len(message.data) > limits.event:
+                why = f"too big: {len(message.data):,} bytes, at most {limits.event:,}"
+            elif place.delivered > self._settings.tries:
+                why = f"given to brokers {place.delivered - 1} times, and none finished it"
+            else:
+                try:
+                    row = _decode(message.data)
+                    events.append(
+                        Event(place, message.data, row, ttl, message.subject, message.headers)
+                    )
+                    continue
+                except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+                    why = json_fault(error, message.data)
+            dead.append(self._dead(message.data, message.subject, place, why))
+        try:
+            batch = self._batch([event.row for event in events])
+        except EventError:
+            bad = dict(faults([event.row for event in events], self._batch))
+            for i, why in bad.items():
+                event = events[i]
+                dead.append(self._dead(event.data, event.subject, event.place, why))
+            events = [event for i, event in enumerate(events) if i not in bad]
+            batch = self._batch([event.row for event in events])
+        return Read(events, batch, dead, expired)
+
+    def _batch(self, rows: list[dict[str, object]]) -> EventBatch:
+        matcher = self._register.matcher
+        return EventBatch.from_dicts(rows, matcher.schema, matcher.semantics)
+
+    def deliveries(self, event: Event, keys: list[str], kind: str = "") -> Iterator[Outgoing]:
+        """One message per subscriber, who comes first by priority.
+
+        Args:
+            event: The event.
+            keys: The subscriptions that it matches, highest priority first.
+            kind: Sets deliveries of the same event to the same subscriber apart.
+        """
+        entries = self._register.entries
+        tokens: dict[str, list[str]] = {}
+        best: dict[str, int] = {}
+        for key in keys:
+            entry = entries[key]
+            if entry.subscriber in tokens:
+                tokens[entry.subscriber].append(entry.token)
+            else:
+                tokens[entry.subscriber] = [entry.token]
+                best[entry.subscriber] = entry.priority
+        sequence = str(event.place.sequence)
+        for subscriber, ids in tokens.items():
+            headers = {
+                MSG_ID: f"{sequence}.{subscriber}{kind}",
+                EVENT: sequence,
+                SUBSCRIPTIONS: f"[{','.join(ids)}]",
+                PRIORITY: str(best[subscriber]),
+                REVISION: str(self._register.revision),
+                TIME: str(event.place.time),
+            }
+            if event.place.delivered > 1:
+                headers[AGAIN] = str(event.place.delivered - 1)
+            if self.forwarding is not None:
+                headers |= self.forwarding.about(event)
+            if event.ttl is not None:
+                headers[TTL] = str(max(1, math.ceil(event.ttl)))
+            room = self._max_payload - len(event.data) - _HEADERS
+            if len(headers[SUBSCRIPTIONS]) > room:
+                _leave_out(headers, ids, room)
+            yield Outgoing(self._names.deliveries_to(subscriber), event.data, headers)
+
+    def _dead(self, data: bytes, subject: str, place: Place, reason: str) -> Outgoing:
+        headers = {
+            MSG_ID: str(place.sequence),
+            EVENT: str(place.sequence),
+            TIME: str(place.time),
+            SUBJECT: subject,
+            REASON: reason.encode("ascii", "backslashreplace").decode(),
+        }
+        room = self._max_payload - 8 * _HEADERS
+        if len(data) > room:
+            headers[CUT] = str(len(data))
+            data = data[:room]
+        return Outgoing(self._names.dead, data, headers)
+
+
+def _left(message: Msg, place: Place, now: int) -> float | None:
+    """How many seconds an event is still worth something; None for ever."""
+    lives = seconds_of(message.headers.get(TTL, "")) if message.headers else None
+    return None if lives is None else lives - (now - place.time) / 1e9
+
+
+def _leave_out(headers: dict[str, str], ids: list[str], room: int) -> None:
+    """Name as many ids as there is room for, and say how many are left out."""
+    kept, size = 0, 2
+    while kept < len(ids) and size + len(ids[kept]) + 1 <= room:
+        size += len(ids[kept]) + 1
+        kept += 1
+    headers[SUBSCRIPTIONS] = f"[{','.join(ids[:kept])}]"
+    headers[LEFT_OUT] = str(len(ids) - kept)

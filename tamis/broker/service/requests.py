@@ -1,0 +1,306 @@
+"""What subscribers ask of a broker: to put, remove, list and renew subscriptions, to be served.
+
+The subject names the subscriber and the verb; the rest is JSON. An answer comes when this broker
+has indexed the change.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any
+from uuid import uuid4
+
+from nats.aio.msg import Msg
+from nats.errors import Error as NatsError
+from nats.js import JetStreamContext
+from nats.js.errors import NotFoundError
+
+from tamis.broker.config.limits import Wanted, check_ttl, check_wanted
+from tamis.broker.config.settings import Settings
+from tamis.broker.fabric.connection import Connection, log
+from tamis.broker.fabric.publish import Confirming, Group
+from tamis.broker.fabric.streams import MARKER_TTL, subscriber_consumer
+from tamis.broker.protocol.names import Names, checked_id, checked_name, key_of
+from tamis.broker.protocol.wire import OPERATION, ROLLUP, TTL, decoded, encoded, refusal
+from tamis.broker.service.subscription_registry import Entry, Register
+from tamis.errors import BrokerError, TamisError
+from tamis.language.expr import Sequence
+
+_AT_ONCE = 256
+_PAGE = 1000
+_PATIENCE = 30.0
+
+Answer = dict[str, object]
+
+
+class Requests:
+    """For `async with`: answers requests, as one of the group of brokers."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        register: Register,
+        publisher: Confirming,
+        names: Names,
+        settings: Settings,
+    ) -> None:
+        """Take what answers are made from."""
+        self._nats = connection.nats
+        self._js: JetStreamContext = connection.nats.jetstream()
+        self._register = register
+        self._publisher = publisher
+        self._names = names
+        self._settings = settings
+        self._room = asyncio.Semaphore(_AT_ONCE)
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._verbs: dict[str, Callable[[str, dict[str, Any]], Awaitable[Answer]]] = {
+            "put": self._put,
+            "put_many": self._put_many,
+            "remove": self._remove,
+            "get": self._get,
+            "list": self._list,
+            "renew": self._renew,
+            "open": self._open,
+            "close": self._close,
+        }
+
+    async def __aenter__(self) -> Requests:
+        """Listen."""
+        self._subscription = await self._nats.subscribe(
+            self._names.all_requests, queue=self._names.group, cb=self._take
+        )
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Answer what has come, and listen no more."""
+        if self._nats.is_connected:
+            await self._subscription.drain()  # type: ignore[no-untyped-call]
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=5)
+
+    async def _take(self, message: Msg) -> None:
+        await self._room.acquire()  # beyond that NATS holds them
+        task = asyncio.create_task(self._answered(message))
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        self._room.release()
+
+    async def _answered(self, message: Msg) -> None:
+        answer = encoded(await self.answer(message.subject, message.data))
+        if message.reply:
+            if len(answer) > self._nats.max_payload:
+                told = BrokerError("done, but the answer is too large; ask for less", "limit")
+                answer = encoded(refusal(told))
+            try:
+                await self._nats.publish(message.reply, answer)
+            except NatsError as error:
+                log.warning("cannot answer %s: %s", message.subject, error)
+
+    async def answer(self, subject: str, data: bytes) -> Answer:
+        """The answer to a request."""
+        subscriber, verb = subject.split(".")[-2:]
+        try:
+            checked_name(subscriber)
+            if verb not in self._verbs:
+                known = ", ".join(self._verbs)
+                raise BrokerError(f"unknown request {verb!r}; there are {known}", "request")
+            return await asyncio.wait_for(self._verbs[verb](subscriber, decoded(data)), _PATIENCE)
+        except TamisError as error:
+            return refusal(error)
+        except (NatsError, TimeoutError, OSError) as error:
+            log.warning("%s: %s", subject, error)
+            return refusal(BrokerError(f"the broker cannot do it now: {error!r}", "busy"))
+        except Exception as error:
+            log.exception("%s", subject)
+            return refusal(BrokerError(f"the broker failed: {error!r}", "internal"))
+
+    # -- subscriptions ----------------------------------------------------------------------------
+
+    async def _put(self, subscriber: str, asked: dict[str, Any]) -> Answer:
+        wanted = _wanted(asked)
+        results = await self._stored(subscriber, [(0, wanted)], [{}])
+        return results[0]
+
+    async def _put_many(self, subscriber: str, asked: dict[str, Any]) -> Answer:
+        rows = asked.get("subscriptions")
+        if not isinstance(rows, list):
+            raise BrokerError('"subscriptions" is a list of objects', "request")
+        most = self._settings.limits.at_once
+        if len(rows) > most:
+            raise BrokerError(f"at most {most:,} subscriptions at once, not {len(rows):,}", "limit")
+        results: list[Answer] = [{} for _ in rows]
+        wanted: list[tuple[int, Wanted]] = []
+        for i, row in enumerate(rows):
+            try:
+                wanted.append((i, _wanted(row)))
+            except TamisError as error:
+                results[i] = refusal(error)
+        return {"results": await self._stored(subscriber, wanted, results, many=True)}
+
+    async def _stored(
+        self,
+        subscriber: str,
+        wanted: list[tuple[int, Wanted]],
+        results: list[Answer],
+        many: bool = False,
+    ) -> list[Answer]:
+        """Check, store and index; what became of each is put among the results."""
+        held = self._register.held(subscriber)
+        group, stored = Group(), list[tuple[int, str]]()
+        since = None
+        for i, one in wanted:
+            key = key_of(subscriber, one.id)
+            try:
+                others = held - 1 if key in self._register.entries else held
+                checked = check_wanted(
+                    one,
+                    self._settings.limits,
+                    others,
+                    self._settings.schema,
+                    self._settings.semantics,
+                )
+            except TamisError as error:
+                if not many:
+                    raise
+                results[i] = refusal(error)
+                continue
+            held = others + 1
+            if isinstance(checked.selector, Sequence) and since is None:
+                since = (await self._js.stream_info(self._names.event_stream)).state.last_seq
+            entry: dict[str, object] = {"selector": one.selector, "priority": one.priority}
+            if one.ttl is not None:
+                entry["ttl"] = one.ttl
+            if isinstance(checked.selector, Sequence):
+                entry["since"] = since
+            await self._write(group, key, entry, one.ttl)
+            stored.append((i, one.id))
+        await group.confirmed()
+        group.check()
+        for (i, id), revision in zip(stored, group.sequences, strict=True):
+            results[i] = {"id": id, "revision": revision}
+        await self._register.reached(max(group.sequences, default=0))
+        return results
+
+    async def _write(
+        self, group: Group, key: str, entry: dict[str, object], ttl: float | None
+    ) -> None:
+        subject = self._names.bucket_subject(self._names.subscriptions, key)
+        headers = {TTL: str(round(ttl))} if ttl is not None else None
+        await self._publisher.publish(group, subject, encoded(entry), headers)
+
+    async def _remove(self, subscriber: str, asked: dict[str, Any]) -> Answer:
+        ids = asked.get("ids", [asked["id"]] if "id" in asked else None)
+        if not isinstance(ids, list):
+            raise BrokerError('give "id", or "ids": a list', "request")
+        keys = [key_of(subscriber, checked_id(id)) for id in ids]
+        known = [key for key in keys if key in self._register.entries]
+        if "id" in asked and not known:
+            raise BrokerError(f"there is no subscription {asked['id']!r}", "unknown")
+        return {"removed": len(known), "revision": await self._removed(known)}
+
+    async def _removed(self, keys: Iterable[str]) -> int:
+        group = Group()
+        for key in keys:
+            subject = self._names.bucket_subject(self._names.subscriptions, key)
+            headers = {OPERATION: "PURGE", ROLLUP: "sub", TTL: str(MARKER_TTL)}
+            await self._publisher.publish(group, subject, b"", headers)
+        await group.confirmed()
+        group.check()
+        revision = max(group.sequences, default=0)
+        await self._register.reached(revision)
+        return revision
+
+    async def _get(self, subscriber: str, asked: dict[str, Any]) -> Answer:
+        id = checked_id(asked.get("id", ""))
+        entry = self._register.entries.get(key_of(subscriber, id))
+        if entry is None:
+            raise BrokerError(f"there is no subscription {id!r}", "unknown")
+        return _told(entry)
+
+    async def _list(self, subscriber: str, asked: dict[str, Any]) -> Answer:
+        after = asked.get("after", "")
+        if not isinstance(after, str):
+            raise BrokerError('"after" is an id', "request")
+        page: list[Answer] = []
+        size = 0
+        found = [entry for entry in self._register.of(subscriber) if entry.id > after]
+        for entry in found:
+            size += len(entry.selector) * 6 + 1024  # at most, as JSON
+            if page and (len(page) == _PAGE or size > self._nats.max_payload):
+                return {"subscriptions": page, "more": True}
+            page.append(_told(entry))
+        return {"subscriptions": page, "more": False}
+
+    async def _renew(self, subscriber: str, asked: dict[str, Any]) -> Answer:
+        entries = [entry for entry in self._register.of(subscriber) if entry.ttl is not None]
+        group = Group()
+        for entry in entries:
+            told: dict[str, object] = {
+                "selector": entry.selector,
+                "priority": entry.priority,
+                "ttl": entry.ttl,
+                "renewed": True,
+            }
+            if entry.is_sequence:
+                told["since"] = entry.since
+            await self._write(group, key_of(subscriber, entry.id), told, entry.ttl)
+        await group.confirmed()
+        return {"renewed": len(entries)}
+
+    # -- deliveries -------------------------------------------------------------------------------
+
+    async def _open(self, subscriber: str, asked: dict[str, Any]) -> Answer:
+        passing = asked.get("passing")
+        check_ttl(passing)
+        stream = self._names.delivery_stream
+        made = await self._js.add_consumer(
+            stream, subscriber_consumer(self._names, self._settings, subscriber, passing)
+        )
+        return {
+            "stream": stream,
+            "consumer": made.name,
+            "next": f"$JS.API.CONSUMER.MSG.NEXT.{stream}.{made.name}",
+            "pending": made.num_pending or 0,
+        }
+
+    async def _close(self, subscriber: str, asked: dict[str, Any]) -> Answer:
+        keys = [key_of(subscriber, entry.id) for entry in self._register.of(subscriber)]
+        await self._removed(keys)
+        stream = self._names.delivery_stream
+        try:
+            await self._js.delete_consumer(stream, subscriber)
+        except NotFoundError:
+            pass
+        await self._js.purge_stream(stream, subject=self._names.deliveries_to(subscriber))
+        return {"removed": len(keys)}
+
+
+def _wanted(asked: object) -> Wanted:
+    if not isinstance(asked, dict):
+        raise BrokerError("a subscription is a JSON object", "request")
+    for name in asked:
+        if name not in ("id", "selector", "priority", "ttl"):
+            raise BrokerError(
+                f"unknown field {name!r}; there are id, selector, priority, ttl", "request"
+            )
+    id = asked.get("id")
+    return Wanted(
+        uuid4().hex if id is None else checked_id(id),
+        asked.get("selector"),  # type: ignore[arg-type]
+        asked.get("priority", 0),
+        asked.get("ttl"),
+    )
+
+
+def _told(entry: Entry) -> Answer:
+    told: Answer = {
+        "id": entry.id,
+        "selector": entry.selector,
+        "priority": entry.priority,
+        "revision": entry.revision,
+    }
+    return told if entry.ttl is None else {**told, "ttl": entry.ttl}

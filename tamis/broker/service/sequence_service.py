@@ -1,0 +1,317 @@
+"""Sequences: judged by one broker at a time, over all events in the order of the stream.
+
+Who holds a lease reads the stream by itself and keeps the states in memory. What it finds depends
+on nothing but the stream and the subscriptions: a sequence sees the events that were stored after
+it was made, in their order, at the times at which they were stored or that an attribute tells. So
+the next one that gets the lease comes to the same states by reading again, from the first event
+that can matter, and to the same deliveries, with the same ids. What was delivered and confirmed is
+written down every second, and not delivered again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+from collections.abc import Iterable
+from concurrent.futures import Executor
+from contextlib import aclosing
+from functools import partial
+from typing import Any
+
+import numpy as np
+from nats.aio.msg import Msg
+from nats.errors import Error as NatsError
+from nats.js.api import ConsumerConfig, DeliverPolicy
+from nats.js.errors import NotFoundError
+
+from tamis.broker.config.settings import Settings
+from tamis.broker.fabric.connection import Connection, log
+from tamis.broker.fabric.follow import Begun, followed, from_sequence
+from tamis.broker.fabric.lease import LASTS, Lease
+from tamis.broker.fabric.publish import Confirming, Group
+from tamis.broker.fabric.tasks import ended
+from tamis.broker.protocol.event_messages import Outgoing
+from tamis.broker.protocol.names import Names
+from tamis.broker.protocol.wire import decoded, encoded, place_of
+from tamis.broker.service.matching import Judge
+from tamis.broker.service.subscription_registry import Entry, Register
+from tamis.engines import DEFAULT
+from tamis.engines.registry import made
+from tamis.engines.subscription import Subscription
+from tamis.events.batch import EventBatch
+from tamis.sequences.event_time import Timing, values_at
+from tamis.sequences.key_values import key_of, micros_of
+from tamis.sequences.sequence_engine import Sequences
+
+_KIND = ".sequences"
+_POSITION = "sequences"
+_WAIT = 0.005
+
+
+class Sequencing:
+    """Judges sequences while it has the lease.
+
+    Attributes:
+        leads: Whether it has.
+        position: The last event that it has judged, if it does.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        register: Register,
+        judge: Judge,
+        publisher: Confirming,
+        executor: Executor,
+        names: Names,
+        settings: Settings,
+        holder: str,
+    ) -> None:
+        """Take the parts of a broker."""
+        self._connection = connection
+        self._js = connection.nats.jetstream()
+        self._register = register
+        self._judge = judge
+        self._publisher = publisher
+        self._executor = executor
+        self._names = names
+        self._settings = settings
+        self._lease = Lease(self._js, names, "sequences-lease", holder)
+        self._timing = Timing(settings.time, settings.schema)
+        self.leads = False
+        self.position = 0
+        self._time = 0
+        self._indexed = 0
+        self._confirmed: dict[str, int] = {}
+
+    async def run(self) -> None:
+        """Try for the lease, and judge while it is ours; for ever."""
+        try:
+            while True:
+                if self._register.sequences and await self._lease.taken():
+                    await self._led()
+                await asyncio.sleep(LASTS / 6)
+        finally:
+            await self._lease.release()
+
+    async def _led(self) -> None:
+        leading = asyncio.ensure_future(self._lead())
+        self.leads = True
+        try:
+            while not leading.done():
+                await asyncio.wait([leading], timeout=LASTS / 3)
+                if not leading.done() and not await self._kept():
+                    return
+            leading.result()
+        finally:
+            self.leads = False
+            await ended(leading)
+
+    async def _kept(self) -> bool:
+        if await self._lease.taken():
+            await self._save()
+            return True
+        return not self._connection.nats.is_connected  # nobody else can have it either
+
+    # -- reading the stream -----------------------------------------------------------------------
+
+    async def _lead(self) -> None:
+        self._confirmed = await self._saved()
+        held = self._wanted()
+        sequences = self._of(held.values())
+        start = self._start(held.values())
+        self.position = 0
+        async for news in followed(
+            self._connection,
+            self._names.event_stream,
+            lambda: from_sequence(self.position + 1) if self.position else start,
+            wait=_WAIT,
+        ):
+            if isinstance(news, Begun):
+                continue
+            held = await self._changed(sequences, held)
+            await self._taken(sequences, held, news)
+            if not held:
+                return
+
+    async def _changed(self, sequences: Sequences, held: dict[str, Entry]) -> dict[str, Entry]:
+        """Take new sequences, with the events since they were made, and drop those that went."""
+        wanted = self._wanted()
+        for key, entry in held.items():
+            if key not in wanted or not _same(entry, wanted[key]):
+                sequences.remove(key)
+        new = {key: one for key, one in wanted.items() if key not in sequences}
+        if not new:
+            return wanted
+        missed = min(entry.since for entry in new.values()) + 1
+        fresh = self._of(new.values())
+        if missed <= self.position:
+            await self._caught_up(fresh, new, missed, self.position)
+        for key in new:
+            sequences.add(fresh[key].subscription)
+            sequences[key].adopt(fresh[key])
+        return wanted
+
+    async def _caught_up(
+        self, fresh: Sequences, new: dict[str, Entry], first: int, last: int
+    ) -> None:
+        place = [first]
+        start = partial(_from, place)
+        reading = followed(self._connection, self._names.event_stream, start)
+        async with aclosing(reading):
+            async for news in reading:
+                if isinstance(news, Begun):
+                    if news.pending == 0:
+                        return
+                    continue
+                some = [each for each in news if place_of(each.reply).sequence <= last]
+                if some:
+                    await self._published(fresh, new, some)
+                    place[0] = place_of(some[-1].reply).sequence + 1
+                end = place_of(news[-1].reply)
+                if end.sequence >= last or not end.pending:
+                    return
+
+    async def _taken(
+        self, sequences: Sequences, held: dict[str, Entry], messages: list[Msg]
+    ) -> None:
+        await self._published(sequences, held, messages)
+        place = place_of(messages[-1].reply)
+        self.position, self._time = place.sequence, place.time
+
+    async def _published(
+        self, sequences: Sequences, held: dict[str, Entry], messages: list[Msg]
+    ) -> None:
+        work = partial(self._judged, sequences, held, messages)
+        outgoing = await asyncio.get_running_loop().run_in_executor(self._executor, work)
+        group = Group()
+        for out in outgoing:
+            await self._publisher.publish(group, *out)
+        await group.confirmed()
+
+    # -- on the executor --------------------------------------------------------------------------
+
+    def _judged(
+        self, sequences: Sequences, held: dict[str, Entry], messages: list[Msg]
+    ) -> list[Outgoing]:
+        events, batch, _, _ = self._judge.read(messages)
+        steps = sequences.step_matches(batch)
+        if not steps:
+            return []
+        rows = sorted({step.event for step in steps})
+        times = self._times(batch, rows, [events[row].place.time for row in rows])
+        keys: dict[Any, dict[int, Any]] = {}
+        done: dict[int, list[str]] = {}
+        for row, subscription, satisfied in steps:  # by event: in the order of the stream
+            entry, keyed = held[str(subscription.id)], sequences[subscription.id]
+            sequence, time = events[row].place.sequence, times[row]
+            if sequence <= entry.since or time is None:
+                continue
+            if keyed.per is None:
+                key: Any = ()
+            else:
+                if keyed.per not in keys:
+                    values = values_at(batch, keyed.per, np.array(rows))
+                    keys[keyed.per] = dict(zip(rows, map(key_of, values), strict=True))
+                key = keys[keyed.per][row]
+            if key is not None and keyed.take(key, satisfied, time) and self._due(entry, sequence):
+                done.setdefault(row, []).append(str(subscription.id))
+        outgoing: list[Outgoing] = []
+        for row, found in done.items():
+            found.sort(key=lambda key: (-held[key].priority, key))
+            known = [key for key in found if key in self._register.entries]
+            outgoing.extend(self._judge.deliveries(events[row], known, _KIND))
+        return outgoing
+
+    def _due(self, entry: Entry, sequence: int) -> bool:
+        """Whether a completion may not have been delivered by who had the lease before."""
+        if sequence > self._confirmed["position"]:
+            return True
+        return entry.revision > self._confirmed["revision"] and not entry.renewed
+
+    def _times(
+        self, batch: EventBatch, rows: list[int], stored: list[int]
+    ) -> dict[int, int | None]:
+        path = self._timing.attribute
+        if path is None:
+            return {row: time // 1000 for row, time in zip(rows, stored, strict=True)}
+        values = values_at(batch, path, np.array(rows))
+        return dict(zip(rows, map(micros_of, values), strict=True))
+
+    # -- what there is, and from where on it matters ----------------------------------------------
+
+    def _wanted(self) -> dict[str, Entry]:
+        self._indexed = self._register.revision  # first: what comes meanwhile is not in it
+        return self._register.sequences.copy()
+
+    def _of(self, entries: Iterable[Entry]) -> Sequences:
+        settings = self._settings
+        engine = partial(made, DEFAULT, {}, settings.schema, settings.semantics)
+        sequences = Sequences(engine, self._timing)
+        for entry in entries:
+            sequences.add(
+                Subscription.of(
+                    entry.key, entry.selector, entry.priority, settings.schema, settings.semantics
+                )
+            )
+        return sequences
+
+    def _start(self, entries: Iterable[Entry]) -> ConsumerConfig:
+        """The first event that can matter: to a sequence, and to what was not delivered yet."""
+        entries = list(entries)
+        since = min((entry.since for entry in entries), default=0)
+        spans = [_within(self._of([entry]), entry) for entry in entries]
+        time = self._confirmed["time"]
+        if not time or self._settings.time is not None or None in spans:
+            return from_sequence(since + 1)
+        if since >= self._confirmed["position"]:
+            return from_sequence(since + 1)
+        # Nothing that is older than three times the longest WITHIN is in any state.
+        longest = max(span for span in spans if span is not None)
+        when = datetime.datetime.fromtimestamp(time / 1e9 - 3 * longest / 1e6 - 1, datetime.UTC)
+        return ConsumerConfig(
+            deliver_policy=DeliverPolicy.BY_START_TIME,
+            opt_start_time=when.isoformat().replace("+00:00", "Z"),  # type: ignore[arg-type]
+        )
+
+    # -- what was confirmed -----------------------------------------------------------------------
+
+    async def _saved(self) -> dict[str, int]:
+        nothing = {"position": 0, "revision": 0, "time": 0}
+        stream = self._names.bucket_stream(self._names.state)
+        subject = self._names.bucket_subject(self._names.state, _POSITION)
+        while True:
+            try:
+                last = await self._js.get_last_msg(stream, subject)
+                return nothing | decoded(last.data or b"")
+            except NotFoundError:
+                return nothing
+            except (NatsError, OSError, TimeoutError) as error:
+                log.debug("cannot read how far sequences are: %s", error)
+                await asyncio.sleep(0.2)
+
+    async def _save(self) -> None:
+        if self.position <= self._confirmed["position"]:
+            return
+        told = {
+            "position": self.position,
+            "time": self._time,
+            "revision": self._indexed,
+        }
+        subject = self._names.bucket_subject(self._names.state, _POSITION)
+        try:
+            await self._js.publish(subject, encoded(told), timeout=2)
+        except (NatsError, OSError, TimeoutError) as error:
+            log.debug("cannot write how far sequences are: %s", error)
+
+
+def _from(place: list[int]) -> ConsumerConfig:
+    return from_sequence(place[0])
+
+
+def _same(one: Entry, other: Entry) -> bool:
+    return (one.selector, one.priority, one.since) == (other.selector, other.priority, other.since)
+
+
+def _within(sequences: Sequences, entry: Entry) -> int | None:
+    return sequences[entry.key].machine.within

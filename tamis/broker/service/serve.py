@@ -1,0 +1,97 @@
+"""What `tamis serve` runs: a NATS server if there is none, and a broker, until told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
+from dataclasses import replace
+from typing import Any
+
+from tamis.broker.config.settings import Settings
+from tamis.broker.fabric.connection import connected
+from tamis.broker.fabric.server import Server, answers
+from tamis.broker.fabric.server_config import ServerConfig
+from tamis.broker.security.exposure import check_exposed
+from tamis.broker.security.guard import Guard
+from tamis.broker.service.broker import Broker
+from tamis.broker.service.warm_up import warm
+
+# Longer than it takes to read what was compiled before.
+_PATIENCE = 5.0
+
+
+async def serve(
+    settings: Settings,
+    *,
+    url: str | None = None,
+    server: ServerConfig | None = None,
+    guard: Guard | None = None,
+    beside: Callable[[Broker], AbstractAsyncContextManager[object]] | None = None,
+    say: Callable[[str], None] = lambda text: None,
+    ready: Callable[[str], None] = lambda url: None,
+    **options: Any,
+) -> Broker:
+    """Serve until SIGINT or SIGTERM, or until the broker fails.
+
+    Args:
+        settings: Of the broker.
+        url: The NATS server to join; None to start one, or to join the one that is there.
+        server: What a server that is started is told.
+        guard: Its users and its certificate; None for a server that asks nobody.
+        beside: What else is to run as long as the broker does, such as an HTTP server.
+        say: Told what happens.
+        ready: Called with the address of the NATS server, once the broker serves.
+        **options: For the connection, as `nats.connect` takes them.
+
+    Returns:
+        The broker, which has stopped.
+
+    Raises:
+        BrokerError: NATS cannot be started or reached, or refuses.
+    """
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    async with AsyncExitStack() as stack:
+        if url is None:
+            assert server is not None
+            if guard is not None:
+                server = replace(server, sections=(*server.sections, *guard.sections()))
+                options = guard.options() | options
+            check_exposed(server.host, guard is not None and guard.file is not None, "NATS")
+            own = Server(server)
+            url = own.url
+            if await asyncio.to_thread(answers, own.reached, server.port):
+                say(f"joining the NATS server at {url}")
+            else:
+                await stack.enter_async_context(own)
+                say(f"started a NATS server at {url}, which keeps everything in {server.store}")
+                if guard is not None:
+                    watching = asyncio.create_task(guard.watch(own.reload))
+                    stack.callback(watching.cancel)
+        connection = await connected(url, name="tamis broker", **options)
+        stack.push_async_callback(connection.close)
+        await _warmed(settings, say)
+        broker = Broker(connection, settings)
+        async with broker, beside(broker) if beside is not None else nullcontext():
+            ready(url)
+            failed = asyncio.ensure_future(broker.failed())
+            stopped = asyncio.ensure_future(stop.wait())
+            await asyncio.wait([failed, stopped], return_when=asyncio.FIRST_COMPLETED)
+            stopped.cancel()
+            if failed.done():
+                failed.result()
+            failed.cancel()
+            say("draining")
+        return broker
+
+
+async def _warmed(settings: Settings, say: Callable[[str], None]) -> None:
+    warming = asyncio.ensure_future(asyncio.to_thread(warm, settings))
+    done, _ = await asyncio.wait([warming], timeout=_PATIENCE)
+    if not done:
+        say("compiling what matches events: up to a minute, once per installation")
+    await warming

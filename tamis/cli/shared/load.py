@@ -1,0 +1,61 @@
+"""Subscriptions from a file into a matcher, with what is wrong in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from tamis.cli.shared.options import Bad
+from tamis.cli.shared.progress import Progress
+from tamis.errors import InputError, SelectorError, UnsupportedExpression
+
+if TYPE_CHECKING:
+    from tamis.events.records import BadLine
+    from tamis.matcher import Matcher
+
+# So many are added between two looks at the progress bar.
+_STEP = 5_000
+
+
+def load(
+    matcher: Matcher, file: str, bad: Bad, on_bad: Callable[[BadLine], None], bar: Progress
+) -> None:
+    """Add all subscriptions of a file.
+
+    Raises:
+        InputError: A bad line, unless such are to be skipped; then `on_bad` is told.
+    """
+    from tamis.events.records import BadLine, Source
+    from tamis.events.subscription_files import read_subscriptions
+
+    bar.start("subscriptions")
+    rows = list(read_subscriptions(file, bad.value, on_bad))
+    for begin in range(0, len(rows), _STEP):
+        some = rows[begin : begin + _STEP]
+        added = matcher.add_many([row[:3] for row in some], bad="skip")
+        for rejected in added.rejected:
+            reason, line = str(rejected.error), some[rejected.row].line
+            if isinstance(rejected.error, SelectorError | UnsupportedExpression):
+                reason = f"subscription {rejected.id!r}: {reason}"
+            found = BadLine(Source(file).name, line, reason)
+            if bad is Bad.fail:
+                raise found.as_error()
+            on_bad(found)
+        bar.reached(begin + len(some), (begin + len(some)) / len(rows))
+
+
+@contextmanager
+def hinting() -> Iterator[None]:
+    """Say what can be done about a bad line."""
+    try:
+        yield
+    except InputError as error:
+        if error.line is not None:
+            error.add_note("--bad skip reports such lines and goes on")
+        raise
+
+
+def counted(number: int, noun: str) -> str:
+    """A number of something, for a summary."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,129 @@
+"""What stands around a broker that is served: its users, its certificate, its gateway."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tamis.errors import BrokerError
+
+if TYPE_CHECKING:
+    from tamis.broker.config.settings import NodeSettings
+    from tamis.broker.security.guard import Guard
+    from tamis.broker.service.broker import Broker
+
+
+class Routing(StrEnum):
+    """How events find their way from node to node."""
+
+    edge = "edge"
+    covering = "covering"
+    siena = "siena"
+    flooding = "flooding"
+
+
+def node_settings(
+    name: str | None,
+    links: list[str],
+    routing: str,
+    filters: tuple[int, int],
+    queue: int,
+    authority: str | None,
+) -> NodeSettings | None:
+    """What makes the broker a node of an overlay, if it is to be one.
+
+    Raises:
+        BrokerError: Links without a name, or a name that is none.
+    """
+    from tamis.bloom.hashing import Shape
+    from tamis.broker.config.settings import NodeSettings
+    from tamis.broker.protocol.names import checked_name
+    from tamis.cli.shared.broker_client import credentials
+
+    if name is None:
+        if links:
+            raise BrokerError("a node with links needs a name: --name paris", "request")
+        return None
+    user = os.environ.get("TAMIS_LINK_USER")
+    secrets = {"token": "TAMIS_LINK_TOKEN", "seed": "TAMIS_LINK_NKEY_SEED"}
+    return NodeSettings(
+        name=checked_name(name, "node"),
+        routing=routing,
+        shape=Shape(*filters),
+        links=tuple(links),
+        queue=queue,
+        options=credentials(user, authority, links[0], **secrets) if links else {},
+    )
+
+
+def guarded(
+    users: Path | None, data: Path, prefix: str, certificate: str | None, key: str | None
+) -> Guard:
+    """Who may do what, and how it is hidden from others.
+
+    Raises:
+        BrokerError: A file is missing.
+    """
+    from tamis.broker.protocol.names import Names
+    from tamis.broker.security.guard import Guard, UsersFile
+
+    if (certificate is None) != (key is None):
+        raise BrokerError("give both --tls-cert and --tls-key", "tls")
+    for file in (certificate, key):
+        if file is not None and not Path(file).is_file():
+            raise BrokerError(f"{file}: there is no such file", "tls")
+    return Guard(
+        store=data,
+        names=Names(prefix),
+        file=None if users is None else UsersFile(users),
+        certificate=None if certificate is None else str(Path(certificate).absolute()),
+        key=None if key is None else str(Path(key).absolute()),
+    )
+
+
+def hosts_of(http: str | None) -> list[str]:
+    """Where HTTP would listen, if it would.
+
+    Raises:
+        BrokerError: It is no address.
+    """
+    from tamis.broker.security.exposure import parsed_address
+
+    return [] if http is None else [parsed_address(http)[0]]
+
+
+def beside(
+    http: str | None, guard: Guard, say: Callable[[str], None]
+) -> Callable[[Broker], AbstractAsyncContextManager[object]] | None:
+    """The gateway, if there is to be one.
+
+    Raises:
+        BrokerError: It is not installed, or would be open to everybody.
+    """
+    if http is None:
+        return None
+    from tamis.broker.security.exposure import check_exposed, parsed_address
+    from tamis.broker.security.guard import UsersFile
+
+    try:
+        from tamis.gateway.gateway_settings import GatewaySettings
+        from tamis.gateway.http_server import gateway
+    except ModuleNotFoundError as error:
+        raise BrokerError(f"{error}; pip install 'tamis[http]'", "missing") from None
+    host, port = parsed_address(http)
+    check_exposed(host, guard.file is not None, "HTTP")
+    settings = GatewaySettings(host=host, port=port, certificate=guard.certificate, key=guard.key)
+    # Read for itself: the guard looks for changes too, and each wants to see them.
+    file = None if guard.file is None else UsersFile(guard.file.path)
+
+    @asynccontextmanager
+    async def run(broker: Broker) -> AsyncIterator[None]:
+        async with gateway(broker, settings, file) as url:
+            say(f"HTTP at {url}")
+            yield
+
+    return run

@@ -1,0 +1,1 @@
+"""Covering: does every event that satisfies one selector satisfy another?"""

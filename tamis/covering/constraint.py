@@ -1,0 +1,317 @@
+"""What one or more predicates ask of one value, and when that is less than others ask.
+
+A constraint is a set of values: which kinds of value, of the ordered families which spans
+(`spans.py`), and of those only what also passes some *tests* of text or lists that spans cannot
+say. Sets without tests are exact: equal where they hold for the same values. `startswith`, `LIKE`
+with nothing but a trailing %, and `contains('a,b,c', x)` are spans.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final, NamedTuple
+
+from tamis.covering import spans as sets
+from tamis.covering.spans import ALL, Bound, Spans
+from tamis.covering.wildcards import ANY, Wild, head_of, matches_all, wild
+from tamis.language.evaluate import any_of
+from tamis.language.evaluate import test as compared
+from tamis.language.expr import Like, Literal, Not, Predicate, RLike, StringTest, ValueExpr
+from tamis.language.patterns import like_runs, regex_matches
+from tamis.predicates.placement import placement
+from tamis.predicates.shapes import Except, Family, Member, Null, Text, Within, family_of
+from tamis.values import Opaque, Scalar, Value
+
+# What a value is, if it is of no family.
+NULL: Final = 1
+LIST: Final = 2
+OPAQUE: Final = 4
+
+# A longer literal has too many parts to list those that `contains('literal', x)` holds for.
+_LONGEST = 24
+
+
+class Matching(NamedTuple):
+    """The value is a text that LIKE (or ILIKE) matches, or one that it does not match."""
+
+    pattern: Wild
+    ignore_case: bool
+    wanted: bool
+
+
+class Membership(NamedTuple):
+    """The value is a list, and whether the item is in it is certain and as wanted.
+
+    The family is there because Python holds that True == 1.
+    """
+
+    family: Family | None
+    item: Scalar | Opaque
+    wanted: bool
+
+
+ValueTest = Matching | Membership | Text
+
+
+class Constraint(NamedTuple):
+    """A set of values.
+
+    Attributes:
+        kinds: NULL, lists and what is opaque, as bits.
+        spans: By family, in one order, the spans that it has of it.
+        tests: What all of its texts, or lists, must pass too; if any, it has nothing else.
+    """
+
+    kinds: int
+    spans: tuple[tuple[Family, Spans], ...]
+    tests: frozenset[ValueTest] = frozenset()
+
+    @property
+    def is_empty(self) -> bool:
+        """Nothing satisfies it; of tests that exclude each other it does not know."""
+        return not self.kinds and not self.spans
+
+    @property
+    def is_all(self) -> bool:
+        """Everything satisfies it."""
+        return self == EVERYTHING
+
+    @property
+    def point(self) -> tuple[Family, Scalar] | None:
+        """The only value that satisfies it; None if it is not known to be the only one."""
+        if self.kinds or self.tests or len(self.spans) != 1:
+            return None
+        ((family, spans),) = self.spans
+        bound = sets.point_of(family, spans[0]) if len(spans) == 1 else None
+        return None if bound is None else (family, sets.value_of_bound(family, bound))
+
+    def covers(self, other: Constraint) -> bool:
+        """Whether all that satisfies the other satisfies this one; False if it cannot be told."""
+        if other.kinds & ~self.kinds:
+            return False
+        for family, inner in other.spans:
+            outer = self._of(family)
+            if not (outer and sets.includes(outer, inner)):
+                return False
+        if not self.tests or self.tests <= other.tests:
+            return True
+        return other.is_empty or all(other._passes(test) for test in self.tests)
+
+    def allows(self, value: Value) -> bool:
+        """Whether a value satisfies it."""
+        family = family_of(value)
+        if family is None:
+            kind = NULL if value is None else LIST if isinstance(value, list) else OPAQUE
+            return bool(self.kinds & kind) and all(_holds(test, value) for test in self.tests)
+        if not sets.contains(self._of(family), sets.bound_of(value)):  # type: ignore[arg-type]
+            return False
+        return not self.tests or all(_holds(test, value) for test in self.tests)
+
+    def intersection(self, other: Constraint) -> Constraint:
+        """What satisfies both."""
+        spans = [
+            (family, common)
+            for family, mine in self.spans
+            if (common := sets.intersection(mine, other._of(family)))
+        ]
+        return _settled(self.kinds & other.kinds, spans, self.tests | other.tests)
+
+    def union(self, other: Constraint) -> Constraint:
+        """What satisfies one of the two, neither of which has tests."""
+        return Constraint(
+            self.kinds | other.kinds,
+            tuple(
+                (family, joined)
+                for family in Family
+                if (joined := sets.union((*self._of(family), *other._of(family))))
+            ),
+        )
+
+    def _of(self, family: Family) -> Spans:
+        for mine, spans in self.spans:
+            if mine is family:
+                return spans
+        return ()
+
+    def _passes(self, test: ValueTest) -> bool:
+        if test in self.tests or any(_implies(mine, test) for mine in self.tests):
+            return True
+        if isinstance(test, Membership) or self.kinds:
+            return False
+        # One span at a time: the only text of it, or what all of its texts begin with.
+        for span in self._of(Family.TEXT):
+            point = sets.point_of(Family.TEXT, span)
+            if isinstance(point, str):
+                if not _holds(test, point):
+                    return False
+            elif not (
+                isinstance(test, Matching)
+                and test.wanted
+                and not test.ignore_case
+                and matches_all(test.pattern, (*sets.prefix_of(span), ANY))
+            ):
+                return False
+        return True
+
+
+NOTHING: Final = Constraint(0, ())
+_PRESENT: Final = Constraint(LIST | OPAQUE, tuple((family, ALL) for family in Family))
+EVERYTHING: Final = Constraint(NULL | LIST | OPAQUE, _PRESENT.spans)
+_ANY_TEXT: Final = Constraint(0, ((Family.TEXT, ALL),))
+
+
+def constraint_of(predicate: Predicate | Not) -> tuple[ValueExpr | None, Constraint] | None:
+    """What a predicate, or the NOT of one, asks of which term.
+
+    The term is None if no event changes the outcome, and then the constraint is everything or
+    nothing. None if it looks at several terms.
+    """
+    found = placement(predicate)
+    if found.residual:
+        return None
+    if found.term is None:
+        return None, EVERYTHING if found.always else NOTHING
+    constraint = NOTHING
+    for test in found.tests:
+        made = _MADE[type(test)](test)
+        constraint = made if constraint.is_empty else constraint.union(made)
+    return found.term, constraint
+
+
+def _within(test: Within) -> Constraint:
+    return _ordered(test.family, sets.spans_of(test.family, test.intervals))
+
+
+def _except(test: Except) -> Constraint:
+    points = sets.spans_of_points(test.family, test.points)
+    return _ordered(test.family, sets.complement(points))
+
+
+def _ordered(family: Family, spans: Spans) -> Constraint:
+    return Constraint(0, ((family, spans),)) if spans else NOTHING
+
+
+def _null(test: Null) -> Constraint:
+    return Constraint(NULL, ()) if test.wanted else _PRESENT
+
+
+def _member(test: Member) -> Constraint:
+    family = family_of(test.item)
+    if test.wanted and family not in (Family.NUMBER, Family.TEXT):
+        return NOTHING  # elements are integers or texts
+    return Constraint(LIST, (), frozenset([Membership(family, test.item, test.wanted)]))
+
+
+# -- text -----------------------------------------------------------------------------------------
+
+
+def _text(test: Text) -> Constraint:
+    if isinstance(test.test, RLike):
+        return Constraint(0, _ANY_TEXT.spans, frozenset([test]))
+    if isinstance(test.test, StringTest) and isinstance(test.test.text, Literal):
+        parts = _parts(test.test.function, test.test.text.value)
+        if parts is None:
+            return Constraint(0, _ANY_TEXT.spans, frozenset([test]))
+        return _exact(sets.spans_of_points(Family.TEXT, parts), test.wanted)
+    ignore_case = isinstance(test.test, Like) and test.test.ignore_case
+    pattern = _pattern(test.test)
+    head = head_of(pattern)
+    if pattern == (ANY,):
+        return _exact(ALL, test.wanted)
+    if not ignore_case and pattern == (*head, ANY):
+        return _exact(sets.with_prefix(head), test.wanted)
+    if not ignore_case and pattern == (*head,):
+        return _exact(sets.spans_of_points(Family.TEXT, [head]), test.wanted)
+    narrowed = sets.with_prefix(head) if test.wanted and not ignore_case else ALL
+    return Constraint(
+        0, ((Family.TEXT, narrowed),), frozenset([Matching(pattern, ignore_case, test.wanted)])
+    )
+
+
+def _exact(spans: Spans, wanted: bool) -> Constraint:
+    return _ordered(Family.TEXT, spans if wanted else sets.complement(spans))
+
+
+def _pattern(test: StringTest | Like) -> Wild:
+    if isinstance(test, Like):
+        return wild(like_runs(test.pattern, test.escape, test.ignore_case))
+    assert isinstance(test.part, Literal) and isinstance(test.part.value, str)
+    part = tuple(test.part.value)
+    return wild(
+        {"contains": [(), part, ()], "startswith": [part, ()], "endswith": [(), part]}[
+            test.function
+        ]
+    )
+
+
+def _parts(function: str, text: Scalar | None) -> Iterable[str] | None:
+    """The texts that are part of a text in the given way."""
+    assert isinstance(text, str)
+    places = range(len(text) + 1)
+    if function == "startswith":
+        return (text[:end] for end in places)
+    if function == "endswith":
+        return (text[begin:] for begin in places)
+    if len(text) > _LONGEST:
+        return None
+    return {text[begin:end] for begin in places for end in places[begin:]}
+
+
+# -- tests ----------------------------------------------------------------------------------------
+
+
+def _settled(
+    kinds: int,
+    spans: list[tuple[Family, Spans]],
+    tests: frozenset[ValueTest],
+) -> Constraint:
+    if not kinds and not spans:
+        return NOTHING
+    if not tests or kinds:
+        return Constraint(kinds, tuple(spans), tests)
+    # A few texts only: the tests can be tried now.
+    ((family, texts),) = spans
+    points = [sets.point_of(family, span) for span in texts]
+    if None in points:
+        return Constraint(kinds, tuple(spans), tests)
+    kept = [
+        span
+        for span, point in zip(texts, points, strict=True)
+        if all(_holds(test, point) for test in tests)
+    ]
+    return _ordered(family, tuple(kept))
+
+
+def _holds(test: ValueTest, value: Value | Bound) -> bool:
+    if isinstance(test, Membership):
+        assert isinstance(value, list)
+        return any_of(compared("=", each, test.item) for each in value) is test.wanted
+    assert isinstance(value, str)
+    if isinstance(test, Matching):
+        text = value.lower() if test.ignore_case else value
+        return matches_all(test.pattern, text) is test.wanted
+    if isinstance(test.test, RLike):
+        return regex_matches(test.test.pattern, value) is test.wanted
+    assert isinstance(test.test, StringTest) and isinstance(test.test.text, Literal)
+    assert isinstance(test.test.text.value, str)
+    return (value in test.test.text.value) is test.wanted
+
+
+def _implies(given: ValueTest, test: ValueTest) -> bool:
+    """Whether a value that passes one test passes another one too, as far as can be told."""
+    if not (isinstance(given, Matching) and isinstance(test, Matching)):
+        return given == test
+    if given.wanted is not test.wanted or given.ignore_case is not test.ignore_case:
+        return False
+    if test.wanted:
+        return matches_all(test.pattern, given.pattern)
+    return matches_all(given.pattern, test.pattern)
+
+
+_MADE: dict[type, Callable[..., Constraint]] = {
+    Within: _within,
+    Except: _except,
+    Null: _null,
+    Text: _text,
+    Member: _member,
+}

@@ -1,0 +1,280 @@
+"""What tests of one value can say together: every vector of truths that really occurs.
+
+`x < 5` and `x > 9` are never true of one value, and `x = 10` brings `x > 8` with it. `regions` cuts
+the values of all types into *cells* in which no test changes its truth, and gives for each cell its
+truths and a value that has them. The values are tried with `evaluate`, so a cell is always real;
+what has to be argued is only that no cell is left out, and each source of values does so.
+
+Where that cannot be argued (RLIKE, or too many patterns at once) the cell says which tests may have
+another truth than the one shown: its `free` ones. The cells then still bound what can occur from
+above, and the truths shown still occur.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+from tamis.covering.text_regions import texts
+from tamis.covering.value_regions import instants, lists, numbers
+from tamis.language.evaluate import Truth, evaluate, value_of
+from tamis.language.expr import (
+    ArrayContains,
+    Attribute,
+    Between,
+    Comparison,
+    Custom,
+    In,
+    IsNull,
+    Like,
+    Literal,
+    Predicate,
+    RLike,
+    StringTest,
+    ValueExpr,
+    children,
+    is_constant,
+)
+from tamis.predicates.shapes import Family, family_of
+from tamis.values import OPAQUE, Opaque, Scalar, Timestamp, Type, Value
+
+ALL_TYPES = frozenset(Type)
+NUMBERS = frozenset((Type.INT, Type.DBL))
+_LISTS = frozenset((Type.INT_LIST, Type.STR_LIST))
+
+_SOME: dict[Type, Value] = {
+    Type.OPAQUE: OPAQUE,
+    Type.BOOL: False,
+    Type.INT: 0,
+    Type.DBL: 0.0,
+    Type.STR: "",
+    Type.TIMESTAMP: Timestamp(0),
+    Type.INT_LIST: [],
+    Type.STR_LIST: [],
+}
+_UNSEEN_FIRST = (Type.BOOL, Type.INT, Type.DBL, Type.STR, Type.TIMESTAMP, *_LISTS, Type.OPAQUE)
+
+_SHORT = 8
+
+# The value that is tested, in tests that were taken off their term.
+_VALUE = Attribute(("value",))
+
+
+class Cell(NamedTuple):
+    """Values that no test tells apart.
+
+    Attributes:
+        vector: The truth of each test, in the order in which they were given.
+        witness: One of the values; None is NULL.
+        free: The tests, by position, whose truth is only that of the witness: other values that
+            agree with it in all other tests may have another one.
+    """
+
+    vector: tuple[Truth, ...]
+    witness: Value
+    free: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Regions:
+    """All that tests of one value can say together.
+
+    Attributes:
+        cells: No two have the same vector. NULL's, if it may be NULL, is the first.
+    """
+
+    cells: tuple[Cell, ...]
+
+    @property
+    def complete(self) -> bool:
+        """Whether the vectors of the cells are all there are; else see `Cell.free`."""
+        return not any(cell.free for cell in self.cells)
+
+
+def term_of(predicate: Predicate) -> ValueExpr | None:
+    """What a predicate tests: the one part of it that an event decides.
+
+    Returns:
+        None if there is no such part (a constant), or several (`a < b`).
+    """
+    kind = type(predicate)
+    if kind is Attribute or kind is Custom:
+        return predicate  # type: ignore[return-value]
+    if kind is Comparison:  # most are `attribute op literal`, and seen at a glance
+        if type(predicate.left) is Attribute and type(predicate.right) is Literal:  # type: ignore[union-attr]
+            return predicate.left  # type: ignore[union-attr]
+    elif kind is In and type(predicate.operand) is Attribute:  # type: ignore[union-attr]
+        return predicate.operand  # type: ignore[union-attr]
+    decided = {part for part in children(predicate) if not is_constant(part)}
+    return decided.pop() if len(decided) == 1 else None  # type: ignore[return-value]
+
+
+def regions(
+    predicates: Sequence[Predicate], types: Collection[Type] = ALL_TYPES, nullable: bool = True
+) -> Regions:
+    """Cut the values of one term into cells.
+
+    >>> from tamis.language import parse
+    >>> [cell.vector for cell in regions([parse("x < 5"), parse("x > 9")], {Type.INT}).cells]
+    [(None, None), (False, False), (True, False), (False, True)]
+
+    Args:
+        predicates: Tests of the same term (see `term_of`); a NOT is the FALSE of its test.
+        types: The types that the value may have; all, if nothing is known.
+        nullable: Whether it may be NULL.
+
+    Raises:
+        ValueError: They are tests of different terms, or of none.
+    """
+    terms = {term_of(predicate) for predicate in predicates}
+    if len(terms) != 1 or None in terms:
+        raise ValueError("the tests must all be of one and the same term")
+    (term,) = terms
+    return regions_of(term, predicates, types, nullable)  # type: ignore[arg-type]
+
+
+def regions_of(
+    term: ValueExpr, predicates: Sequence[Predicate], types: Collection[Type], nullable: bool
+) -> Regions:
+    """The same where it is known that all are tests of the term."""
+    bare = tuple([_off_its_term(predicate, term) for predicate in predicates])
+    return _regions(bare, frozenset(types), nullable)
+
+
+@lru_cache(maxsize=20_000)
+def _regions(tests: tuple[Predicate, ...], types: frozenset[Type], nullable: bool) -> Regions:
+    cells: dict[tuple[Truth, ...], Cell] = {}
+
+    truths = [_truth_of(test) for test in tests]
+
+    def tried(values: Iterable[Value], free: tuple[int, ...] = ()) -> None:
+        for value in values:
+            vector = tuple([truth(value) for truth in truths])
+            if vector not in cells:
+                cells[vector] = Cell(vector, value, free)
+            elif free and not cells[vector].free:
+                cells[vector] = cells[vector]._replace(free=free)
+
+    constants = [constant for test in tests for constant in _constants(test)]
+    seen = frozenset[Type]().union(*map(_looks_at, tests)) & types
+    if nullable:
+        tried([None])
+    if seen & NUMBERS:
+        tried(numbers(_of(constants, (int, float)), Type.INT in types, Type.DBL in types))
+    if Type.STR in seen:
+        found, free = texts(tests, _of(constants, str))
+        tried(found, free)
+    if Type.BOOL in seen:
+        tried([True, False])
+    if Type.TIMESTAMP in seen:
+        tried(instants(_of(constants, Timestamp)))
+    if seen & _LISTS:
+        items = [_item(test) for test in tests]
+        found_lists, whole = lists(
+            [item for item in items if item is not None],
+            Type.INT_LIST in types,
+            Type.STR_LIST in types,
+        )
+        loose = () if whole else tuple(i for i, item in enumerate(items) if item is not None)
+        tried(found_lists, loose)
+    # All values that no test looks at are alike: they are there, and that is all.
+    tried([_SOME[kind] for kind in _UNSEEN_FIRST if kind in types and kind not in seen][:1])
+    return Regions(tuple(cells.values()))
+
+
+def _truth_of(test: Predicate) -> Callable[[Value], Truth]:
+    """The truth of a test by the value: `evaluate`, but that long lists of IN are not walked."""
+    if not isinstance(test, In) or len(test.items) <= _SHORT:
+        return lambda value: evaluate(test, {"value": value})
+    items: dict[Family | None, set[object]] = {}
+    for item in test.items:
+        items.setdefault(family_of(item.value), set()).add(item.value)
+
+    def truth(value: Value) -> Truth:
+        family = family_of(value)
+        if family is None:
+            return None
+        if value in items.get(family, ()):
+            return True
+        return False if items.keys() == {family} else None
+
+    return truth
+
+
+def _of(constants: list[Value], kind: type | tuple[type, ...]) -> list:  # type: ignore[type-arg]
+    return [c for c in constants if isinstance(c, kind) and not isinstance(c, bool)]
+
+
+# -- tests, taken off their term ------------------------------------------------------------------
+
+
+def _off_its_term(test: Predicate, term: ValueExpr) -> Predicate:
+    """The same test of an attribute called `value`, with its constants computed."""
+    return _REBUILT[type(test)](test, lambda part: _VALUE if part == term else _computed(part))
+
+
+def _computed(part: ValueExpr) -> ValueExpr:
+    if isinstance(part, Literal):
+        return Literal(part.value, part.type)
+    return Literal.of(value_of(part, {}))  # type: ignore[arg-type]
+
+
+_Put = Callable[[ValueExpr], ValueExpr]
+_REBUILT: dict[type, Callable[..., Predicate]] = {
+    Comparison: lambda e, put: Comparison(e.op, put(e.left), put(e.right)),
+    Between: lambda e, put: Between(put(e.operand), put(e.low), put(e.high)),
+    In: lambda e, put: In(put(e.operand), e.items),
+    Like: lambda e, put: Like(put(e.operand), e.pattern, e.escape, e.ignore_case),
+    RLike: lambda e, put: RLike(put(e.operand), e.pattern),
+    StringTest: lambda e, put: StringTest(e.function, put(e.text), put(e.part)),
+    ArrayContains: lambda e, put: ArrayContains(put(e.array), put(e.item)),
+    IsNull: lambda e, put: IsNull(put(e.operand)),
+    Attribute: lambda e, put: _VALUE,
+    Custom: lambda e, put: _VALUE,
+}
+
+
+def _constants(test: Predicate) -> list[Value]:
+    """What the test compares with."""
+    if isinstance(test, (Comparison, Between, In)):
+        return [part.value for part in children(test) if isinstance(part, Literal)]
+    return []
+
+
+_KINDS: dict[type, frozenset[Type]] = {
+    bool: frozenset((Type.BOOL,)),
+    int: NUMBERS,
+    float: NUMBERS,
+    str: frozenset((Type.STR,)),
+    Timestamp: frozenset((Type.TIMESTAMP,)),
+}
+_LOOKED_AT: dict[type, frozenset[Type]] = {
+    Like: _KINDS[str],
+    RLike: _KINDS[str],
+    StringTest: _KINDS[str],
+    ArrayContains: _LISTS,
+    Attribute: _KINDS[bool],
+    IsNull: frozenset(),
+}
+
+
+def _looks_at(test: Predicate) -> frozenset[Type]:
+    """The types whose values the test may tell apart; of all others it is unknown.
+
+    (IS NULL is false of them all.)
+    """
+    found = _LOOKED_AT.get(type(test))
+    if found is not None:
+        return found
+    if sum(part == _VALUE for part in children(test)) > 1:  # `a <= a`
+        return ALL_TYPES - {Type.OPAQUE}
+    return frozenset[Type]().union(*(_KINDS.get(type(c), ()) for c in _constants(test)))
+
+
+def _item(test: Predicate) -> Scalar | Opaque | None:
+    """What the test looks for in a list, if it does so."""
+    if isinstance(test, ArrayContains) and isinstance(test.item, Literal):
+        return test.item.value
+    return None

@@ -1,0 +1,306 @@
+"""Texts that tests of text can tell apart, as the walks of automata and as places in an order.
+
+Comparisons, IN, LIKE and the like all accept regular languages, so together they are a finite
+automaton: a text takes each of them to a state, and the states, reached by a shortest text each,
+are all that the tests can see. A state is a tuple with a part per test; no test's truth depends on
+more than its part. Tests that only compare, or look at the beginning of a text, need no automaton:
+they cut the texts, in their order, into ranges.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from functools import cache
+from itertools import pairwise
+from typing import NamedTuple
+
+from tamis.covering.regex_samples import samples
+from tamis.language.expr import Like, Literal, Predicate, RLike, StringTest
+from tamis.language.patterns import Run, like_runs
+
+# How many states an automaton may have, and how many steps of single tests may be taken.
+_STATES = 1_500
+_STEPS = 150_000
+# What reads well in a witness, most wanted first.
+_READABLE = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 -_.~"
+_DOTTED_I = "\N{LATIN CAPITAL LETTER I WITH DOT ABOVE}"
+_SIGMAS = "\N{GREEK SMALL LETTER SIGMA}\N{GREEK SMALL LETTER FINAL SIGMA}"
+_LAST = 0x10FFFF
+
+
+def texts(tests: Sequence[Predicate], constants: list[str]) -> tuple[list[str], tuple[int, ...]]:
+    """Texts that have every truth the tests can have, and the tests for which this is not sure.
+
+    Args:
+        tests: Tests of one value; those that do not look at text are passed over.
+        constants: What comparisons compare with.
+    """
+    unsure = [i for i, test in enumerate(tests) if _is_beyond(test)]
+    others = [i for i, test in enumerate(tests) if _looks_at_text(test) and i not in unsure]
+    hard = [i for i in others if not _is_prefix(tests[i])]
+    sharp = [tests[i] for i in others]
+    found: list[str] | None = None
+    if hard:
+        found = _walked(sharp, constants)
+        if found is None:
+            unsure += hard
+            sharp = [tests[i] for i in others if i not in hard]
+    if found is None:
+        found = _ranged(sharp, constants)
+    for i in unsure:
+        found += _guessed(tests[i])
+    return found, tuple(sorted(unsure))
+
+
+def _looks_at_text(test: Predicate) -> bool:
+    if isinstance(test, StringTest):
+        return isinstance(test.text, Literal) or isinstance(test.part, Literal)
+    return isinstance(test, Like)
+
+
+def _is_beyond(test: Predicate) -> bool:
+    """Whether there is no automaton for it here."""
+    if isinstance(test, RLike):
+        return True
+    # The lower case of a capital sigma depends on what follows.
+    return (
+        isinstance(test, Like)
+        and test.ignore_case
+        and any(sigma in test.pattern.lower() for sigma in _SIGMAS)
+    )
+
+
+def _guessed(test: Predicate) -> list[str]:
+    """Texts that the test is likely to accept."""
+    if isinstance(test, RLike):
+        return samples(test.pattern)
+    if isinstance(test, Like):
+        runs = like_runs(test.pattern, test.escape, test.ignore_case)
+        return ["".join(c or "a" for run in runs for c in run)]
+    if isinstance(test, StringTest):
+        part = test.part if isinstance(test.part, Literal) else test.text
+        return [part.value] if isinstance(part, Literal) and isinstance(part.value, str) else []
+    return []
+
+
+# -- ranges ---------------------------------------------------------------------------------------
+
+
+def _is_prefix(test: Predicate) -> bool:
+    return _prefix(test) is not None
+
+
+def _prefix(test: Predicate) -> str | None:
+    """The beginning, or the whole, that the test asks for, if it asks for no more."""
+    if isinstance(test, Like):
+        if test.ignore_case:
+            return None
+        runs = like_runs(test.pattern, test.escape, False)
+        if len(runs) > 2 or None in runs[0] or (runs[-1] and len(runs) == 2):
+            return None
+        return "".join(runs[0])  # type: ignore[arg-type]
+    if isinstance(test, StringTest) and test.function == "startswith":
+        if isinstance(test.part, Literal):
+            return test.part.value if isinstance(test.part.value, str) else ""
+    return None
+
+
+def _ranged(tests: Sequence[Predicate], constants: list[str]) -> list[str]:
+    """A text at each place where a truth can change, and one between each two.
+
+    The least text above t is t followed by U+0000. Texts that begin with p end before the least
+    text above them all that is as short as p, or shorter.
+    """
+    places = {"", *constants}
+    for test in tests:
+        begun = _prefix(test)
+        assert begun is not None
+        places |= {begun, _after(begun)}
+    ordered = sorted(places)
+    found = list(ordered)
+    for low, high in pairwise((*ordered, None)):
+        assert low is not None
+        for more in ("a", "A", "0", " ", "\0"):
+            if high is None or low + more < high:
+                found.append(low + more)
+                break
+    return found
+
+
+def _after(begun: str) -> str:
+    """The least text above all that begin so; empty if there is none."""
+    while begun:
+        point = ord(begun[-1]) + 1
+        if 0xD800 <= point <= 0xDFFF:
+            point = 0xE000
+        if point <= _LAST:
+            return begun[:-1] + chr(point)
+        begun = begun[:-1]
+    return ""
+
+
+# -- automata -------------------------------------------------------------------------------------
+
+
+class _Walker(NamedTuple):
+    """One test's part of the state: where it begins, and where a letter takes it."""
+
+    start: object
+    step: Callable[[object, str], object]
+
+
+def _walked(tests: Sequence[Predicate], constants: list[str]) -> list[str] | None:
+    """A shortest text for every state; None if there are too many."""
+    ordered = sorted(set(constants))
+    walkers = [_compared(c) for c in ordered] + [_walker(test) for test in tests]
+    letters = _alphabet(tests, ordered)
+    begin = tuple([walker.start for walker in walkers])
+    reached = {begin: ""}
+    pending = deque([begin])
+    steps = _STEPS
+    while pending:
+        state = pending.popleft()
+        text = reached[state]
+        steps -= len(letters) * len(walkers)
+        if steps < 0:
+            return None
+        for letter in letters:
+            after = tuple([w.step(part, letter) for w, part in zip(walkers, state, strict=True)])
+            if after not in reached:
+                if len(reached) == _STATES:
+                    return None
+                reached[after] = text + letter
+                pending.append(after)
+    return list(reached.values())
+
+
+def _compared(constant: str) -> _Walker:
+    """Against a constant: so many letters alike (0, 1, …), or less, or greater."""
+    less, greater, length = -1, -2, len(constant)
+
+    def step(alike: object, letter: str) -> object:
+        assert isinstance(alike, int)
+        if alike < 0:
+            return alike
+        if alike == length:
+            return greater
+        if letter == constant[alike]:
+            return alike + 1
+        return less if letter < constant[alike] else greater
+
+    return _Walker(0, step)
+
+
+def _walker(test: Predicate) -> _Walker:
+    if isinstance(test, Like):
+        runs = like_runs(test.pattern, test.escape, test.ignore_case)
+        return _patterned(runs, test.ignore_case)
+    assert isinstance(test, StringTest)
+    held = test.part if isinstance(test.part, Literal) else test.text
+    assert isinstance(held, Literal)
+    if not isinstance(held.value, str):
+        return _Walker(None, lambda state, letter: state)  # unknown of every text
+    part: Run = tuple(held.value)
+    if isinstance(test.part, Literal):
+        runs = {"contains": [(), part, ()], "startswith": [part, ()], "endswith": [(), part]}[
+            test.function
+        ]
+        return _patterned(runs, False)
+    return _inside(held.value, anywhere=test.function != "startswith")
+
+
+def _patterned(runs: Sequence[Run], ignore_case: bool) -> _Walker:
+    """A LIKE pattern: the places in it that have been reached; its None is any letter."""
+    pattern: list[str | None] = []
+    loops: set[int] = set()  # the places where a % stands
+    for number, run in enumerate(runs):
+        if number:
+            loops.add(len(pattern))
+        pattern += run
+    length = len(pattern)
+    # What has come to a % at the end stays accepted; what is before the last % is of no matter.
+    accepted = frozenset((length,)) if length in loops else None
+
+    def single(places: frozenset[int], letter: str) -> frozenset[int]:
+        after = {p for p in places if p in loops}
+        after |= {p + 1 for p in places if p < length and pattern[p] in (None, letter)}
+        if accepted is not None and length in after:
+            return accepted
+        latest = max((p for p in after if p in loops), default=0)
+        return frozenset(p for p in after if p >= latest)
+
+    def step(places: object, letter: str) -> object:
+        assert isinstance(places, frozenset)
+        for lower in letter.lower() if ignore_case else letter:
+            places = single(places, lower)
+        return places
+
+    return _Walker(accepted if accepted and not length else frozenset((0,)), step)
+
+
+def _inside(text: str, anywhere: bool) -> _Walker:
+    """A constant that contains, begins or ends with the value: where the value may end in it."""
+
+    def step(places: object, letter: str) -> object:
+        assert isinstance(places, frozenset)
+        return frozenset(p + 1 for p in places if p < len(text) and text[p] == letter)
+
+    return _Walker(frozenset(range(len(text) + 1)) if anywhere else frozenset((0,)), step)
+
+
+def _alphabet(tests: Sequence[Predicate], constants: list[str]) -> list[str]:
+    """A letter of every kind that the tests tell apart.
+
+    All letters that they name, and those whose lower case is one of them; of all others one, or,
+    where texts are compared, one between each two.
+    """
+    named = {letter for constant in constants for letter in constant}
+    folded: set[str] = set()
+    for test in tests:
+        if isinstance(test, Like):
+            runs = like_runs(test.pattern, test.escape, test.ignore_case)
+            letters = {letter for run in runs for letter in run if letter is not None}
+            named |= letters
+            if test.ignore_case:
+                folded |= letters
+        elif isinstance(test, StringTest):
+            held = test.part if isinstance(test.part, Literal) else test.text
+            if isinstance(held, Literal) and isinstance(held.value, str):
+                named |= set(held.value)
+    if any(isinstance(test, Like) and test.ignore_case for test in tests):
+        upper = _capitals()
+        named |= {capital for letter in folded for capital in upper.get(letter, ())}
+        named.add(_DOTTED_I)  # the only letter that is two in lower case
+    return sorted(named) + _others(named, bool(constants))
+
+
+def _others(named: set[str], everywhere: bool) -> list[str]:
+    points = [-1, *sorted(map(ord, named)), _LAST + 1]
+    readable = [c for c in _READABLE if c not in named]
+    if readable and not everywhere:
+        return readable[:1]
+    gaps = list(pairwise(points))
+    found = [next((c for c in readable if a < ord(c) < b), _between(a, b)) for a, b in gaps]
+    return [letter for letter in found if letter][: None if everywhere else 1]
+
+
+def _between(low: int, high: int) -> str:
+    point = low + 1
+    if 0xD800 <= point <= 0xDFFF:  # surrogates are no text
+        point = 0xE000
+    return chr(point) if point < high else ""
+
+
+@cache
+def _capitals() -> dict[str, list[str]]:
+    """The letters whose lower case has a letter in it, for each letter of which that is true."""
+    found: dict[str, list[str]] = {}
+    for point in range(_LAST + 1):
+        if not 0xD800 <= point <= 0xDFFF:
+            capital = chr(point)
+            lower = capital.lower()
+            if lower != capital:
+                for letter in lower:
+                    found.setdefault(letter, []).append(capital)
+    return found

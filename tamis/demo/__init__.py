@@ -1,5 +1,0 @@
-"""`python -m tamis.demo`: a year of departures against many alerts, as a streaming job on Spark.
-
-The alerts are compiled on executors, the departures come as files and are matched in micro-batches,
-and the alerts change while that goes on. At the end some answers are checked; a report stays.
-"""

@@ -1,0 +1,157 @@
+"""The counting algorithm, list-based (thesis §5.4; Yan and García-Molina, TODS 19(2), 1994).
+
+Phase 1 finds the predicates that an event satisfies; each has a list of the subscriptions that have
+it, and counts one more for each of them. Those for which all are counted match.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from threading import Lock
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamis.dot import quoted
+from tamis.engines.baselines.conjuncts import conjuncts
+from tamis.engines.roster import Roster
+from tamis.engines.subscription import Subscription
+from tamis.errors import UnsupportedExpression
+from tamis.events.batch import EventBatch
+from tamis.kernels.baselines.counting import (
+    MOST_PREDICATES,
+    SIZE_SHIFT,
+    Ints,
+    Lists,
+    append,
+    count,
+    drop,
+    packed,
+)
+from tamis.matches import Id, Matches
+from tamis.predicates import PredicateIndex
+
+_FIRST = 64
+
+
+class CountingEngine:
+    """A list of subscriptions per predicate, and a counter per subscription.
+
+    Attributes:
+        index: The predicates.
+    """
+
+    name: ClassVar[str] = "counting"
+
+    def __init__(self) -> None:
+        """Begin with no subscriptions."""
+        self.index = PredicateIndex()
+        self._roster = Roster()
+        self._cells = np.zeros(_FIRST, np.uint32)
+        self._lists = Lists(
+            np.zeros(_FIRST, np.int64),
+            np.zeros(_FIRST, np.int32),
+            np.zeros(_FIRST, np.int32),
+            np.zeros(_FIRST, np.int32),
+            np.zeros(1, np.int64),
+        )
+        self._lock = Lock()
+
+    def add(self, subscription: Subscription) -> None:
+        """Take a subscription.
+
+        Raises:
+            UnsupportedExpression: It is no conjunction, or too long a one; nothing has changed.
+        """
+        leaves = conjuncts(subscription, self.name)
+        if len(leaves) > MOST_PREDICATES:
+            raise UnsupportedExpression(
+                f"a conjunction of more than {MOST_PREDICATES:,} tests", self.name
+            )
+        # No two are the same: the rewriter has seen to it.
+        predicates = np.array([self.index.intern(leaf) for leaf in leaves], np.int32)
+        code = self._roster.add(subscription)
+        if code >= len(self._cells):
+            self._cells = np.concatenate([self._cells, np.zeros_like(self._cells)])
+        self._cells[code] = len(predicates) << SIZE_SHIFT
+        self._grow_to(self.index.capacity)
+        done = append(self._lists, predicates, 0, code)
+        while done < len(predicates):
+            self._make_room()
+            done = append(self._lists, predicates, done, code)
+
+    def remove(self, id: Id) -> None:
+        """Forget a subscription."""
+        code = self._roster.number(id)
+        leaves = conjuncts(self._roster[code], self.name)
+        numbers = [self.index.find(leaf) for leaf in leaves]
+        drop(self._lists, np.array(numbers, np.int32), code)
+        for number in numbers:
+            assert number is not None
+            self.index.release(number)
+        self._cells[code] = 0
+        self._roster.remove(id)
+
+    def match(self, batch: EventBatch, limit: int | None = None) -> Matches:
+        """All subscriptions that each event of the batch satisfies."""
+        codes, ends = self.matched(batch)
+        return self._roster.matches_up_to(ends, codes)
+
+    def matched(self, batch: EventBatch) -> tuple[Ints, NDArray[np.int64]]:
+        """The subscriptions by number, in no order within an event, and where each event's end."""
+        satisfied = self.index.satisfied(batch)
+        with self._lock:  # one set of counters
+            return count(self._lists, self._cells, *satisfied)
+
+    def stats(self) -> Mapping[str, object]:
+        """Sizes, by name; `entries` are those of all lists."""
+        arrays = (self._cells, *self._lists)
+        return {
+            "subscriptions": len(self._roster),
+            "entries": int(self._lists.lengths.sum()),
+            "bytes": sum(array.nbytes for array in arrays),
+            **{f"index_{name}": size for name, size in self.index.stats().items()},
+        }
+
+    def to_dot(self) -> str:
+        """From each predicate to the subscriptions on its list, which say how many they need."""
+        lines = ["digraph counting {", "  rankdir=LR;", "  node [shape=box];"]
+        for code in self._roster:
+            needed = int(self._cells[code]) >> SIZE_SHIFT
+            label = f"{self._roster[code].id}: {needed}"
+            lines.append(f"  s{code} [shape=ellipse, label={quoted(label)}];")
+        begins, lengths, _, entries, _ = self._lists
+        for number in np.flatnonzero(lengths).tolist():
+            lines.append(f"  p{number} [label={quoted(str(self.index.predicate(number)))}];")
+            listed = entries[begins[number] : begins[number] + lengths[number]]
+            lines += [f"  p{number} -> s{code};" for code in sorted(listed.tolist())]
+        return "\n".join([*lines, "}"])
+
+    def __getstate__(self) -> dict[str, object]:
+        """Leave out the lock."""
+        return {**self.__dict__, "_lock": None}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        """With a lock of its own."""
+        self.__dict__.update(state)
+        self._lock = Lock()
+
+    def _grow_to(self, predicates: int) -> None:
+        begins, lengths, rooms, entries, end = self._lists
+        missing = predicates - len(begins)
+        if missing > 0:
+            more = max(missing, len(begins))
+            self._lists = Lists(
+                np.pad(begins, (0, more)),
+                np.pad(lengths, (0, more)),
+                np.pad(rooms, (0, more)),
+                entries,
+                end,
+            )
+
+    def _make_room(self) -> None:
+        """Twice the room of all that is there; the list that asks for more may be all of it."""
+        entries = np.zeros(4 * int(self._lists.lengths.sum()) + _FIRST, np.int32)
+        packed(self._lists, entries)
+        self._lists = self._lists._replace(entries=entries)

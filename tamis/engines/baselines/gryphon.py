@@ -1,0 +1,261 @@
+"""Gryphon's matching tree (Aguilera et al., PODC 1999; thesis §2.2), the version for equalities.
+
+Attributes have an order, in which each way down the tree tests them; a subscription that does not
+ask for an attribute goes by the don't-care edge. Nodes that nothing but don't-care would leave are
+left out (the paper's elimination of trivial tests): an attribute is tested where it is asked for.
+Which values an event has comes from phase 1, which knows equality of any types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamis.covering.constraint import constraint_of
+from tamis.covering.coverage import conjunction
+from tamis.dot import quoted
+from tamis.engines.baselines.conjuncts import Leaf, conjuncts
+from tamis.engines.number_pool import Numbers
+from tamis.engines.roster import Roster
+from tamis.engines.subscription import Subscription
+from tamis.errors import UnsupportedExpression, shortened
+from tamis.events.batch import EventBatch
+from tamis.kernels.baselines.gryphon import (
+    EDGES,
+    HIGHEST,
+    NO,
+    NODES,
+    ROOT,
+    Ints,
+    Tree,
+    insert,
+    rehash,
+    remove,
+    search,
+)
+from tamis.language.expr import Attribute, Comparison, Literal, ValueExpr
+from tamis.matches import Id, Matches
+from tamis.predicates import PredicateIndex
+from tamis.values import Type
+
+_FIRST = 64
+_ONE_SPELLING = {Type.INT, Type.STR, Type.BOOL, Type.TIMESTAMP}
+_HINT = "it takes equalities with constants only; the engines block and atree take everything"
+
+
+class GryphonEngine:
+    """A parallel search tree over equalities.
+
+    Attributes:
+        index: The equalities, as predicates; their numbers are the values of the tree.
+    """
+
+    name: ClassVar[str] = "gryphon"
+
+    def __init__(self) -> None:
+        """Begin with no subscriptions."""
+        self.index = PredicateIndex()
+        self._roster = Roster()
+        self._terms: Numbers[ValueExpr] = Numbers()
+        self._term_of = np.full(_FIRST, NO, np.int32)
+        self._impossible: set[int] = set()
+        self._tree = Tree(
+            np.full(_FIRST, NO, np.int32),
+            np.full(_FIRST, NO, np.int32),
+            np.full(_FIRST, NO, np.int32),
+            np.zeros(_FIRST, np.int32),
+            np.full(2 * _FIRST, NO, np.int64),
+            np.zeros(2 * _FIRST, np.int32),
+            np.zeros((_FIRST, 2), np.int32),
+            np.array([0, NO, 1, 1, 0], np.int64),
+        )
+
+    def add(self, subscription: Subscription) -> None:
+        """Take a subscription.
+
+        Raises:
+            UnsupportedExpression: It is no conjunction of equalities, and nothing has changed.
+        """
+        equalities = self._equalities(subscription)
+        code = self._roster.add(subscription)
+        if equalities is None:
+            self._impossible.add(code)
+            return
+        path = []
+        for equality in equalities:
+            term = self._terms.number(equality.left)
+            self._terms.used(equality.left)
+            path.append((term, self.index.intern(equality)))
+        attributes, values = _sorted(path)
+        self._reserve(len(path), code)
+        self._term_of[values] = attributes
+        insert(self._tree, attributes, values, code)
+
+    def remove(self, id: Id) -> None:
+        """Forget a subscription."""
+        code = self._roster.number(id)
+        subscription = self._roster[code]
+        self._roster.remove(id)
+        if code in self._impossible:
+            self._impossible.remove(code)
+            return
+        equalities = self._equalities(subscription) or []
+        path = []
+        for equality in equalities:
+            value = self.index.find(equality)
+            assert value is not None
+            path.append((self._terms.given[equality.left].number, value))
+        remove(self._tree, *_sorted(path), code, self._deepest)
+        for equality, (_, value) in zip(equalities, path, strict=True):
+            self._terms.unused(equality.left)
+            self.index.release(value)
+
+    def match(self, batch: EventBatch, limit: int | None = None) -> Matches:
+        """All subscriptions that each event of the batch satisfies."""
+        codes, ends = self.matched(batch)
+        return self._roster.matches_up_to(ends, codes)
+
+    def matched(self, batch: EventBatch) -> tuple[Ints, NDArray[np.int64]]:
+        """The subscriptions by number, in no order within an event, and where each event's end."""
+        satisfied = self.index.satisfied(batch)
+        return search(self._tree, self._term_of, self._deepest, *satisfied)
+
+    # -- looking around ---------------------------------------------------------------------------
+
+    def stats(self) -> Mapping[str, object]:
+        """Sizes, by name; `edges` are those of values, not those of don't-care."""
+        return {
+            "subscriptions": len(self._roster),
+            "nodes": int(self._tree.numbers[NODES]),
+            "edges": int(self._tree.numbers[EDGES]),
+            "levels": len(self._terms.given),
+            "bytes": sum(array.nbytes for array in (*self._tree, self._term_of)),
+            **{f"index_{name}": size for name, size in self.index.stats().items()},
+        }
+
+    def to_dot(self) -> str:
+        """The tree, after Figure 2.1 of the thesis: tests, values and *, subscriptions."""
+        terms = {given.number: str(term) for term, given in self._terms.given.items()}
+        lines = ["digraph gryphon {", "  node [shape=box];"]
+        for node, edges in self._walked():
+            tested = int(self._tree.attributes[node])
+            label = "" if tested == NO else terms[tested]
+            ids = ", ".join(sorted(str(self._roster[code].id) for code in self._at(node)))
+            lines.append(f"  n{node} [label={quoted(label)}, xlabel={quoted(ids)}];")
+            lines += [f"  n{node} -> n{to} [label={quoted(value)}];" for value, to in edges]
+        return "\n".join([*lines, "}"])
+
+    def _walked(self) -> Iterator[tuple[int, list[tuple[str, int]]]]:
+        """The nodes from the root down, each with its edges: their labels, and where to."""
+        tree = self._tree
+        edges: dict[int, list[tuple[str, int]]] = {}
+        slots = np.flatnonzero(tree.keys != NO)
+        for key, target in zip(
+            tree.keys[slots].tolist(), tree.targets[slots].tolist(), strict=True
+        ):
+            equality = self.index.predicate(key & 0xFFFFFFFF)
+            assert isinstance(equality, Comparison)
+            edges.setdefault(key >> 32, []).append((str(equality.right), target))
+        pending = [int(tree.numbers[ROOT])]
+        while pending:
+            node = pending.pop()
+            found = sorted(edges.get(node, []))
+            if tree.stars[node] != NO:
+                found.append(("*", int(tree.stars[node])))
+            yield node, found
+            pending += [target for _, target in reversed(found)]
+
+    def _at(self, node: int) -> Iterator[int]:
+        code = int(self._tree.heads[node])
+        while code != NO:
+            yield code
+            code = int(self._tree.links[code, 0])
+
+    # -- parts ------------------------------------------------------------------------------------
+
+    @property
+    def _deepest(self) -> int:
+        """No way down is longer: each term is tested once at most."""
+        return self._terms.capacity
+
+    def _equalities(self, subscription: Subscription) -> list[Comparison] | None:
+        """What a subscription asks for, a value in one spelling; None if nothing satisfies it."""
+        leaves = conjuncts(subscription, self.name)
+        plain = _plain(leaves)
+        if plain is not None:
+            return plain
+        filter = conjunction(leaves)
+        if filter is None:
+            return None
+        for other in filter.others:
+            raise self._refused("a test of several attributes", other)
+        found = []
+        for term, constraint in filter.terms.items():
+            point = constraint.point
+            if point is None:
+                raise self._refused("a test that is no equality", _tests_of(term, leaves))
+            found.append(Comparison("=", term, Literal.of(point[1])))
+        return found
+
+    def _refused(self, construct: str, test: object) -> UnsupportedExpression:
+        return UnsupportedExpression(f"{construct} ({shortened(str(test))})", self.name, _HINT)
+
+    def _reserve(self, tests: int, code: int) -> None:
+        """Make room for one more subscription."""
+        tree = self._tree
+        nodes = int(tree.numbers[HIGHEST]) + 2 * tests
+        if nodes > len(tree.attributes):
+            more = max(nodes - len(tree.attributes), len(tree.attributes))
+            tree = tree._replace(
+                attributes=_longer(tree.attributes, more),
+                stars=_longer(tree.stars, more),
+                heads=_longer(tree.heads, more),
+                degrees=_longer(tree.degrees, more),
+            )
+        if code >= len(tree.links):
+            tree = tree._replace(links=np.concatenate([tree.links, np.zeros_like(tree.links)]))
+        if 2 * (int(tree.numbers[EDGES]) + tests) > len(tree.keys):
+            size = 2 * len(tree.keys)
+            while 2 * (int(tree.numbers[EDGES]) + tests) > size:
+                size *= 2
+            larger = tree._replace(
+                keys=np.full(size, NO, np.int64), targets=np.zeros(size, np.int32)
+            )
+            rehash(tree, larger)
+            tree = larger
+        self._tree = tree
+        if self.index.capacity > len(self._term_of):
+            self._term_of = _longer(self._term_of, self.index.capacity)
+
+
+def _plain(leaves: tuple[Leaf, ...]) -> list[Comparison] | None:
+    """Equalities of different attributes with literals: no constraints need be made of them."""
+    found: dict[ValueExpr, Comparison] = {}
+    for leaf in leaves:
+        if type(leaf) is not Comparison or leaf.op != "=" or type(leaf.left) is not Attribute:
+            return None
+        constant = leaf.right
+        # Of numbers there is another spelling, of integers none that is preferred to theirs.
+        if type(constant) is not Literal or constant.type not in _ONE_SPELLING:
+            return None
+        found[leaf.left] = leaf
+    return list(found.values()) if len(found) == len(leaves) else None
+
+
+def _tests_of(term: ValueExpr, leaves: tuple[Leaf, ...]) -> str:
+    asked = [(leaf, constraint_of(leaf)) for leaf in leaves]
+    return " AND ".join(
+        str(leaf) for leaf, found in asked if found is not None and found[0] == term
+    )
+
+
+def _longer(array: Ints, more: int) -> Ints:
+    return np.concatenate([array, np.full(more, NO, np.int32)])
+
+
+def _sorted(path: list[tuple[int, int]]) -> tuple[Ints, Ints]:
+    attributes, values = np.array(sorted(path), np.int32).reshape(-1, 2).T.copy()
+    return attributes, values

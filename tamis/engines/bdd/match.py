@@ -1,0 +1,169 @@
+"""From events to matches: which kernels run on what.
+
+Under `strict` an event that lacks an attribute cannot match whatever looks at it, so all nodes of
+that attribute are passed over: MVEvalBDD (Figure 5). In blocks that takes events that lack the
+same, so they are sorted by what they have first.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamis.engines.bdd.layout import Layout
+from tamis.engines.bdd.roots import Roots
+from tamis.engines.bdd.scratch import Board
+from tamis.events.batch import EventBatch
+from tamis.kernels.bdd.block import (
+    EVENTS,
+    LINE,
+    Found,
+    Words,
+    eval_block,
+    matched_block,
+    moved_bits,
+    want,
+)
+from tamis.kernels.bdd.eval import Needs
+from tamis.kernels.bdd.outputs import matched_events
+from tamis.matches import Matches, Tiles
+from tamis.predicates import PredicateIndex
+
+Longs = NDArray[np.int64]
+
+# Words of masks that are made at a time, over all predicates: 32 MB.
+_ROOM = 1 << 22
+_MOST_EVENTS = 16 * EVENTS
+# A mask takes 80 bytes, a pair 16: so many pairs take less.
+_FEW = 4
+_NOTHING = Needs(np.zeros(1, np.int64), np.zeros(0, np.int32))
+
+
+def match_one_by_one(
+    board: Board,
+    layout: Layout,
+    roots: Roots,
+    index: PredicateIndex,
+    batch: EventBatch,
+    needs: Needs | None,
+) -> Matches:
+    """EvalBDD, or, if it is said what variables need, MVEvalBDD, for each event."""
+    value = board.bytes(len(layout.nodes.low))
+    alpha = np.empty(index.capacity, np.uint8)
+    satisfied = index.satisfied(batch)
+    codes, ends = matched_events(
+        layout.nodes, layout.outputs, needs or _NOTHING, *satisfied, alpha, value
+    )
+    event = np.repeat(np.arange(len(batch)), np.diff(ends, prepend=0))
+    return _matches(roots, len(batch), [event], [codes], [])
+
+
+def match_block_by_block(
+    board: Board,
+    layout: Layout,
+    roots: Roots,
+    index: PredicateIndex,
+    batch: EventBatch,
+    needs: Needs | None,
+) -> Matches:
+    """The same for 512 events at a time."""
+    nodes, outputs = layout.nodes, layout.outputs
+    values = board.lines(len(nodes.low))
+    wanted = np.ones(index.capacity, np.uint8)
+    size = max(EVENTS, min(_MOST_EVENTS, _ROOM // max(1, index.capacity) * 64 // EVENTS * EVENTS))
+    events: list[Longs] = []
+    codes: list[NDArray[np.int32]] = []
+    tiles: list[Tiles] = []
+    for begin in range(0, len(batch), size):
+        piece = batch.slice(begin, size)
+        masks, order = index.masks(piece), None
+        if needs is not None:
+            masks, order = _together(masks, len(piece), roots.needed())
+        for first in range(0, len(piece), EVENTS):
+            block = _block(masks, first)
+            if needs is not None:
+                want(nodes, needs, block, wanted)
+            eval_block(nodes, block, wanted, values)
+            everyone = _first_events(min(EVENTS, len(piece) - first))
+            few = _FEW if order is None else EVENTS
+            found = matched_block(outputs, block, everyone, values, few)
+            _take(found, begin, first, order, _Taken(events, codes, tiles))
+    return _matches(roots, len(batch), events, codes, tiles)
+
+
+class _Taken(NamedTuple):
+    events: list[Longs]
+    codes: list[NDArray[np.int32]]
+    tiles: list[Tiles]
+
+
+def _take(found: Found, begin: int, first: int, order: Longs | None, taken: _Taken) -> None:
+    if len(found.code):
+        event = first + found.event.astype(np.int64)
+        taken.events.append(begin + (event if order is None else order[event]))
+        taken.codes.append(found.code)
+    if len(found.tile_code):
+        taken.tiles.append(
+            Tiles(
+                np.full(len(found.tile_code), begin + first, np.int64),
+                found.tile_code.astype(np.int64),
+                found.tile_masks.reshape(-1, LINE),
+            )
+        )
+
+
+def _together(masks: Words, events: int, needed: list[int]) -> tuple[Words, Longs | None]:
+    """Masks with the events sorted by what they have, and which event is where now."""
+    if not needed:
+        return masks, None
+    bits = np.unpackbits(masks[needed].view(np.uint8), axis=1, bitorder="little")[:, :events]
+    order = np.lexsort(np.packbits(bits, axis=0))
+    if (order == np.arange(events)).all():
+        return masks, None
+    places = np.empty(events, np.int64)
+    places[order] = np.arange(events)
+    moved = np.zeros_like(masks)
+    moved_bits(masks, places, moved)
+    return moved, order
+
+
+def _block(masks: Words, first: int) -> Words:
+    """The masks of one block, filled up to its width."""
+    word = first // 64
+    block = masks[:, word : word + LINE]
+    if block.shape[1] == LINE:
+        return np.ascontiguousarray(block)
+    filled = np.zeros((len(masks), LINE), np.uint64)
+    filled[:, : block.shape[1]] = block
+    return filled
+
+
+def _first_events(count: int) -> Words:
+    bits = np.zeros(EVENTS, np.uint8)
+    bits[:count] = 1
+    return np.packbits(bits, bitorder="little").view(np.uint64)
+
+
+def _matches(
+    roots: Roots,
+    events: int,
+    event: list[Longs],
+    code: list[NDArray[np.int32]],
+    tiles: list[Tiles],
+) -> Matches:
+    pairs = np.concatenate([*code, np.zeros(0, np.int32)])
+    tiled = np.concatenate([*(tile.code for tile in tiles), np.zeros(0, np.int64)])
+    seen = np.zeros(len(roots.edges), np.bool_)
+    seen[pairs] = True
+    seen[tiled] = True
+    found = np.flatnonzero(seen)
+    places = np.cumsum(seen) - 1
+    ids, priorities = roots.named(found)
+    joined = None
+    if tiles:
+        first = np.concatenate([tile.first for tile in tiles])
+        joined = Tiles(first, places[tiled], np.concatenate([tile.masks for tile in tiles]))
+    where = np.concatenate([*event, np.zeros(0, np.int64)])
+    return Matches(events, where, places[pairs], ids, priorities, joined)

@@ -1,0 +1,1 @@
+"""From selectors to drafts: what is not in an immutable segment yet."""

@@ -1,0 +1,400 @@
+"""The axes of a segment: a term, a family of values, and the constants it is compared with.
+
+All constants of all axes stand in flat arrays, so that a million of them open as fast as one, and
+two segments' are joined by sorting once. A number is kept as the nearest double and what is missing
+to the exact value: so 2^53 + 1 has its place between 2^53 and 2^53 + 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamis.kernels.block.merge import gather_texts, merge_texts
+from tamis.kernels.block.ranks import Scales
+from tamis.kernels.block.words import Bytes, Longs
+from tamis.values import INT_MAX, Scalar, Timestamp
+
+# Kinds of axes. All but TEXT have their constants among the numbers.
+NUMBER, TEXT, INSTANT, TRUTH, PRESENCE = range(5)
+KINDS = 5
+
+# More constants on one axis do not fit into a word.
+MOST_CONSTANTS = (1 << 23) - 2
+
+# A table of ranks for all integers from the least to the greatest constant may be so much larger
+# than the constants themselves: one look instead of a search.
+_ROOMY = 8
+# Among fewer constants a search takes no longer.
+_MANY = 8
+_EXACT = 1 << 53
+
+Doubles = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Axes:
+    """The axes, by number.
+
+    Attributes:
+        slot: The number of the term.
+        kind: NUMBER, TEXT …
+        begin, count: Where its constants stand: among the numbers or among the texts.
+        value, residual: The numbers, in order on every axis: the nearest double, and the rest.
+        bounds, texts: The texts, in order on every axis: text i is texts[bounds[i]:bounds[i + 1]].
+    """
+
+    slot: Longs
+    kind: Longs
+    begin: Longs
+    count: Longs
+    value: Doubles
+    residual: Longs
+    bounds: Longs
+    texts: Bytes
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self.slot)
+
+    @cached_property
+    def rank_at(self) -> Longs:
+        """By axis, where its ranks begin if those of all axes are numbered through; one more."""
+        ends = np.zeros(len(self) + 1, np.int64)
+        np.cumsum(2 * self.count + 2, out=ends[1:])
+        return ends
+
+    @cached_property
+    def defaults(self) -> NDArray[np.int32]:
+        """By axis, the rank of an event without a value."""
+        return np.where(self.kind == PRESENCE, 0, -1).astype(np.int32)
+
+    def only(self, kept: Longs) -> Axes:
+        """Some of the axes, in their order."""
+        if len(kept) == len(self):
+            return self
+        begin, count, kind = self.begin[kept], self.count[kept], self.kind[kept]
+        text = kind == TEXT
+        numbers = _ranges(begin[~text], count[~text])
+        bounds, texts = taken(self.bounds, self.texts, _ranges(begin[text], count[text]))
+        new = np.zeros(len(kept), np.int64)
+        for mine in (text, ~text):
+            new[mine] = np.cumsum(count[mine]) - count[mine]
+        value, residual = self.value[numbers], self.residual[numbers]
+        return Axes(self.slot[kept], kind, new, count, value, residual, bounds, texts)
+
+    def lookup(self, slots: int) -> Longs:
+        """By slot * KINDS + kind, the axis; -1 if there is none."""
+        found = np.full(slots * KINDS, -1, np.int64)
+        found[self.slot * KINDS + self.kind] = np.arange(len(self))
+        return found
+
+    @cached_property
+    def int_scales(self) -> Scales:
+        """The constants as seen from 64-bit integers."""
+        value, residual = self.value, self.residual
+        down, up = np.floor(value), np.ceil(value)
+        inside = (value >= -(2.0**63)) & ((value < 2.0**63) | ((value == 2.0**63) & (residual < 0)))
+        edge = inside & (value == 2.0**63)
+        # 2^63 itself is no 64-bit integer: what stands just below it is counted from INT_MAX.
+        with np.errstate(invalid="ignore"):
+            floors = np.where(inside & ~edge, down, 0).astype(np.int64) + residual
+            ceilings = np.where(inside & ~edge, up, 0).astype(np.int64) + residual
+        floors[edge] = INT_MAX + (residual[edge] + 1)
+        ceilings[edge] = floors[edge]
+        below = (value < -(2.0**63)).astype(np.int64)
+        return self._scales(floors, ceilings, inside, below)
+
+    @cached_property
+    def double_scales(self) -> Scales:
+        """The constants as seen from doubles, as integers in their order."""
+        value, residual = self.value, self.residual
+        with np.errstate(over="ignore"):  # beyond the last double there is infinity
+            floors = np.where(residual < 0, np.nextafter(value, -np.inf), value)
+            ceilings = np.where(residual > 0, np.nextafter(value, np.inf), value)
+        inside = np.ones(len(value), np.bool_)
+        nowhere = np.zeros(len(value), np.int64)
+        return self._scales(order_of_doubles(floors), order_of_doubles(ceilings), inside, nowhere)
+
+    def _scales(
+        self, floors: Longs, ceilings: Longs, inside: NDArray[np.bool_], below: Longs
+    ) -> Scales:
+        """Constants in the range of the type, by axis; on each they are next to each other."""
+        held = np.where(self.kind == TEXT, 0, self.count)
+        kept_before, below_before = _before(inside), _before(below)
+        begin = np.where(self.kind == TEXT, 0, self.begin)
+        count = kept_before[begin + held] - kept_before[begin]
+        under = below_before[begin + held] - below_before[begin]
+        floors, ceilings = floors[inside], ceilings[inside]
+        begin = kept_before[begin]
+        table_at, least, span, table = _tables(floors, ceilings, begin, count, under)
+        return Scales(begin, count, under, table_at, least, span, floors, ceilings, table)
+
+
+def no_axes() -> Axes:
+    """No axes at all."""
+    none = np.zeros(0, np.int64)
+    return Axes(
+        none, none, none, none, np.zeros(0), none, np.zeros(1, np.int64), np.zeros(0, np.uint8)
+    )
+
+
+def order_of_doubles(doubles: Doubles) -> Longs:
+    """Integers in the order of the doubles: -0.0 is 0.0, NaN is one and the greatest."""
+    clean = np.where(np.isnan(doubles), np.nan, doubles + 0.0)
+    bits = clean.view(np.int64)
+    # Negative doubles grow with the magnitude of their bits: turn them around.
+    return np.where(bits < 0, bits ^ np.int64(INT_MAX), bits)
+
+
+def axes_of(
+    slots: Sequence[int], kinds: Sequence[int], constants: Sequence[list[Scalar]]
+) -> tuple[Axes, Longs, Longs]:
+    """Make axes from the constants that tests have, in any order and repeated.
+
+    Returns:
+        The axes; where the constants of each begin in the third; and, by constant, its number on
+        its axis.
+    """
+    at = np.zeros(len(slots) + 1, np.int64)
+    np.cumsum([len(some) for some in constants], out=at[1:])
+    places = np.zeros(at[-1], np.int64)
+    kind = np.array(kinds, np.int64)
+    begin, count = np.zeros(len(slots), np.int64), np.zeros(len(slots), np.int64)
+
+    numeric = [a for a, k in enumerate(kinds) if k != TEXT]
+    flat = [c for a in numeric for c in constants[a]]
+    value, residual = _exact(flat)
+    owner = np.repeat(np.array(numeric, np.int64), [len(constants[a]) for a in numeric])
+    value, residual, owners, found = _distinct(owner, value, residual)
+    in_numeric = np.concatenate([np.arange(at[a], at[a + 1]) for a in numeric] or [at[:0]])
+    places[in_numeric] = found
+    count += np.bincount(owners, minlength=len(slots))
+    begin[kind != TEXT] = (np.cumsum(count) - count)[kind != TEXT]
+
+    words: list[bytes] = []
+    for axis, some in enumerate(constants):
+        if kinds[axis] == TEXT:
+            distinct = sorted(set(some))
+            index = {text: i for i, text in enumerate(distinct)}
+            places[at[axis] : at[axis + 1]] = [index[text] for text in some]
+            begin[axis], count[axis] = len(words), len(distinct)
+            words.extend(text.encode() for text in distinct)  # type: ignore[union-attr]
+    bounds, texts = packed(words)
+    slot = np.array(slots, np.int64)
+    return Axes(slot, kind, begin, count, value, residual, bounds, texts), at, places
+
+
+def packed(words: Sequence[bytes]) -> tuple[Longs, Bytes]:
+    """Texts end to end, and where each begins.
+
+    In memory that can be written to: what cannot is another type to Numba.
+    """
+    bounds = np.zeros(len(words) + 1, np.int64)
+    np.cumsum(np.fromiter(map(len, words), np.int64, len(words)), out=bounds[1:])
+    return bounds, np.frombuffer(bytearray().join(words), np.uint8)
+
+
+def joined(left: Axes, right: Axes) -> tuple[Axes, tuple[Mapping, Mapping]]:
+    """The axes of both, and how to get there from either."""
+    slots = int(max(left.slot.max(initial=0), right.slot.max(initial=0))) + 1
+    known = left.lookup(slots)
+    key = right.slot * KINDS + right.kind
+    new = known[key] < 0
+    right_axis = np.where(new, len(left) + np.cumsum(new) - 1, known[key])
+    slot = np.concatenate([left.slot, right.slot[new]])
+    kind = np.concatenate([left.kind, right.kind[new]])
+    left_axis = np.arange(len(left))
+
+    left_owner, right_owner = _owners(left, left_axis), _owners(right, right_axis)
+    value, residual, owners, places = _distinct(
+        np.concatenate([left_owner, right_owner]),
+        np.concatenate([left.value, right.value]),
+        np.concatenate([left.residual, right.residual]),
+    )
+    numbers = np.bincount(owners, minlength=len(slot))
+    bounds, texts, text_counts, text_places = _joined_texts(left, right, right_axis, len(slot))
+    is_text = kind == TEXT
+    count = np.where(is_text, text_counts, numbers)
+    begin = np.where(is_text, np.cumsum(text_counts) - text_counts, np.cumsum(numbers) - numbers)
+    axes = Axes(slot, kind, begin, count, value, residual, bounds, texts)
+    cut, text_cut = len(left.value), len(left.bounds) - 1
+    return axes, (
+        _mapping(left, left_axis, places[:cut], text_places[:text_cut], count),
+        _mapping(right, right_axis, places[cut:], text_places[text_cut:], count),
+    )
+
+
+@dataclass(frozen=True)
+class Mapping:
+    """From the axes of a segment to others.
+
+    Attributes:
+        axis: By axis, its new number.
+        constant_at: By axis, where its constants begin in the next.
+        constant: By constant, its new number on its axis; at the end of each axis, that of the end.
+    """
+
+    axis: Longs
+    constant_at: Longs
+    constant: Longs
+
+
+# -- parts ----------------------------------------------------------------------------------------
+
+
+def _before(flags: NDArray[np.generic]) -> Longs:
+    before = np.zeros(len(flags) + 1, np.int64)
+    np.cumsum(flags, out=before[1:])
+    return before
+
+
+def _exact(constants: Sequence[Scalar]) -> tuple[Doubles, Longs]:
+    """Numbers, instants and truths as doubles and what is missing."""
+    try:
+        # By far the most common: numbers, of which none is large.
+        value = np.array(constants, np.float64)
+    except TypeError:
+        constants = [c.micros if isinstance(c, Timestamp) else c for c in constants]
+        value = np.array(constants, np.float64)
+    value = value + 0.0  # -0.0 is 0.0
+    residual = np.zeros(len(value), np.int64)
+    for i in np.flatnonzero(np.abs(value) >= _EXACT).tolist():
+        constant = constants[i]
+        if isinstance(constant, int):
+            residual[i] = constant - int(value[i])
+    return value, residual
+
+
+def _distinct(owner: Longs, value: Doubles, residual: Longs) -> tuple[Doubles, Longs, Longs, Longs]:
+    """The distinct numbers of each owner in order; their owners; by number, its place there."""
+    keys = (value, owner) if not residual.any() else (residual, value, owner)
+    order = np.lexsort(keys)
+    owner, value, residual = owner[order], value[order], residual[order]
+    is_new = np.ones(len(order), np.bool_)
+    nan = np.isnan(value)
+    is_new[1:] = (
+        (owner[1:] != owner[:-1])
+        | ((value[1:] != value[:-1]) & ~(nan[1:] & nan[:-1]))
+        | (residual[1:] != residual[:-1])
+    )
+    number = np.cumsum(is_new) - 1
+    kept = owner[is_new]
+    first = np.searchsorted(kept, owner)
+    places = np.empty(len(order), np.int64)
+    places[order] = number - first
+    return value[is_new], residual[is_new], kept, places
+
+
+def _owners(axes: Axes, new: Longs) -> Longs:
+    """By number, the new axis that it is on; axes have theirs in the order of their own numbers."""
+    numeric = np.flatnonzero(axes.kind != TEXT)
+    numeric = numeric[np.argsort(axes.begin[numeric], kind="stable")]
+    return np.repeat(new[numeric], axes.count[numeric])
+
+
+def _mapping(axes: Axes, new: Longs, numbers: Longs, texts: Longs, count: Longs) -> Mapping:
+    at = np.zeros(len(axes) + 1, np.int64)
+    np.cumsum(axes.count + 1, out=at[1:])
+    constant = np.empty(at[-1], np.int64)
+    constant[at[1:] - 1] = count[new]
+    within = np.arange(at[-1]) - np.repeat(at[:-1], axes.count + 1)
+    inner = np.ones(at[-1], np.bool_)
+    inner[at[1:] - 1] = False
+    source = (np.repeat(axes.begin, axes.count + 1) + within)[inner]
+    text = np.repeat(axes.kind == TEXT, axes.count)
+    found = np.empty(len(source), np.int64)
+    found[text], found[~text] = texts[source[text]], numbers[source[~text]]
+    constant[inner] = found
+    return Mapping(new, at[:-1], constant)
+
+
+def _joined_texts(
+    left: Axes, right: Axes, right_axis: Longs, axes: int
+) -> tuple[Longs, Bytes, Longs, Longs]:
+    """The texts of both on every axis: bounds, texts, how many by axis, and their new places."""
+    cut = len(left.bounds) - 1
+    bounds = np.concatenate([left.bounds, left.bounds[-1] + right.bounds[1:]])
+    data = np.concatenate([left.texts, right.texts])
+    # The runs of each axis next to each other: first the left, then the right.
+    begin, count = np.zeros((2, axes), np.int64), np.zeros((2, axes), np.int64)
+    for side, (some, new) in enumerate(((left, np.arange(len(left))), (right, right_axis))):
+        mine = some.kind == TEXT
+        begin[side, new[mine]] = some.begin[mine] + side * cut
+        count[side, new[mine]] = some.count[mine]
+    total = count.sum(axis=0)
+    end = np.cumsum(total)
+    start = end - total
+    laid = np.empty(len(bounds) - 1, np.int64)
+    for side in range(2):
+        at = start + (count[0] if side else 0)
+        which = _ranges(at, count[side])
+        laid[which] = _ranges(begin[side], count[side])
+    laid_bounds, laid_data = taken(bounds, data, laid)
+    order, same = np.empty(len(laid), np.int64), np.zeros(len(laid), np.uint8)
+    merge_texts(laid_bounds, laid_data, start, start + count[0], end, order, same)
+    number = np.cumsum(same == 0) - 1
+    first = np.repeat(_before(same == 0)[start], total)
+    places = np.empty(len(laid), np.int64)
+    places[laid[order]] = number - first
+    kept = order[same == 0]
+    new_bounds, new_data = taken(laid_bounds, laid_data, kept)
+    owner = np.repeat(np.arange(axes), total)
+    return new_bounds, new_data, np.bincount(owner[same == 0], minlength=axes), places
+
+
+def _ranges(begin: Longs, count: Longs) -> Longs:
+    """begin[0], begin[0] + 1, … count[0] of them, then those of the next."""
+    before = np.cumsum(count) - count
+    numbers: Longs = np.arange(count.sum()) + np.repeat(begin - before, count)
+    return numbers
+
+
+def taken(bounds: Longs, data: Bytes, chosen: Longs) -> tuple[Longs, Bytes]:
+    """Some texts, end to end."""
+    new_bounds = np.zeros(len(chosen) + 1, np.int64)
+    np.cumsum(bounds[chosen + 1] - bounds[chosen], out=new_bounds[1:])
+    out = np.empty(new_bounds[-1], np.uint8)
+    gather_texts(bounds, data, chosen, new_bounds, out)
+    return new_bounds, out
+
+
+def _tables(
+    floors: Longs, ceilings: Longs, begin: Longs, count: Longs, below: Longs
+) -> tuple[Longs, Longs, Longs, NDArray[np.int32]]:
+    """Tables of ranks for the axes whose constants are integers that lie close together."""
+    axes = len(begin)
+    table_at, least, span = (
+        np.full(axes, -1, np.int64),
+        np.zeros(axes, np.int64),
+        np.zeros(axes, np.int64),
+    )
+    some = np.flatnonzero(count >= _MANY)
+    first, last = floors[begin[some]], floors[begin[some] + count[some] - 1]
+    uneven = _before(floors != ceilings)
+    whole = uneven[begin[some] + count[some]] == uneven[begin[some]]
+    # As doubles: the difference of two integers may overflow.
+    wide = last.astype(np.float64) - first.astype(np.float64)
+    close = (
+        whole
+        & (wide <= _ROOMY * count[some] + 64)
+        & (np.abs(first) < 2**62)
+        & (np.abs(last) < 2**62)
+    )
+    some, first, last = some[close], first[close], last[close]
+    least[some], span[some] = first - 1, last - first + 3
+    ends = np.cumsum(span[some])
+    table_at[some] = ends - span[some]
+    table = np.empty(int(ends[-1]) if len(ends) else 0, np.int32)
+    for axis in some.tolist():
+        mine = floors[begin[axis] : begin[axis] + count[axis]]
+        steps = np.zeros(span[axis] + 1, np.int32)
+        steps[mine - least[axis]] += 1
+        steps[mine - least[axis] + 1] += 1
+        at = table_at[axis]
+        table[at : at + span[axis]] = 2 * below[axis] + np.cumsum(steps[:-1])
+    return table_at, least, span, table

@@ -1,0 +1,62 @@
+"""Which part of the events satisfies a leaf; and how many look at it, if it can be looked up."""
+
+from __future__ import annotations
+
+from tamis.engines.block.layout.axes import Axes
+from tamis.engines.block.report.leaf_text import parts_of
+from tamis.kernels.block.covers import NO_COVER, Shares
+from tamis.kernels.block.words import AXES, CONSTANT, PREDICATE
+
+
+class LeafShares:
+    """The shares of leaves, by their words.
+
+    The kernel that chooses covers need not know the shares of leaves that can be in no bucket, such
+    as `a <> 5`; people want to.
+    """
+
+    def __init__(self, axes: Axes, shares: Shares) -> None:
+        """Take what is known of the events."""
+        self._axes, self._shares = axes, shares
+
+    def of(self, word: int) -> float:
+        """The part of the events that satisfies a leaf."""
+        axis, low, high = parts_of(word)
+        if axis < AXES:
+            if low == 0 and self._shares.lacking[axis]:  # IS NULL
+                return 1.0 - self._between(axis, 1, 2)
+            if low < high:
+                return self._between(axis, low, high)
+            return self._all(axis) - self._between(axis, high, low)
+        if axis == CONSTANT:
+            return float(low)
+        if axis == PREDICATE:
+            share = float(self._shares.predicates[low])
+            return 1.0 - share if high else share
+        return self._of_set(low, high == 1)
+
+    def looked_up(self, word: int) -> float:
+        """The part of the events that finds a leaf in a bucket; NO_COVER if it can be in none."""
+        axis, low, high = parts_of(word)
+        if axis < AXES:
+            nowhere = low > high or (low == 0 and bool(self._shares.lacking[axis]))
+        elif axis == CONSTANT:
+            nowhere = low == 1
+        else:
+            nowhere = high == 1
+        return NO_COVER if nowhere else self.of(word)
+
+    def _of_set(self, number: int, unwanted: bool) -> float:
+        shares = self._shares
+        axis = int(shares.set_axis[number])
+        first, last = shares.set_offsets[number], shares.set_offsets[number + 1]
+        ranks = shares.set_ranks[first:last].tolist()
+        found = sum(self._between(axis, rank, rank + 1) for rank in ranks)
+        return self._all(axis) - found if unwanted else found
+
+    def _between(self, axis: int, low: int, high: int) -> float:
+        at, below = self._shares.at[axis], self._shares.below
+        return max(0.0, float(below[at + high] - below[at + low]))
+
+    def _all(self, axis: int) -> float:
+        return self._between(axis, 0, 2 * int(self._axes.count[axis]) + 1)

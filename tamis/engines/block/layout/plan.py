@@ -1,0 +1,368 @@
+"""How selectors are laid out for matching: which hang under a value, which are looked at in blocks.
+
+Everything here follows from the words and the shares; nothing is decided for good: when events turn
+out otherwise the words are taken out again and laid out anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from tamis.engines.block.layout.axes import Axes
+from tamis.engines.block.layout.rules import Rules
+from tamis.kernels.block.covers import NO_COVER, Shares
+from tamis.kernels.block.holds import Sets
+from tamis.kernels.block.layout import lay_general, lay_narrow, lay_trees, sort_into_buckets
+from tamis.kernels.block.masks import Wide
+from tamis.kernels.block.match import Buckets, General, Narrow
+from tamis.kernels.block.merge import (
+    flat_lengths,
+    general_lengths,
+    narrow_lengths,
+    take_flat,
+    take_general,
+    take_narrow,
+    take_trees,
+    tree_lengths,
+)
+from tamis.kernels.block.plan import GENERAL, NARROW, NEVER, WIDE_FLAT, WIDE_TREE, Choice, choose
+from tamis.kernels.block.rows import Leaves
+from tamis.kernels.block.trees import COUNTER
+from tamis.kernels.block.words import (
+    AXES,
+    AXIS_SHIFT,
+    CONSTANT,
+    FALSE,
+    FIELD,
+    LOW_SHIFT,
+    PREDICATE,
+    SET,
+    Bytes,
+    Ints,
+    Longs,
+    Words,
+)
+
+# Where looking at a selector for every event that its cover lets through costs as much as the
+# selector's part of a block, per event: 10 and 100 ns per look against 0.02 to 0.15 ns, on the
+# workloads of `tamis bench block`.
+NARROW_BELOW = 0.005
+GENERAL_BELOW = 0.002
+
+# What a block costs each of its events before any selector is looked at, per axis, and what it
+# costs an event to look at a selector under its cover, in nanoseconds. Where few selectors are wide
+# it is cheaper to do without blocks.
+_BLOCK_COST = 4.0
+_GENERAL_COST = 80.0
+
+LEVELS = 25
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Selectors laid out.
+
+    Attributes:
+        buckets, narrow, general: Those that hang under a cover.
+        wide: Those that are looked at in blocks.
+        never: The records of those that nothing satisfies.
+        leaves: By bucket of a value or a predicate, its leaf.
+        defaults: By axis, the rank of an event without a value.
+        narrow_cost, general_cost: Estimates: how many of them an event looks at.
+    """
+
+    buckets: Buckets
+    narrow: Narrow
+    general: General
+    wide: Wide
+    never: Ints
+    leaves: Words
+    defaults: Ints
+    narrow_cost: float
+    general_cost: float
+
+
+def laid_out(rules: Rules, shares: Shares) -> Plan:
+    """Lay selectors out."""
+    axes, code, offsets = rules.axes, rules.code.copy(), rules.offsets
+    count = len(offsets) - 1
+    point_at = np.cumsum(axes.count) - axes.count
+    predicate_at = int(axes.count.sum())
+    points = predicate_at + len(rules.predicates)
+    choice = Choice(
+        np.zeros(count, np.uint8),
+        np.zeros(count, np.int64),
+        np.zeros(count, np.int64),
+        np.zeros(count),
+        np.zeros(count, np.int64),
+    )
+    levels = np.zeros(len(axes), np.int64)
+    chosen_by = (code, offsets, shares, point_at, predicate_at, NARROW_BELOW)
+    choose(*chosen_by, GENERAL_BELOW, choice, levels)
+    is_wide = (choice.kind == WIDE_FLAT) | (choice.kind == WIDE_TREE)
+    if choice.cost[is_wide].sum() * _GENERAL_COST < len(axes) * _BLOCK_COST:
+        choose(*chosen_by, NO_COVER - 0.5, choice, levels)
+    level_offsets, level_shift, level_at, level_bucket, total = _levels(axes, levels, points)
+    buckets = Buckets(point_at, level_offsets, level_shift, level_at, predicate_at)
+    chosen = [np.flatnonzero(choice.kind == kind) for kind in range(NEVER + 1)]
+    wide = _wide(rules, code, chosen[WIDE_FLAT], chosen[WIDE_TREE], len(rules.predicates))
+    return Plan(
+        buckets,
+        _narrow(rules, code, choice, chosen[NARROW], points),
+        _general(
+            rules,
+            code,
+            choice,
+            chosen[GENERAL],
+            shares,
+            point_at,
+            predicate_at,
+            level_bucket,
+            total,
+        ),
+        wide,
+        rules.record[chosen[NEVER]],
+        _leaves(axes, len(rules.predicates)),
+        axes.defaults,
+        float(choice.cost[chosen[NARROW]].sum()),
+        float(choice.cost[chosen[GENERAL]].sum()),
+    )
+
+
+def _levels(axes: Axes, used: Longs, first: int) -> tuple[Longs, Longs, Longs, Longs, int]:
+    """Give every level in use its buckets, from `first` on."""
+    shifts = np.arange(LEVELS)
+    is_used = (used[:, None] >> shifts) & 1 == 1
+    axis, shift = np.nonzero(is_used)
+    pieces = (2 * axes.count[axis] >> shift) + 1
+    at = first + np.cumsum(pieces) - pieces
+    offsets = np.zeros(len(axes) + 1, np.int64)
+    np.cumsum(is_used.sum(axis=1), out=offsets[1:])
+    bucket = np.full(len(axes) * LEVELS, -1, np.int64)
+    bucket[axis * LEVELS + shift] = at
+    return offsets, shift.astype(np.int64), at, bucket, first + int(pieces.sum())
+
+
+def _leaves(axes: Axes, predicates: int) -> Words:
+    """The leaf of each bucket of a value or a predicate."""
+    axis = np.repeat(np.arange(len(axes)), axes.count)
+    place = np.arange(len(axis)) - np.repeat(np.cumsum(axes.count) - axes.count, axes.count)
+    points = axis << AXIS_SHIFT | (2 * place + 1) << LOW_SHIFT | (2 * place + 2)
+    others = np.uint64(PREDICATE) << np.uint64(AXIS_SHIFT) | (
+        np.arange(predicates, dtype=np.uint64) << np.uint64(LOW_SHIFT)
+    )
+    return np.concatenate([points.astype(np.uint64), others])
+
+
+def _narrow(rules: Rules, code: Words, choice: Choice, chosen: Longs, buckets: int) -> Narrow:
+    offsets = np.zeros(buckets + 1, np.int32)
+    order = np.empty(len(chosen), np.int64)
+    sort_into_buckets(choice.bucket[chosen], offsets, order)
+    chosen = chosen[order]
+    lengths = np.diff(rules.offsets)[chosen]
+    rest_count = int(np.maximum(lengths - 3, 0).sum())  # the AND, the value, the second
+    second, rest = np.empty(len(chosen), np.uint64), np.empty(rest_count, np.uint64)
+    rest_offsets = np.zeros(len(chosen) + 1, np.int64)
+    lay_narrow(code, rules.offsets, chosen, choice.place, second, rest_offsets, rest)
+    return Narrow(offsets, second, rest_offsets.astype(np.int32), rest, rules.record[chosen])
+
+
+def _general(
+    rules: Rules,
+    code: Words,
+    choice: Choice,
+    chosen: Longs,
+    shares: Shares,
+    point_at: Longs,
+    predicate_at: int,
+    level_bucket: Longs,
+    buckets: int,
+) -> General:
+    count = int(choice.entries[chosen].sum())
+    bucket, program = np.empty(count, np.int64), np.empty(count, np.int32)
+    gate = np.empty(count, np.uint64)
+    lay_general(
+        code,
+        rules.offsets,
+        chosen,
+        shares,
+        point_at,
+        predicate_at,
+        level_bucket,
+        bucket,
+        program,
+        gate,
+    )
+    offsets, order = np.zeros(buckets + 1, np.int32), np.empty(count, np.int64)
+    sort_into_buckets(bucket, offsets, order)
+    code_offsets, kept = _gathered(code, rules.offsets, chosen)
+    return General(offsets, program[order], gate[order], code_offsets, kept, rules.record[chosen])
+
+
+def _gathered(code: Words, offsets: Longs, chosen: Longs) -> tuple[Longs, Words]:
+    """The words of some selectors, one after the other."""
+    lengths = offsets[chosen + 1] - offsets[chosen]
+    kept = np.zeros(len(chosen) + 1, np.int64)
+    np.cumsum(lengths, out=kept[1:])
+    where = np.arange(kept[-1]) + np.repeat(offsets[chosen] - kept[:-1], lengths)
+    return kept, code[where]
+
+
+# -- blocks ---------------------------------------------------------------------------------------
+
+
+def _wide(rules: Rules, code: Words, flat: Longs, trees: Longs, predicates: int) -> Wide:
+    flat_offsets, flat_code = _gathered(code, rules.offsets, flat)
+    tree_offsets, tree_code = _gathered(code, rules.offsets, trees)
+    words = np.concatenate([flat_code, tree_code])
+    is_leaf = ~_is_operator(words)
+    leaves, owner, number = _distinct_leaves(words[is_leaf], rules.sets)
+    row_of = np.full(len(words), -1, np.int32)
+    row_of[is_leaf] = number
+    cut = len(flat_code)
+
+    # Conjunctions: the words but for the ANDs.
+    in_flat = is_leaf[:cut]
+    before = np.zeros(cut + 1, np.int64)
+    np.cumsum(in_flat, out=before[1:])
+
+    selectors = np.arange(len(trees))
+    laid_offsets = np.zeros(len(trees) + 1, np.int64)
+    depth, largest = lay_trees(
+        tree_code, row_of[cut:], tree_offsets, selectors, laid_offsets, np.zeros(0, np.int32)
+    )
+    tree = np.empty(laid_offsets[-1], np.int32)
+    lay_trees(tree_code, row_of[cut:], tree_offsets, selectors, laid_offsets, tree)
+
+    on_axis = int(np.searchsorted(owner, AXES))
+    axes, first = np.unique(owner[:on_axis], return_index=True)
+    grade_at, grades, ends = _grades(rules, leaves[:on_axis], owner[:on_axis], axes)
+    predicate_row, other_row = np.full((2, predicates), -1, np.int32)
+    is_predicate = (leaves >> np.uint64(AXIS_SHIFT)) == PREDICATE
+    for flag, rows in enumerate((predicate_row, other_row)):
+        mine = is_predicate & ((leaves & np.uint64(FIELD)) == flag)
+        numbers = (leaves[mine] >> np.uint64(LOW_SHIFT)) & np.uint64(FIELD)
+        rows[numbers.astype(np.int64)] = np.flatnonzero(mine)
+    return Wide(
+        Leaves(
+            leaves,
+            axes.astype(np.int32),
+            np.append(first, on_axis).astype(np.int64),
+            grade_at,
+            grades,
+            ends,
+            predicate_row,
+            other_row,
+        ),
+        before[flat_offsets],
+        row_of[:cut][in_flat],
+        rules.record[flat],
+        laid_offsets,
+        tree,
+        rules.record[trees],
+        # One for the parity's other rail, or as many as a counter has bits.
+        COUNTER + max(int(largest).bit_length(), 1),
+        int(depth),
+    )
+
+
+def _is_operator(words: Words) -> np.ndarray:
+    axis = words >> np.uint64(AXIS_SHIFT)
+    return (axis >= AXES) & (axis < CONSTANT)
+
+
+def _distinct_leaves(words: Words, sets: Sets) -> tuple[Words, Longs, Ints]:
+    """The leaves by the axis that they are on, that axis, and by word the number of its leaf."""
+    distinct, inverse = np.unique(words, return_inverse=True)
+    owner = (distinct >> np.uint64(AXIS_SHIFT)).astype(np.int64)
+    number = ((distinct >> np.uint64(LOW_SHIFT)) & np.uint64(FIELD)).astype(np.int64)
+    is_set = owner == SET
+    owner[is_set] = sets.axis[number[is_set]]
+    order = np.argsort(owner, kind="stable")
+    place = np.empty(len(order), np.int32)
+    place[order] = np.arange(len(order))
+    return distinct[order], owner[order], place[inverse]
+
+
+def _grades(rules: Rules, leaves: Words, owner: Longs, axes: Longs) -> tuple[Longs, Ints, Longs]:
+    """By axis, the ends of its leaves; by rank, how many of them are at it or below."""
+    low = ((leaves >> np.uint64(LOW_SHIFT)) & np.uint64(FIELD)).astype(np.int64)
+    high = (leaves & np.uint64(FIELD)).astype(np.int64)
+    is_set = (leaves >> np.uint64(AXIS_SHIFT)) == SET
+    set_offsets, set_ranks = rules.sets.offsets, rules.sets.ranks.astype(np.int64)
+    points = [set_ranks[set_offsets[n] : set_offsets[n + 1]] for n in low[is_set].tolist()]
+    members = np.concatenate([*points, np.zeros(0, np.int64)])
+    set_owner = np.repeat(owner[is_set], [len(some) for some in points])
+    end = np.concatenate([low[~is_set], high[~is_set], members, members + 1])
+    end_owner = np.concatenate([owner[~is_set], owner[~is_set], set_owner, set_owner])
+    ranks = 2 * rules.axes.count[axes] + 1
+    grade_at = np.cumsum(ranks) - ranks
+    # An end at rank 0 is below every rank, and one above the last rank above all: no events there.
+    at = grade_at[np.searchsorted(axes, end_owner)] + end
+    inner = end < ranks[np.searchsorted(axes, end_owner)]
+    steps = np.zeros(int(ranks.sum()) + 1, np.int32)
+    steps[np.unique(at[inner])] = 1
+    grades = np.cumsum(steps[:-1], dtype=np.int32)
+    before = np.where(grade_at > 0, grades[grade_at - 1], 0) if len(axes) else grade_at
+    grades -= np.repeat(before, ranks).astype(np.int32)
+    ends = grades[grade_at + ranks - 1].astype(np.int64) if len(axes) else grade_at
+    return grade_at, grades, ends
+
+
+# -- taking out -----------------------------------------------------------------------------------
+
+
+def words_of(plan: Plan, alive: Bytes) -> tuple[Words, Longs, Ints]:
+    """The selectors of a plan as they were before, but for those that have been removed.
+
+    Returns:
+        The words, where each selector begins, and its record; in the order of the records.
+    """
+    narrow, general, wide = plan.narrow, plan.general, plan.wide
+    parts = [
+        _taken(
+            narrow.record,
+            lambda lengths: narrow_lengths(narrow, alive, lengths),
+            lambda lengths, words: take_narrow(narrow, plan.leaves, lengths, words),
+        ),
+        _taken(
+            general.record,
+            lambda lengths: general_lengths(general, alive, lengths),
+            lambda lengths, words: take_general(general, lengths, words),
+        ),
+        _taken(
+            wide.flat_record,
+            lambda lengths: flat_lengths(wide, alive, lengths),
+            lambda lengths, words: take_flat(wide, lengths, words),
+        ),
+        _taken(
+            wide.tree_record,
+            lambda lengths: tree_lengths(wide, alive, lengths),
+            lambda lengths, words: take_trees(wide, lengths, words),
+        ),
+    ]
+    dead = plan.never[alive[plan.never] == 1]
+    parts.append((np.full(len(dead), FALSE, np.uint64), np.ones(len(dead), np.int64), dead))
+    words, lengths, record = (np.concatenate(some) for some in zip(*parts, strict=True))
+    ends = np.cumsum(lengths)
+    by_record = np.argsort(record, kind="stable")
+    begins = (ends - lengths)[by_record]
+    lengths = lengths[by_record]
+    offsets = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    where = np.arange(offsets[-1]) + np.repeat(begins - offsets[:-1], lengths)
+    return words[where], offsets, record[by_record]
+
+
+def _taken(
+    record: Ints, measure: Callable[[Longs], None], take: Callable[[Longs, Words], None]
+) -> tuple[Words, Longs, Ints]:
+    """The words of the selectors of one kind, their lengths, and their records."""
+    lengths = np.zeros(len(record), np.int64)
+    measure(lengths)
+    words = np.empty(int(lengths.sum()), np.uint64)
+    take(lengths, words)
+    return words, lengths[lengths > 0], record[lengths > 0]

@@ -1,0 +1,60 @@
+"""Keeping the stack of segments short, and their plans up to date, in the background."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from tamis.engines.block.layout.axes import MOST_CONSTANTS
+from tamis.engines.block.segment.segment import Segment
+from tamis.kernels.block.words import AXES, FIELD
+
+# A segment is merged with the one after it unless it is so many times as large.
+_RATIO = 4
+# From so many subscriptions on it pays to lay them out anew when events are known.
+_WORTH = 512
+# A segment is written anew when this part of it has been removed.
+_DEAD = 0.25
+
+
+class Work(NamedTuple):
+    """What to do next: merge the segment at a place with the one after it, or lay it out anew."""
+
+    place: int
+    merge: bool
+
+
+def next_work(stack: Sequence[Segment], events_known: bool, quiet: bool) -> Work | None:
+    """What to do next with a stack, if anything.
+
+    Every segment costs every event something: where nothing changes any more, one is best.
+    """
+    for place in range(len(stack) - 2, -1, -1):
+        small = len(stack[place]) <= _RATIO * len(stack[place + 1])
+        if small and not quiet and _fit(*stack[place : place + 2]):
+            return Work(place, True)
+    if quiet:
+        # The smallest two beside each other first: so sixteen equal ones take four rounds, where
+        # from the end on the last would be copied fifteen times.
+        pairs = [(len(a) + len(b), n) for n, (a, b) in enumerate(pairwise(stack)) if _fit(a, b)]
+        if pairs:
+            return Work(min(pairs)[1], True)
+    for place, segment in enumerate(stack):
+        if segment.dead > _DEAD * len(segment.ledger) and segment.dead >= _WORTH:
+            return Work(place, False)
+        if events_known and not segment.informed and len(segment) >= _WORTH:
+            return Work(place, False)
+    return None
+
+
+def _fit(left: Segment, right: Segment) -> bool:
+    """Whether all that the words of both name can be numbered in the words of one."""
+    return (
+        len(left.axes) + len(right.axes) < AXES
+        and int(left.axes.count.max(initial=0)) + int(right.axes.count.max(initial=0))
+        < MOST_CONSTANTS
+        and len(left.sets.axis) + len(right.sets.axis) < FIELD
+        and len(left.predicates) + len(right.predicates) < FIELD
+        and len(left.ledger) + len(right.ledger) < 2**31
+    )

@@ -1,0 +1,1 @@
+"""Matching: from events to ranks, from ranks to answers."""

@@ -1,0 +1,141 @@
+"""The answers of segments, put together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tamis.engines.block.segment.segment import Segment
+from tamis.engines.subscription import Subscription, satisfies
+from tamis.events.batch import EventBatch
+from tamis.kernels.block.masks import Found
+from tamis.kernels.block.words import Ints, Longs, Words
+from tamis.matches import Matches, Tiles, ids_array
+
+N = TypeVar("N", bound=np.generic)
+
+
+class _Pieces:
+    """What one segment has found so far."""
+
+    def __init__(self) -> None:
+        self.event: list[Longs] = []
+        self.record: list[Longs] = []
+        self.tile_first: list[Longs] = []
+        self.tile_record: list[Ints] = []
+        self.tile_masks: list[Words] = []
+
+
+class Answer:
+    """Pairs of events and subscriptions, and masks, as they come in."""
+
+    def __init__(self, events: int) -> None:
+        """Begin with nothing."""
+        self._events = events
+        self._pieces: dict[Segment, _Pieces] = {}
+        self._event: list[Longs] = []
+        self._code: list[Longs] = []
+        self._tiles: list[Tiles] = []
+        self._ids: list[pa.Array] = []
+        self._priorities: list[Longs] = []
+        self._named = 0
+
+    def totals(self, segment: Segment) -> None:
+        """There are no totals: every match is kept."""
+
+    def add(self, segment: Segment, first: int, found: Found) -> None:
+        """Take what was found in some events; `first` is the event that their chunk begins with."""
+        pieces = self._pieces.setdefault(segment, _Pieces())
+        if found.pairs:
+            event = found.event[: found.pairs]
+            event += first
+            pieces.event.append(event)
+            pieces.record.append(found.record[: found.pairs])
+        if found.tiles:
+            pieces.tile_first.append(first + found.tile_first[: found.tiles].astype(np.int64))
+            pieces.tile_record.append(found.tile_record[: found.tiles])
+            width = len(found.tile_masks) // len(found.tile_record)
+            pieces.tile_masks.append(found.tile_masks.reshape(-1, width)[: found.tiles])
+
+    def add_whole(self, subscriptions: Sequence[Subscription], batch: EventBatch) -> None:
+        """Ask the oracle about subscriptions that are in no segment."""
+        rows = batch.rows()
+        for subscription in subscriptions:
+            events = [e for e, row in enumerate(rows) if satisfies(row, subscription)]
+            if events:
+                self._name(ids_array([subscription.id]), np.array([subscription.priority]))
+                self._event.append(np.array(events, np.int64))
+                self._code.append(np.full(len(events), self._named - 1, np.int64))
+
+    def matches(self) -> Matches:
+        """All of it."""
+        for segment, pieces in self._pieces.items():
+            self._take(segment, pieces)
+        ids = pa.concat_arrays(self._ids) if self._ids else pa.array([], pa.string())
+        return Matches(
+            self._events,
+            _joined(self._event),
+            _joined(self._code),
+            ids,
+            _joined(self._priorities),
+            _tiles(self._tiles),
+        )
+
+    def _take(self, segment: Segment, pieces: _Pieces) -> None:
+        event, record = _joined(pieces.event), _joined(pieces.record)
+        tile_record = _joined(pieces.tile_record).astype(np.int64)
+        if not len(record) and not len(tile_record):
+            return  # its ids may be of another kind, if all of it has been removed
+        size = len(segment.ledger)
+        if len(record) + len(tile_record) >= size:
+            # Most are in it: to name all is less work than to find out which.
+            every = np.arange(size)
+            codes, tile_codes = record, tile_record
+        else:
+            both = np.concatenate([record, tile_record])
+            every, found = np.unique(both, return_inverse=True)
+            codes, tile_codes = found[: len(record)], found[len(record) :]
+        if self._named:
+            codes = codes + self._named
+        self._event.append(event)
+        self._code.append(codes)
+        if len(tile_record):
+            first, masks = _joined(pieces.tile_first), _joined(pieces.tile_masks)
+            self._tiles.append(Tiles(first, tile_codes + self._named, masks))
+        every = every.astype(np.int64)
+        self._name(segment.ledger.ids_of(every), segment.ledger.priorities_of(every))
+
+    def _name(self, ids: pa.Array, priorities: Longs) -> None:
+        self._ids.append(ids)
+        self._priorities.append(priorities)
+        self._named += len(ids)
+
+
+def _tiles(parts: list[Tiles]) -> Tiles | None:
+    """All tiles, brought to the width of the narrowest."""
+    if not parts:
+        return None
+    words = min(part.masks.shape[1] for part in parts)
+    cut = []
+    for first, code, masks in parts:
+        times = masks.shape[1] // words
+        if times > 1:
+            masks = masks.reshape(-1, words)
+            first = np.repeat(first, times) + np.tile(64 * words * np.arange(times), len(first))
+            code = np.repeat(code, times)
+            some = masks.any(axis=1)
+            first, code, masks = first[some], code[some], masks[some]
+        cut.append(Tiles(first, code, masks))
+    if len(cut) == 1:
+        return cut[0]
+    return Tiles(*(np.concatenate(column) for column in zip(*cut, strict=True)))
+
+
+def _joined(parts: Sequence[NDArray[N]]) -> NDArray[N]:
+    if len(parts) == 1:
+        return parts[0]
+    return np.concatenate(parts) if parts else np.zeros(0, np.int64)

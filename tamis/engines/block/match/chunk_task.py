@@ -1,0 +1,128 @@
+"""The matching of a chunk of events against a segment: which kernel to ask, and with what."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tamis.engines.block.report.tally import NOT_COUNTED
+from tamis.engines.block.segment.segment import LEAST_BLOCK, Board, Segment, nothing_found
+from tamis.kernels.block.masks import Found, match_blocks
+from tamis.kernels.block.match import match_rows
+from tamis.kernels.block.ranks import Rows
+from tamis.kernels.block.values import match_values
+from tamis.kernels.block.words import Ints, Longs
+
+# From so many conjunctions per value on they are read value by value.
+_LONG = 12
+
+
+class Task:
+    """A chunk and a segment; called with the first of its events and the one after the last."""
+
+    def __init__(
+        self,
+        segment: Segment,
+        rows: Rows,
+        offsets: Longs,
+        ids: np.ndarray,
+        capacity: int,
+        counted: int,
+        together: int,
+        totals: Longs | None = None,
+    ) -> None:
+        """Take the rows of the chunk, and the predicates that its events satisfy.
+
+        Blocks need not be larger than for `together` events; all masks of an answer are as wide.
+
+        Visits are counted of pieces that begin with one of the first `counted` events. With totals,
+        by record, what is found in blocks is only counted there.
+        """
+        self._segment, self._rows, self._offsets, self._ids = segment, rows, offsets, ids
+        self._local = segment.local(capacity)
+        self._counted = counted
+        least = max(LEAST_BLOCK, 1 << (together - 1).bit_length())
+        self._size = min(segment.block_size, least)
+        self._totals = np.zeros(0, np.int64) if totals is None else totals
+
+    def __call__(self, begin: int, end: int) -> Found:
+        """What some of the events match."""
+        segment, plan = self._segment, self._segment.plan
+        events, size = end - begin, self._size
+        visits: Ints = segment.tally.open() if begin < self._counted else NOT_COUNTED
+        board = segment.take_board()
+        found = nothing_found(
+            size // 64,
+            1024 + int(1.1 * board.pairs * events),
+            64 + int(1.1 * board.tiles * events),
+        )
+        found = self._match_rows(begin, end, board, visits, found)
+        if len(plan.wide.leaves.words):
+            found = match_blocks(
+                self._rows,
+                begin,
+                end,
+                self._offsets,
+                self._ids,
+                self._local,
+                plan.wide,
+                segment.sets,
+                segment.alive,
+                plan.defaults,
+                board.block(size),
+                visits,
+                size // 64,
+                self._totals,
+                found,
+            )
+        board.pairs, board.tiles = found.pairs / events, found.tiles / events
+        segment.give_board(board)
+        return found
+
+    def _match_rows(self, begin: int, end: int, board: Board, visits: Ints, found: Found) -> Found:
+        segment, plan = self._segment, self._segment.plan
+        by_value = len(plan.narrow.record) > _LONG * len(plan.leaves) and self._rows.dense
+        if by_value and not len(segment.predicates) and not len(plan.general.record):
+            event, record, pairs = match_values(
+                self._rows,
+                begin,
+                end,
+                segment.axes.count,
+                plan.buckets,
+                plan.narrow,
+                segment.sets,
+                segment.alive,
+                visits,
+                found.event,
+                found.record,
+            )
+        elif len(plan.narrow.record) or len(plan.general.record):
+            event, record, pairs = match_rows(
+                self._rows,
+                begin,
+                end,
+                self._offsets,
+                self._ids,
+                self._local,
+                plan.buckets,
+                plan.narrow,
+                plan.general,
+                segment.sets,
+                segment.alive,
+                board.board,
+                board.clock,
+                visits,
+                found.event,
+                found.record,
+            )
+            board.clock += end - begin
+        else:
+            return found
+        return found._replace(event=event, record=record, pairs=pairs)
+
+
+def cuts(events: int, threads: int, counted: int) -> list[int]:
+    """Where to cut a batch: whole blocks for each thread, and those that are counted apart."""
+    pieces = min(threads, -(-events // 2048))
+    step = -(-events // max(pieces, 1) // 2048) * 2048
+    found = [*range(0, events, max(step, 1)), events] if pieces > 1 else [0, events]
+    return sorted({*found, counted}) if 0 < counted < events else found

@@ -1,0 +1,52 @@
+"""Answers of which only the counts are wanted: nothing is kept of which events matched."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tamis.engines.block.segment.segment import Segment
+from tamis.engines.subscription import Subscription, satisfies
+from tamis.events.batch import EventBatch
+from tamis.kernels.block.masks import Found
+from tamis.kernels.block.words import Longs
+from tamis.matches import Id
+
+
+class Counted:
+    """How many events each subscription has matched so far."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._totals: dict[Segment, Longs] = {}
+        self._others: dict[Id, int] = {}
+
+    def totals(self, segment: Segment) -> Longs:
+        """By record of a segment, its count, to count up."""
+        totals = self._totals.get(segment)
+        if totals is None:
+            totals = self._totals[segment] = np.zeros(len(segment.ledger), np.int64)
+        return totals
+
+    def add(self, segment: Segment, first: int, found: Found) -> None:
+        """Take what was found as pairs."""
+        if found.pairs:
+            record = found.record[: found.pairs]
+            self._totals[segment] += np.bincount(record, minlength=len(segment.ledger))
+
+    def add_whole(self, subscriptions: Sequence[Subscription], batch: EventBatch) -> None:
+        """Ask the oracle about subscriptions that are in no segment."""
+        for subscription in subscriptions:
+            count = sum(satisfies(row, subscription) for row in batch.rows())
+            if count:
+                self._others[subscription.id] = count
+
+    def counts(self) -> dict[Id, int]:
+        """The counts by id, for those that matched any event."""
+        found = dict(self._others)
+        for segment, totals in self._totals.items():
+            records = np.flatnonzero(totals)
+            ids = segment.ledger.ids_of(records).to_pylist()
+            found.update(zip(ids, totals[records].tolist(), strict=True))
+        return found

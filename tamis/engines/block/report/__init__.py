@@ -1,0 +1,1 @@
+"""What the engine reports about itself: statistics, costs, plans in words, drawings."""

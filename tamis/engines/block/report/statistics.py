@@ -1,0 +1,66 @@
+"""The sizes and choices of an engine, by name: what `stats()` shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields, is_dataclass
+
+import numpy as np
+
+from tamis.engines.block.layout.plan import GENERAL_BELOW, NARROW_BELOW
+from tamis.engines.block.layout.ways import NAMES, counts
+from tamis.engines.block.segment.segment import Segment
+
+
+def surveyed(stack: Sequence[Segment]) -> dict[str, object]:
+    """The segments and what was chosen for their subscriptions."""
+    ways = [counts(segment.plan) for segment in stack]
+    return {
+        "segments": len(stack),
+        "segment_sizes": [len(segment) for segment in stack],
+        "removed": sum(segment.dead for segment in stack),
+        "ways": {name: sum(some[name] for some in ways) for name in NAMES},
+        "thresholds": {"value": NARROW_BELOW, "cover": GENERAL_BELOW},
+        "block_sizes": sorted({segment.block_size for segment in stack}),
+        "informed": _informed(stack),
+        "events_counted": max((segment.tally.events for segment in stack), default=0),
+        "axes": sum(len(segment.axes) for segment in stack),
+        "constants": sum(int(segment.axes.count.sum()) for segment in stack),
+        "bytes": sizes(stack),
+    }
+
+
+def _informed(stack: Sequence[Segment]) -> float:
+    """The part of the subscriptions whose place was chosen by events, not by guesses."""
+    every = sum(map(len, stack))
+    return sum(len(segment) for segment in stack if segment.informed) / every if every else 0.0
+
+
+def sizes(stack: Iterable[Segment]) -> dict[str, int]:
+    """How much room the arrays take, by part."""
+    found = {"axes": 0, "value": 0, "cover": 0, "block": 0, "ledger": 0, "counters": 0, "other": 0}
+    for segment in stack:
+        plan, tally = segment.plan, segment.tally
+        found["axes"] += _room([segment.axes, segment.sets])
+        found["value"] += _room([plan.narrow])
+        found["cover"] += _room([plan.general])
+        found["block"] += _room([plan.wide])
+        found["ledger"] += _room([segment.ledger])
+        found["counters"] += _room([tally.visits, tally.matched])
+        found["other"] += _room([plan.buckets, plan.leaves, plan.defaults])
+        found["other"] += _room([plan.never, segment.alive])
+    return {**found, "all": sum(found.values())}
+
+
+def _room(things: Iterable[object]) -> int:
+    return sum(array.nbytes for array in _arrays(things))
+
+
+def _arrays(things: Iterable[object]) -> Iterator[np.ndarray]:
+    for thing in things:
+        if isinstance(thing, np.ndarray):
+            yield thing
+        elif isinstance(thing, tuple):
+            yield from _arrays(thing)
+        elif is_dataclass(thing):
+            yield from _arrays(getattr(thing, field.name) for field in fields(thing))

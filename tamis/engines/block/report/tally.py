@@ -1,0 +1,82 @@
+"""Counters of what subscriptions cost: of one event in 128, so that counting costs next to nothing.
+
+They are halved now and then: recent events weigh more.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tamis.kernels.block.masks import Found
+from tamis.kernels.block.words import Ints
+
+# One event in so many is counted.
+_ONE_IN = 128
+# A batch that is too large to be counted as a whole is cut there: the largest block there is.
+_CUT = 8192
+# Counts are halved when so many events have been counted.
+_FADING = 1 << 16
+
+NOT_COUNTED: Ints = np.zeros(0, np.int32)
+
+
+class Counting:
+    """Which events are counted: the first ones, and from then on one in 128.
+
+    Attributes:
+        events: How many have been.
+    """
+
+    def __init__(self) -> None:
+        """Begin with enough for a first impression."""
+        self.events = 0
+        self._due = _ONE_IN * _CUT
+
+    def take(self, events: int) -> int:
+        """How many of so many events, from the first on, are to be counted."""
+        self._due += events
+        quota = self._due // _ONE_IN
+        taken = events if events <= quota else quota // _CUT * _CUT
+        # Little is saved up: or after many small batches a large one would be counted whole.
+        self._due = min(self._due - _ONE_IN * taken, 2 * _ONE_IN * _CUT)
+        self.events += taken
+        return taken
+
+
+class Tally:
+    """The counters of a segment.
+
+    Attributes:
+        events: How many events have been counted.
+        visits: By record, how often it was looked at: events, or blocks of them. Kernels count up.
+        matched: By record, how many events matched it.
+    """
+
+    def __init__(self, records: int) -> None:
+        """Begin with nothing, and without room: most segments do not live long."""
+        self._records = records
+        self.events = 0
+        self.visits = NOT_COUNTED
+        self.matched = NOT_COUNTED
+
+    def open(self) -> Ints:
+        """The array for kernels to count in."""
+        if len(self.visits) != self._records:
+            self.visits = np.zeros(self._records, np.int32)
+            self.matched = np.zeros(self._records, np.int32)
+        return self.visits
+
+    def add(self, events: int, found: Found) -> None:
+        """Take what some counted events matched."""
+        self.open()
+        # At the places given only: there may be a million records, and one event.
+        np.add.at(self.matched, found.record[: found.pairs], 1)
+        if found.tiles:
+            masks = found.tile_masks.reshape(len(found.tile_record), -1)[: found.tiles]
+            sizes = np.bitwise_count(masks).sum(axis=1, dtype=np.int32)
+            np.add.at(self.matched, found.tile_record[: found.tiles], sizes)
+        self.events += events
+        if self.events >= _FADING:
+            self.events >>= 1
+            self.visits >>= 1
+            self.matched >>= 1

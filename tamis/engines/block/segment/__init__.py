@@ -1,0 +1,1 @@
+"""Immutable segments: their arrays, their subscriptions, their files."""

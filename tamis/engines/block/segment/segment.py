@@ -1,0 +1,304 @@
+"""A segment: some subscriptions, laid out once and never changed, but for those removed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+
+from tamis.engines.block.layout.axes import Axes
+from tamis.engines.block.layout.plan import Plan, laid_out, words_of
+from tamis.engines.block.layout.rules import Leaf, Rules, join, pruned
+from tamis.engines.block.layout.selectivity import shares_of
+from tamis.engines.block.report.tally import Tally
+from tamis.engines.block.segment.ledger import Ledger
+from tamis.engines.block.terms import Terms, calls
+from tamis.kernels.block.covers import Shares
+from tamis.kernels.block.holds import Sets
+from tamis.kernels.block.masks import Found
+from tamis.kernels.block.match import Board as Arrays
+from tamis.kernels.block.ranks import Rows
+from tamis.kernels.block.rows import Block
+from tamis.kernels.block.words import Bytes, Ints, Longs, Words
+from tamis.predicates import PredicateIndex
+
+RowsOn = Callable[[Axes], Rows]
+CountOf = Callable[[Leaf], int]
+
+# Events in a block: at least as many as one vector has bits.
+LEAST_BLOCK = 512
+MOST_BLOCK = 8192
+_SIZES = [LEAST_BLOCK << k for k in range((MOST_BLOCK // LEAST_BLOCK).bit_length())]
+# All rows of a block, in bytes: more must not be, and so much stays in the cache.
+_MOST_ROWS = 1 << 27
+_CACHED = 1 << 22
+
+DEEP = 256  # operators that may be under way at once, at least
+
+
+class Segment:
+    """Subscriptions, by record.
+
+    Attributes:
+        ledger: Their ids, texts and priorities.
+        axes, sets, predicates: What their selectors are about.
+        plan: How they are laid out.
+        alive: By record, 0 if it has been removed.
+        dead: How many have been.
+        base: What to add to a record to get the subscription's code.
+        informed: Whether events were known when it was laid out.
+        tally: What was counted of its subscriptions.
+        numbers: By predicate, its number in the index that all segments share.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        axes: Axes,
+        sets: Sets,
+        predicates: Sequence[Leaf],
+        plan: Plan,
+        informed: bool,
+    ) -> None:
+        """Take the parts as they are."""
+        self.ledger = ledger
+        self.axes = axes
+        self.sets = sets
+        self.predicates = predicates
+        self.plan = plan
+        self.informed = informed
+        self.alive = np.ones(len(ledger), np.uint8)
+        self.dead = 0
+        self.base = 0
+        self.tally = Tally(len(ledger))
+        self._boards: list[Board] = []
+        self._lookup = np.zeros(0, np.int64)
+        self._derived: list[int] | None = None
+        self._calls: bool | None = None
+        self._local = np.zeros(0, np.int32)
+        self.numbers = np.zeros(0, np.int32)
+        self.block_size = _block_size(plan)
+
+    def local(self, capacity: int) -> Ints:
+        """By number in the index that all segments share, the predicate's number here, or -1."""
+        local = self._local
+        if len(local) < capacity:
+            local = np.full(capacity, -1, np.int32)
+            local[self.numbers] = np.arange(len(self.numbers))
+            self._local = local
+        return local  # not `_local`: another thread may have put a shorter one there
+
+    def let_go(self, index: PredicateIndex) -> None:
+        """Give back the numbers of its predicates."""
+        for number in self.numbers.tolist():
+            index.release(number)
+
+    @classmethod
+    def of(cls, ledger: Ledger, rules: Rules, sample: Sample | None) -> Segment:
+        """Lay selectors out, by what is known of events."""
+        rules = pruned(rules)
+        shares = sample.shares(rules) if sample else _guessed(rules)
+        plan = laid_out(rules, shares)
+        return cls(
+            ledger, rules.axes, rules.sets, rules.predicates, plan, informed=sample is not None
+        )
+
+    def __len__(self) -> int:
+        """How many subscriptions there are, without those removed."""
+        return len(self.ledger) - self.dead
+
+    def rules(self, alive: Bytes) -> Rules:
+        """The selectors as they were before they were laid out, but for those not alive."""
+        code, offsets, record = words_of(self.plan, alive)
+        return Rules(self.axes, self.sets, self.predicates, code, offsets, record)
+
+    def lookup(self, slots: int) -> Longs:
+        """The axes by term and kind."""
+        if len(self._lookup) < slots:
+            self._lookup = self.axes.lookup(slots)
+        return self._lookup
+
+    @cached_property
+    def empty(self) -> bool:
+        """Whether nothing can ever match."""
+        plan = self.plan
+        return not (
+            len(plan.narrow.record)
+            or len(plan.general.record)
+            or len(plan.wide.flat_record)
+            or len(plan.wide.tree_record)
+        )
+
+    def derived(self, terms: Terms) -> list[int]:
+        """The terms that must be computed for it."""
+        if self._derived is None:
+            known = set(terms.derived.values())
+            self._derived = [slot for slot in set(self.axes.slot.tolist()) if slot in known]
+        return self._derived
+
+    def calls(self, terms: Terms) -> bool:
+        """Whether functions of the caller's are called for it."""
+        if self._calls is None:
+            self._calls = any(map(terms.calls, self.derived(terms))) or any(
+                map(calls, self.predicates)
+            )
+        return self._calls
+
+    @cached_property
+    def flat_first(self) -> Words:
+        """The first leaf of every conjunction that is looked at in blocks."""
+        wide = self.plan.wide
+        return wide.leaves.words[wide.flat[wide.flat_offsets[:-1]]]
+
+    def take_board(self) -> Board:
+        """What to write on: several threads may match at once, each on its own."""
+        try:
+            return self._boards.pop()
+        except IndexError:
+            return Board(self)
+
+    def give_board(self, board: Board) -> None:
+        """Give it back, as it was; after an error it is left to the collector."""
+        self._boards.append(board)
+
+    def __getstate__(self) -> dict[str, object]:
+        """Leave out what is only for matching."""
+        return {**self.__dict__, "_boards": []}
+
+
+def numbers_of(predicates: Iterable[Leaf], index: PredicateIndex) -> Ints:
+    """The numbers of predicates in the index; to be given back by `let_go`."""
+    return np.array([index.intern(predicate) for predicate in predicates], np.int32)
+
+
+class Sample:
+    """Some events, to lay out selectors by."""
+
+    def __init__(self, rows_on: RowsOn, satisfied: CountOf) -> None:
+        """Take what brings the events onto axes, and counts those that satisfy a predicate."""
+        self._rows_on = rows_on
+        self._satisfied = satisfied
+
+    def shares(self, rules: Rules) -> Shares:
+        """How many of the events satisfy each leaf."""
+        rows = self._rows_on(rules.axes)
+        counts = np.array([self._satisfied(p) for p in rules.predicates], np.int64)
+        return shares_of(rules.axes, rules.sets, len(rules.predicates), rows, counts)
+
+
+def _guessed(rules: Rules) -> Shares:
+    return shares_of(rules.axes, rules.sets, len(rules.predicates), None, None)
+
+
+def merged(
+    left: Segment, right: Segment, alive: Sequence[Bytes], sample: Sample | None
+) -> tuple[Segment, Longs, Longs]:
+    """One segment of two, and the records of each that are in it, in order."""
+    parts = [left.rules(alive[0]), right.rules(alive[1])]
+    kept = [np.sort(rules.record).astype(np.int64) for rules in parts]
+    ledger = left.ledger.kept(kept[0]).followed_by(right.ledger.kept(kept[1]))
+    first = replace(parts[0], record=np.searchsorted(kept[0], parts[0].record).astype(np.int32))
+    second = replace(
+        parts[1],
+        record=(len(kept[0]) + np.searchsorted(kept[1], parts[1].record)).astype(np.int32),
+    )
+    return Segment.of(ledger, join(first, second), sample), kept[0], kept[1]
+
+
+def renewed(segment: Segment, alive: Bytes, sample: Sample | None) -> tuple[Segment, Longs]:
+    """The same laid out anew, and the records that are in it, in order."""
+    rules = segment.rules(alive)
+    kept = np.sort(rules.record).astype(np.int64)
+    rules = replace(rules, record=np.searchsorted(kept, rules.record).astype(np.int32))
+    return Segment.of(segment.ledger.kept(kept), rules, sample), kept
+
+
+class Board:
+    """The arrays that one thread writes on."""
+
+    def __init__(self, segment: Segment) -> None:
+        """Make them for a segment."""
+        plan = segment.plan
+        self.clock = 0
+        # What was found last, per event: as much room is made next time.
+        self.pairs = self.tiles = 0.0
+        depth = max(DEEP, _deepest(plan))
+        row = np.full(1 << 16, -1, np.int32)
+        row[: len(plan.defaults)] = plan.defaults
+        self.board = Arrays(
+            row,
+            plan.defaults,
+            np.zeros(len(segment.predicates), np.int64),
+            np.zeros(len(plan.general.record), np.int64),
+            np.zeros((depth, 5), np.int64),
+        )
+        self._blocks: dict[int, Block] = {}
+        self._wide = plan.wide
+        self._axes = len(segment.axes)
+
+    def block(self, size: int) -> Block:
+        """The arrays for blocks of so many events."""
+        found = self._blocks.get(size)
+        if found is None:
+            if size % 512:
+                raise ValueError(f"prefixes are filled eight words at a time, not {size} bits")
+            wide, words = self._wide, size // 64
+            leaves = wide.leaves
+            columns = np.full(self._axes, -1, np.int32)
+            columns[leaves.axes] = np.arange(len(leaves.axes))
+            most = int(leaves.ends.max(initial=0)) + 2
+            found = self._blocks[size] = Block(
+                words,
+                np.zeros(len(leaves.words) * words, np.uint64),
+                np.zeros(len(leaves.words), np.uint8),
+                columns,
+                np.zeros((len(leaves.axes), size), np.int32),
+                np.zeros(most, np.int32),
+                np.zeros(most, np.int32),
+                np.zeros((min(size, most) + 1) * words, np.uint64),
+                np.zeros((wide.depth + 1) * wide.planes * words, np.uint64),
+                np.zeros(words, np.uint64),
+            )
+        return found
+
+
+def _block_size(plan: Plan) -> int:
+    """How many events to look at a time.
+
+    The more, the less often each selector is begun (5, 25 and 90 ns for a row, a conjunction and
+    another selector), but the more prefixes an axis may have (6 ns per 1,000 of them and event),
+    and the less of the rows stays in the cache (then 13 ns per 1,000 rows and event).
+    """
+    wide = plan.wide
+    rows, ends = len(wide.leaves.words), wide.leaves.ends
+    begun = 5 * rows + 25 * len(wide.flat_record) + 90 * len(wide.tree_record)
+    best, least = LEAST_BLOCK, float("inf")
+    for size in _SIZES:
+        if size * rows > 8 * _MOST_ROWS:
+            break
+        cost = begun / size + 0.006 * float(np.minimum(ends, size).sum())
+        if rows * size > 8 * _CACHED:
+            cost += 0.013 * rows
+        if cost < least:
+            best, least = size, cost
+    return best
+
+
+def _deepest(plan: Plan) -> int:
+    """At most as deep as a selector has words."""
+    return int(np.diff(plan.general.code_offsets).max(initial=0)) + 1
+
+
+def nothing_found(words: int, pairs: int = 1024, tiles: int = 64) -> Found:
+    """An empty answer, with room for some."""
+    return Found(
+        np.empty(pairs, np.int64),
+        np.empty(pairs, np.int64),
+        0,
+        np.empty(tiles, np.int32),
+        np.empty(tiles, np.int32),
+        np.empty(tiles * words, np.uint64),
+        0,
+    )

@@ -1,0 +1,155 @@
+"""A segment as flat arrays and a little JSON, and back: the arrays are used as they are mapped.
+
+The parts of a segment are dataclasses and named tuples of arrays and numbers; each array goes by
+its way through them, such as `plan.narrow.second`. So what is stored is what they are, and an index
+that was written by a Tamis whose parts were others is told by its names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any, NamedTuple, get_type_hints
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamis.engines.block.layout.axes import Axes
+from tamis.engines.block.layout.plan import Plan
+from tamis.engines.block.segment.ledger import Ledger
+from tamis.engines.block.segment.segment import Segment
+from tamis.engines.block.segment.stored_leaves import Read, StoredLeaves, packed_leaves
+from tamis.engines.block.terms import Terms
+from tamis.kernels.block.holds import Sets
+from tamis.kernels.block.words import Bytes
+from tamis.language.expr import Attribute, IsNull, ValueExpr
+from tamis.matches import Id
+
+Array = NDArray[Any]
+
+_PARTS: dict[str, type] = {"ledger": Ledger, "axes": Axes, "sets": Sets, "plan": Plan}
+# The records that had been removed from a segment when it was written.
+REMOVED = "removed"
+_BOUNDS, _TEXTS, _SLOT = "predicates.bounds", "predicates.texts", "axes.slot"
+
+
+class Stored(NamedTuple):
+    """What a segment is on disk, but for those removed from it."""
+
+    arrays: Mapping[str, Array]
+    meta: Mapping[str, Any]
+
+
+class Snapshot(NamedTuple):
+    """What an engine has at a moment, but for its draft.
+
+    Attributes:
+        stack: Its segments.
+        alive: By segment, what was alive in it.
+        whole: The subscriptions that are in no segment: id, selector, priority.
+    """
+
+    stack: tuple[Segment, ...]
+    alive: list[Bytes]
+    whole: list[tuple[Id, str, int]]
+
+
+class OtherLayout(Exception):
+    """What is stored has other parts than this Tamis knows."""
+
+
+def stored(segment: Segment, terms: Terms) -> Stored:
+    """A segment as arrays. Its terms get numbers of its own: another engine has others."""
+    arrays: dict[str, Array] = {}
+    numbers: dict[str, int | float] = {}
+    for name in _PARTS:
+        _take_apart(getattr(segment, name), name, arrays, numbers)
+    slots, arrays[_SLOT] = np.unique(segment.axes.slot, return_inverse=True)
+    arrays[_BOUNDS], arrays[_TEXTS] = packed_leaves(segment.predicates)
+    told = [_told(terms[slot]) for slot in slots.tolist()]
+    return Stored(arrays, {"informed": segment.informed, "numbers": numbers, "terms": told})
+
+
+def restored(found: Stored, terms: Terms, read: Read) -> Segment:
+    """The segment that was stored.
+
+    Args:
+        found: Its arrays, with what was removed from it, and what was told about them.
+        terms: Those of the engine that it is for.
+        read: Reads a selector.
+
+    Raises:
+        OtherLayout: It was written by a Tamis with another layout.
+    """
+    arrays, meta = dict(found.arrays), found.meta
+    try:
+        slots = [terms.slot(_heard(term, read)) for term in meta["terms"]]
+        arrays[_SLOT] = np.array(slots, np.int64)[arrays[_SLOT]]
+        predicates = StoredLeaves(arrays.pop(_BOUNDS), arrays.pop(_TEXTS), read)
+        parts = {n: _put_together(kind, n, arrays, meta["numbers"]) for n, kind in _PARTS.items()}
+        removed, informed = arrays.pop(REMOVED), bool(meta["informed"])
+    except KeyError as error:
+        raise OtherLayout(f"has no {error}") from error
+    if arrays:
+        raise OtherLayout(f"has {', '.join(sorted(arrays))}, which this Tamis does not know")
+    segment = Segment(predicates=predicates, informed=informed, **parts)
+    segment.alive[removed] = 0
+    segment.dead = len(removed)
+    return segment
+
+
+def removed_from(alive: Array) -> Array:
+    """The records that are not alive."""
+    return np.flatnonzero(alive == 0).astype(np.int32)
+
+
+# -- parts ----------------------------------------------------------------------------------------
+
+
+def _take_apart(
+    part: Any, name: str, arrays: dict[str, Array], numbers: dict[str, int | float]
+) -> None:
+    if isinstance(part, np.ndarray):
+        arrays[name] = part
+    elif isinstance(part, int | float | np.number):
+        numbers[name] = part.item() if isinstance(part, np.number) else part
+    else:
+        for inner in _names(type(part)):
+            _take_apart(getattr(part, inner), f"{name}.{inner}", arrays, numbers)
+
+
+def _put_together(
+    kind: type, name: str, arrays: dict[str, Array], numbers: Mapping[str, int | float]
+) -> Any:
+    hints = get_type_hints(kind)
+    found: dict[str, object] = {}
+    for inner in _names(kind):
+        path, hint = f"{name}.{inner}", hints[inner]
+        if isinstance(hint, type) and _is_compound(hint):
+            found[inner] = _put_together(hint, path, arrays, numbers)
+        else:
+            found[inner] = numbers[path] if hint in (int, float) else arrays.pop(path)
+    return kind(**found)
+
+
+def _is_compound(kind: type) -> bool:
+    return is_dataclass(kind) or hasattr(kind, "_fields")
+
+
+def _names(kind: type) -> Iterator[str]:
+    if is_dataclass(kind):
+        return (field.name for field in fields(kind))
+    return iter(kind._fields)  # type: ignore[attr-defined]
+
+
+def _told(term: ValueExpr) -> list[str] | str:
+    """An attribute as its path, any other term as text."""
+    return list(term.path) if isinstance(term, Attribute) else str(term)
+
+
+def _heard(told: list[str] | str, read: Read) -> ValueExpr:
+    if not isinstance(told, str):
+        return Attribute(tuple(told))
+    test = read(f"({told}) IS NULL")
+    assert isinstance(test, IsNull)
+    return test.operand

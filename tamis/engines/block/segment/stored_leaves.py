@@ -1,0 +1,61 @@
+"""Predicates that phase 1 decides, as they are stored: read when first they are looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from itertools import pairwise
+from typing import overload
+
+import numpy as np
+
+from tamis.engines.block.layout.axes import packed
+from tamis.engines.block.layout.rules import Leaf
+from tamis.kernels.block.words import Bytes, Longs
+from tamis.language.expr import Selector
+
+Read = Callable[[str], Selector]
+
+
+class StoredLeaves(Sequence[Leaf]):
+    """Texts that stand for predicates: to read a hundred thousand of them takes seconds."""
+
+    def __init__(self, bounds: Longs, texts: Bytes, read: Read) -> None:
+        """Take the texts end to end, and how to read one."""
+        self._bounds, self._texts, self._read = bounds, texts, read
+
+    @cached_property
+    def _leaves(self) -> list[Leaf]:
+        data, bounds = self._texts.tobytes(), self._bounds.tolist()
+        texts = [data[low:high] for low, high in pairwise(bounds)]
+        return [self._read(text.decode()) for text in texts]  # type: ignore[misc]
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self._bounds) - 1
+
+    def __iter__(self) -> Iterator[Leaf]:
+        """All of them."""
+        return iter(self._leaves)
+
+    @overload
+    def __getitem__(self, at: int) -> Leaf: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> list[Leaf]: ...
+
+    def __getitem__(self, at: int | slice) -> Leaf | list[Leaf]:
+        """One or some of them."""
+        return self._leaves[at]
+
+    def packed(self) -> tuple[Longs, Bytes]:
+        """The texts as they are."""
+        return self._bounds, self._texts
+
+
+def packed_leaves(leaves: Sequence[Leaf]) -> tuple[Longs, Bytes]:
+    """Predicates as texts, end to end."""
+    if isinstance(leaves, StoredLeaves):
+        return leaves.packed()
+    bounds, texts = packed([str(leaf).encode() for leaf in leaves])
+    return np.asarray(bounds), texts

@@ -1,0 +1,294 @@
+"""Arrow arrays of any type to columns, without copying what is canonical already.
+
+Every value gets the type that `values.to_value` gives it. What Arrow has no kernel for, such as a
+union, goes through Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tamis.errors import EventError
+from tamis.events.column import (
+    ARROW,
+    MAX_DEPTH,
+    TOO_DEEP,
+    Column,
+    Columns,
+    Wanted,
+    blaming,
+    one_piece,
+)
+from tamis.events.dicts import columns_of_values, flatten_values
+from tamis.paths import Path, path_text
+from tamis.schema import is_arrow_list
+from tamis.values import Type
+
+
+def columns_of_arrow(
+    names: Sequence[str], arrays: Iterable[pa.Array], wanted: Wanted = None
+) -> Columns:
+    """The columns of events given as Arrow arrays, chunked or not.
+
+    Raises:
+        EventError: A value that Tamis cannot hold, two arrays of one name, too deep a nesting.
+    """
+    found: Columns = {}
+    _flatten_fields(names, arrays, (), wanted, found)
+    return found
+
+
+def _flatten_fields(
+    names: Sequence[str], arrays: Iterable[pa.Array], above: Path, wanted: Wanted, found: Columns
+) -> None:
+    if len(above) >= MAX_DEPTH:
+        raise EventError(TOO_DEEP, attribute=path_text(above[:1]))
+    seen: set[str] = set()
+    for name, array in zip(names, arrays, strict=True):
+        if wanted is not None and name not in wanted:
+            continue
+        path = (*above, name)
+        if name in seen:
+            raise EventError("two columns have this name", attribute=path_text(path))
+        seen.add(name)
+        _flatten_array(array, path, None if wanted is None else wanted[name], found)
+
+
+def _flatten_array(array: pa.Array, path: Path, wanted: Wanted, found: Columns) -> None:
+    with blaming(path):
+        _validate(array)
+        plain = _plain(array)
+        if plain is None:
+            rows, raws = _python_values(array)
+        elif not wanted:
+            columns = _columns_of_plain(plain)
+            if columns:
+                found[path] = columns
+    if plain is None:
+        flatten_values(rows, raws, path, wanted, len(array), found)
+    elif pa.types.is_struct(plain.type):
+        # flatten() and not field(): a null object has no fields, whatever lies under it.
+        with blaming(path):
+            names = [field.name for field in plain.type]
+        _flatten_fields(names, plain.flatten(), path, wanted, found)
+
+
+def _validate(array: pa.Array) -> None:
+    """Refuse an array that is not what its type says; Arrow believes whoever made it."""
+    kind = array.type
+    # What lies inside a struct has its turn later, and only if it is wanted. Numbers and instants
+    # need no look, and of a date64 Arrow would want whole days, wherever it is.
+    if pa.types.is_struct(kind) or pa.types.is_primitive(kind) or "date64" in str(kind):
+        array.validate()
+        return
+    try:
+        array.validate(full=True)
+    except pa.ArrowInvalid as error:
+        if "UTF8" not in str(error):
+            raise
+        # Text that no event has, such as what a slice leaves out of its lists, does no harm.
+        row = _first_undecodable(array)
+        if row is not None:
+            raise EventError("text is not valid UTF-8", row) from None
+
+
+def _first_undecodable(array: pa.Array) -> int | None:
+    start, end = 0, len(array)
+    if _decodable(array):
+        return None
+    while end - start > 1:  # the first bad row is among these
+        middle = (start + end) // 2
+        if _decodable(array.slice(start, middle - start)):
+            start = middle
+        else:
+            end = middle
+    return start
+
+
+def _decodable(array: pa.Array) -> bool:
+    try:
+        array.to_pylist()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _plain(array: pa.Array) -> pa.Array | None:
+    """The array in one piece, with extensions and encodings taken off.
+
+    None if that takes Python: a union, or a kernel that this Arrow does not have.
+    """
+    try:
+        if isinstance(array, pa.ChunkedArray):
+            array = one_piece(array)
+        while True:
+            kind = array.type
+            if isinstance(kind, pa.BaseExtensionType):
+                array = array.storage
+                if kind.extension_name == "arrow.bool8":
+                    array = pc.not_equal(array, 0)
+            elif pa.types.is_dictionary(kind):
+                values = array.dictionary
+                if pa.types.is_string_view(values.type):  # which Arrow cannot take() from
+                    values = values.cast(pa.string())
+                array = values.take(array.indices)
+            elif pa.types.is_run_end_encoded(kind):
+                array = pc.run_end_decode(array)
+            else:
+                return None if pa.types.is_union(kind) else array
+    except pa.ArrowNotImplementedError:
+        return None
+
+
+def _python_values(array: pa.Array) -> tuple[list[int], list[object]]:
+    values = [(row, raw) for row, raw in enumerate(array.to_pylist()) if raw is not None]
+    return [row for row, _ in values], [raw for _, raw in values]
+
+
+def _columns_of_array(array: pa.Array) -> tuple[Column, ...]:
+    """Columns of an array of any type; objects are opaque."""
+    plain = _plain(array)
+    if plain is None:
+        return columns_of_values(*_python_values(array), len(array))
+    return _columns_of_plain(plain)
+
+
+def _columns_of_plain(array: pa.Array) -> tuple[Column, ...]:
+    if array.null_count == len(array):
+        return ()
+    for kind, arrow in ARROW.items():
+        if array.type == arrow:
+            return (Column(kind, array),)
+    t = pa.types
+    arrow = array.type
+    if t.is_decimal(arrow):
+        return _decimal_columns(array)
+    if is_arrow_list(arrow):
+        return _list_columns(array)
+    if t.is_integer(arrow):
+        return (Column(Type.INT, _checked(lambda a: a.cast(pa.int64()), array)),)
+    if t.is_floating(arrow):
+        return (Column(Type.DBL, array.cast(pa.float64())),)
+    if t.is_large_string(arrow) or t.is_string_view(arrow):
+        return (Column(Type.STR, array.cast(pa.string())),)
+    if t.is_timestamp(arrow) or t.is_date(arrow):
+        return (Column(Type.TIMESTAMP, _checked(_to_timestamp, array)),)
+    there = array.is_valid()
+    return _split([(Type.OPAQUE, there, there)])
+
+
+def _checked(convert: Callable[[pa.Array], pa.Array], array: pa.Array) -> pa.Array:
+    try:
+        return convert(array)
+    except pa.ArrowInvalid as error:
+        good, bad = 0, len(array)  # so many from the start can be converted, so many cannot
+        while bad - good > 1:
+            middle = (good + bad) // 2
+            try:
+                convert(array.slice(0, middle))
+                good = middle
+            except pa.ArrowInvalid:
+                bad = middle
+        raise EventError(f"{_shown(array, good)} does not fit into 64 bits", good) from error
+
+
+def _shown(array: pa.Array, row: int) -> str:
+    if pa.types.is_integer(array.type):
+        return f"integer {array[row].as_py()}"
+    number = array.slice(row, 1).view(pa.int32() if array.type == pa.date32() else pa.int64())
+    return f"{array.type} {number[0].as_py()}, in microseconds,"
+
+
+# To microseconds: divide by the first, rounding down, and multiply by the second.
+_MICROSECONDS = {
+    pa.timestamp("s"): (1, 1_000_000),
+    pa.timestamp("ms"): (1, 1_000),
+    pa.timestamp("us"): (1, 1),
+    pa.timestamp("ns"): (1_000, 1),
+    pa.date32(): (1, 86_400_000_000),
+    pa.date64(): (86_400_000, 86_400_000_000),
+}
+
+
+def _to_timestamp(array: pa.Array) -> pa.Array:
+    arrow = array.type
+    # The zone says how to show an instant, not which one it is; without a zone it is UTC.
+    unit = pa.timestamp(arrow.unit) if pa.types.is_timestamp(arrow) else arrow
+    divisor, factor = _MICROSECONDS[unit]
+    steps = array.view(pa.int32()).cast(pa.int64()) if arrow == pa.date32() else array.view("int64")
+    if divisor > 1:
+        # Arrow divides towards zero; an instant before 1970 rounds down like any other.
+        floored = _as_numpy(pc.fill_null(steps, 0)) // divisor
+        steps = pa.array(floored, mask=_as_numpy(steps.is_null()))
+    if factor > 1:
+        steps = pc.multiply_checked(steps, factor)
+    return steps.view(ARROW[Type.TIMESTAMP])
+
+
+def _decimal_columns(array: pa.Array) -> tuple[Column, ...]:
+    scale = array.type.scale
+    if not 0 <= scale <= 57:  # an int64 times 10^57 is the most that 76 digits hold
+        return columns_of_values(*_python_values(array), len(array))
+    wide = array.cast(pa.decimal256(76, scale))
+    integers = wide.cast(pa.int64(), safe=False)
+    # What is not whole, or is beyond 64 bits, does not come back the same.
+    whole = pc.equal(integers.cast(wide.type), wide)
+    # Through text: the direct cast to double is not correctly rounded.
+    doubles = array.cast(pa.string()).cast(pa.float64())
+    return _split([(Type.INT, integers, whole), (Type.DBL, doubles, pc.invert(whole))])
+
+
+def _list_columns(array: pa.Array) -> tuple[Column, ...]:
+    """A list takes its type from its elements, so one array can hold lists of several types."""
+    lengths = _as_numpy(pc.fill_null(pc.list_value_length(array), 0))
+    offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+    if offsets[-1] >= 2**31:
+        raise EventError("more than 2^31 list elements in one batch; cut it into smaller ones")
+    owners = np.repeat(np.arange(len(array)), lengths)
+    elements = array.flatten()
+    try:
+        columns = _columns_of_array(elements)
+    except EventError as error:
+        owner = None if error.event is None else int(owners[error.event])
+        raise EventError(error.reason, owner) from error
+    data = {
+        Type.INT: pa.nulls(len(elements), pa.int64()),
+        Type.STR: pa.nulls(len(elements), pa.string()),
+    } | dict(columns)
+    # Which lists have an element of INT, of STR, of anything else.
+    has_int, has_str, has_other = np.zeros((3, len(array)), bool)
+    for kind, values in columns:
+        has = {Type.INT: has_int, Type.STR: has_str}.get(kind, has_other)
+        has[owners[_as_numpy(values.is_valid())]] = True
+    there = _as_numpy(array.is_valid())
+    of_int = there & ~has_str & ~has_other
+    of_str = there & has_str & ~has_int & ~has_other
+    opaque = pa.array(there & ~of_int & ~of_str)
+    starts = pa.array(offsets, pa.int32())
+    lists = [pa.ListArray.from_arrays(starts, data[kind]) for kind in (Type.INT, Type.STR)]
+    return _split(
+        [
+            (Type.INT_LIST, lists[0], pa.array(of_int)),
+            (Type.STR_LIST, lists[1], pa.array(of_str)),
+            (Type.OPAQUE, opaque, opaque),
+        ]
+    )
+
+
+def _split(parts: Iterable[tuple[Type, pa.Array, pa.Array]]) -> tuple[Column, ...]:
+    """One column of each array, holding what the condition beside it is true of."""
+    return tuple(
+        Column(kind, pc.if_else(where, array, pa.scalar(None, array.type)))
+        for kind, array, where in parts
+        if pc.any(where).as_py()
+    )
+
+
+def _as_numpy(array: pa.Array) -> np.ndarray[Any, Any]:
+    numbers: np.ndarray[Any, Any] = array.to_numpy(zero_copy_only=False)
+    return numbers

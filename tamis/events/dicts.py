@@ -1,0 +1,164 @@
+"""Python objects to columns: events given as mappings, flattened to paths."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tamis.errors import EventError
+from tamis.events.column import MAX_DEPTH, TOO_DEEP, Column, Columns, Wanted, array_of, blaming
+from tamis.paths import Path, path_text
+from tamis.values import Type, to_value, type_of
+
+
+def columns_of_dicts(events: Sequence[Mapping[str, object]], wanted: Wanted = None) -> Columns:
+    """The columns of events given as mappings.
+
+    Raises:
+        EventError: A value that Tamis cannot hold, a name that is not text, too deep a nesting.
+    """
+    found: Columns = {}
+    _flatten_dicts(range(len(events)), events, (), wanted, len(events), found)
+    return found
+
+
+# Exact types whose values need no look by to_value: Arrow refuses what does not fit.
+_EXACT: dict[type, Type] = {
+    bool: Type.BOOL,
+    int: Type.INT,
+    float: Type.DBL,
+    str: Type.STR,
+    dict: Type.OPAQUE,
+}
+
+
+def _flatten_dicts(
+    rows: Sequence[int],
+    mappings: Sequence[Mapping[str, object]],
+    above: Path,
+    wanted: Wanted,
+    length: int,
+    found: Columns,
+) -> None:
+    if len(above) >= MAX_DEPTH:
+        raise EventError(TOO_DEEP, rows[0], path_text(above[:1]))
+    cells: dict[str, tuple[list[int], list[object]]] = {name: ([], []) for name in wanted or ()}
+    for row, mapping in zip(rows, mappings, strict=True):
+        try:
+            for name, raw in mapping.items():  # white-hot: once per value
+                cell = cells.get(name)
+                if cell is None:
+                    if wanted is not None:
+                        continue
+                    if not isinstance(name, str):
+                        reason = f"attribute names are text, not {type(name).__name__}"
+                        raise EventError(reason, row, path_text(above))
+                    cell = cells[str.__str__(name)] = ([], [])
+                if raw is not None:
+                    cell[0].append(row)
+                    cell[1].append(raw)
+        except EventError:
+            raise
+        except Exception as error:  # somebody's Mapping, which can raise anything
+            raise EventError(f"cannot be read: {error!r}", row, path_text(above)) from error
+    for name, (places, raws) in cells.items():
+        inside = None if wanted is None else wanted[name]
+        flatten_values(places, raws, (*above, name), inside, length, found)
+
+
+def flatten_values(
+    rows: Sequence[int],
+    raws: Sequence[object],
+    path: Path,
+    wanted: Wanted,
+    length: int,
+    found: Columns,
+) -> None:
+    """Put the values at the given rows into columns, and what lies inside objects likewise."""
+    if not raws:
+        return
+    if not wanted:
+        with blaming(path):
+            columns = columns_of_values(rows, raws, length)
+        if columns:
+            found[path] = columns
+    objects = {kind for kind in set(map(type, raws)) if issubclass(kind, Mapping)}
+    if objects:
+        inner = [(row, raw) for row, raw in zip(rows, raws, strict=True) if type(raw) in objects]
+        places, mappings = zip(*inner, strict=True)
+        _flatten_dicts(places, mappings, path, wanted, length, found)
+
+
+def columns_of_values(
+    rows: Sequence[int], raws: Sequence[object], length: int
+) -> tuple[Column, ...]:
+    """Columns of values, none of them None, that stand at the given rows; objects are opaque."""
+    only = _only_type(raws)
+    groups = {only: (rows, raws)} if only else _by_type(rows, raws)
+    return tuple(
+        Column(kind, _spread(_built(kind, places, values), places, length))
+        for kind, (places, values) in groups.items()
+    )
+
+
+def _only_type(raws: Sequence[Any]) -> Type | None:
+    """The type of all of them, if that can be told without a look at each in Python."""
+    kinds = set(map(type, raws))
+    if kinds == {list}:
+        elements = set(map(type, chain.from_iterable(raws))) - {type(None)}
+        if elements <= {int}:
+            return Type.INT_LIST
+        return Type.STR_LIST if elements == {str} else None
+    return _EXACT.get(kinds.pop()) if len(kinds) == 1 else None
+
+
+def _by_type(
+    rows: Sequence[int], raws: Sequence[object]
+) -> dict[Type, tuple[Sequence[int], Sequence[object]]]:
+    groups: dict[Type, tuple[list[int], list[object]]] = {}
+    for row, raw in zip(rows, raws, strict=True):
+        kind = _EXACT.get(type(raw))
+        if kind is None:
+            try:
+                raw = to_value(raw)
+                kind = type_of(raw)
+            except Exception as error:  # any object at all may be here, with any __getattr__
+                raise EventError(_reason(error), row) from error
+            if kind is None:
+                continue
+        places, values = groups.setdefault(kind, ([], []))
+        places.append(row)
+        values.append(raw)
+    return dict(groups)
+
+
+def _built(kind: Type, rows: Sequence[int], raws: Sequence[object]) -> pa.Array:
+    try:
+        return array_of(kind, raws)  # type: ignore[arg-type]
+    except Exception as error:
+        # One bad value spoils the array: only now look for it.
+        for row, raw in zip(rows, raws, strict=True):
+            try:
+                array_of(kind, [to_value(raw)])
+            except Exception as fault:
+                raise EventError(_reason(fault), row) from fault
+        raise EventError(_reason(error)) from error
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, EventError):
+        return error.reason
+    return str(error) if isinstance(error, ValueError) else f"cannot be read: {error!r}"
+
+
+def _spread(array: pa.Array, rows: Sequence[int], length: int) -> pa.Array:
+    """Values at increasing rows as an array with a slot for every row."""
+    if len(array) == length:
+        return array
+    places = np.full(length, -1, np.int64)
+    places[np.asarray(rows)] = np.arange(len(array))
+    return array.take(pa.array(places, mask=places < 0))

@@ -1,0 +1,233 @@
+"""Events from files: JSON lines, CSV or Parquet, as batches.
+
+A record that cannot be read or judged is a bad line: it is reported, and the rest goes on. Events
+are numbered from 0 by their place among *all* records of the input, bad ones too, so that a number
+always points into the file; a bad record merely has no answer. Lines are numbered from 1 as an
+editor does, blank ones too; of a Parquet file the "line" is the row.
+
+What is no matter of one line, such as a missing file, a damaged Parquet file or a CSV header with
+the same name twice, is an InputError whatever is asked for bad lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+import pyarrow as pa
+
+from tamis.errors import EventError, InputError, shortened
+from tamis.events.batch import EventBatch
+from tamis.events.csv_columns import csv_events
+from tamis.events.records import (
+    FORMATS,
+    BadLine,
+    OnBad,
+    Records,
+    Source,
+    check_bad,
+    json_records,
+    report,
+)
+from tamis.schema import Schema, SchemaLike
+
+Row: TypeAlias = "dict[str, object]"
+
+
+class EventChunk(NamedTuple):
+    """Some events of a file.
+
+    Attributes:
+        numbers: Per event of the batch, its number in the file.
+        batch: The events.
+        fraction: How much of the file has been read by now, from 0 to 1; None if nobody knows.
+    """
+
+    numbers: list[int]
+    batch: EventBatch
+    fraction: float | None
+
+
+def read_events(
+    path: str | Path,
+    schema: SchemaLike | None = None,
+    semantics: str = "sql",
+    bad: str = "fail",
+    on_bad: OnBad = None,
+    batch_size: int = 10_000,
+) -> Iterator[EventChunk]:
+    """Read a file of events, a batch at a time.
+
+    The format goes by the name: `.jsonl`, `.ndjson` (an object a line), `.json` (the same, or one
+    array of objects, which is read as a whole), `.csv`, `.parquet`; all but Parquet also with
+    `.gz`. `-` and names without a suffix are JSON lines. From standard input a batch is whatever
+    has arrived, up to `batch_size`.
+
+    A CSV file has a header; a name in it is one attribute, dots and all, unless the schema declares
+    no such attribute but the path that it spells: with the schema {"user.city": "STR"} the column
+    `user.city` is the field `city` of the object `user`. Each column is typed as a whole, which
+    takes a first reading of the file: INT, DBL, BOOL (true or false), TIMESTAMP, else STR. Numbers
+    with a leading zero or plus, or beyond 64 bits, are text: they are codes. A type that the schema
+    declares rules instead (a list is then written as in JSON). An empty field is NULL, quoted or
+    not.
+
+    Args:
+        path: The file, or `-` for standard input.
+        schema: The attributes of events.
+        semantics: One of `sql`, `strict`, `default`, `total`.
+        bad: With "fail" the first bad line raises, with "skip" it is left out.
+        on_bad: Called with each bad line that is left out.
+        batch_size: At most so many records in a batch.
+
+    Raises:
+        InputError: A file that cannot be read, or a bad line with `bad="fail"`.
+        SchemaError: The semantics need a schema, or it makes no sense.
+    """
+    check_bad(bad)
+    if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
+        raise InputError(f"batch_size is a number from 1 on, not {shortened(repr(batch_size))}")
+    source = Source(path)
+    schema = None if schema is None else Schema.of(schema)
+    if source.format == "" and Path(source.stem).suffix:
+        known = ", ".join(FORMATS)
+        raise InputError(f"unknown kind of file; events are {known}, or - for JSON lines",
+                         source.name)  # fmt: skip
+    reading = _Reading(source, schema, semantics, bad, on_bad, batch_size)
+    if source.format == "parquet":
+        return reading.parquet()
+    if source.format == "csv":
+        return reading.chunks(csv_events(source, schema))
+    return reading.chunks(json_records(source))
+
+
+# Where a batch fails, spans of so many rows are tried, and the rows of those that fail: no row is
+# looked at more than four times, however many are bad.
+_SPAN = 64
+
+
+class _Reading:
+    """Records to batches, with bad lines taken out."""
+
+    def __init__(
+        self,
+        source: Source,
+        schema: Schema | None,
+        semantics: str,
+        bad: str,
+        on_bad: OnBad,
+        batch_size: int,
+    ) -> None:
+        self.source = source
+        self.schema = schema
+        self.semantics = semantics
+        self.bad = bad
+        self.on_bad = on_bad
+        self.batch_size = batch_size
+
+    def chunks(self, records: Records) -> Iterator[EventChunk]:
+        rows: list[Row] = []
+        places: list[tuple[int, int]] = []  # per row, its number and its line
+        bad: list[BadLine] = []
+        number = 0
+        for record in chain(records, [None]):
+            if record is not None:
+                line, row, fault = record
+                if fault:
+                    bad.append(BadLine(self.source.name, line, fault))
+                else:
+                    rows.append(row)
+                    places.append((number, line))
+                number += 1
+                # Failing waits for no batch to fill, but earlier rows of it may be bad as well.
+                if len(rows) + len(bad) < self.batch_size and not (fault and self.bad == "fail"):
+                    continue
+            if rows or bad:
+                yield from self._converted(rows, places, bad, self.source.fraction())
+                rows, places, bad = [], [], []
+
+    def parquet(self) -> Iterator[EventChunk]:
+        import pyarrow.parquet as pq
+
+        with self.source.blamed():
+            file = pq.ParquetFile(self.source.path)
+            batches = file.iter_batches(self.batch_size)
+        row, total = 0, file.metadata.num_rows
+        while True:
+            with self.source.blamed():
+                table = next(batches, None)
+            if table is None:
+                file.close()
+                return
+            try:
+                self._batch(table.slice(0, 0))
+            except EventError as error:  # the columns are at fault, not a row
+                raise InputError(str(error), self.source.name) from error
+            places = [(i, i + 1) for i in range(row, row + len(table))]
+            row += len(table)
+            yield from self._converted(table, places, [], row / total)
+
+    def _converted(
+        self,
+        rows: list[Row] | pa.RecordBatch,
+        places: list[tuple[int, int]],
+        bad: list[BadLine],
+        fraction: float | None,
+    ) -> Iterator[EventChunk]:
+        batch = None
+        try:
+            batch = self._batch(rows)
+        except EventError:
+            faulty = dict(faults(rows, self._batch))
+            if not faulty:
+                # Every row is good, and yet the batch is not: it is too large.
+                if len(rows) < 2:
+                    raise
+                self._report(bad)
+                half = len(rows) // 2
+                yield from self._converted(rows[:half], places[:half], [], fraction)
+                yield from self._converted(rows[half:], places[half:], [], fraction)
+                return
+            bad += [BadLine(self.source.name, places[i][1], why) for i, why in faulty.items()]
+            good = [i for i in range(len(rows)) if i not in faulty]
+            if isinstance(rows, list):
+                rows = [rows[i] for i in good]
+            else:
+                rows = rows.take(pa.array(good, pa.int64()))
+            places = [places[i] for i in good]
+        self._report(bad)
+        if batch is None:
+            batch = self._batch(rows)
+        if len(batch):
+            yield EventChunk([number for number, _ in places], batch, fraction)
+
+    def _batch(self, rows: list[Row] | pa.RecordBatch) -> EventBatch:
+        if isinstance(rows, list):
+            return EventBatch.from_dicts(rows, self.schema, self.semantics)
+        return EventBatch.from_arrow(rows, self.schema, self.semantics)
+
+    def _report(self, bad: Iterable[BadLine]) -> None:
+        for line in sorted(bad, key=lambda line: line.line):
+            report(line, self.bad, self.on_bad)
+
+
+def faults(
+    rows: list[Row] | pa.RecordBatch, batch_of: Callable[[Any], object]
+) -> Iterator[tuple[int, str]]:
+    """Which rows cannot be events, by position, and why.
+
+    Args:
+        rows: The rows.
+        batch_of: What makes a batch of some of them, and raises EventError if it cannot.
+    """
+    for start in range(0, len(rows), _SPAN):
+        try:
+            batch_of(rows[start : start + _SPAN])
+        except EventError:
+            for i in range(start, min(start + _SPAN, len(rows))):
+                try:
+                    batch_of(rows[i : i + 1])
+                except EventError as error:
+                    what = f"attribute {error.attribute!r}: " if error.attribute else ""
+                    yield i, what + error.reason

@@ -1,0 +1,222 @@
+"""Why an event did or did not match: the selector's tree with what was seen at each node.
+
+For a non-match, also what would have had to hold (`tamis.explain.smallest_change`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tamis.engines.subscription import Subscription
+from tamis.explain.smallest_change import missing
+from tamis.language.evaluate import Event, Truth, evaluate, look_up, value_of
+from tamis.language.expr import (
+    STRUCTURE,
+    And,
+    AtLeast,
+    Attribute,
+    BoolExpr,
+    Custom,
+    Literal,
+    Not,
+    children,
+    map_structure,
+    walk,
+)
+from tamis.matches import Id
+from tamis.paths import path_text
+from tamis.values import OPAQUE, Timestamp, Value
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """A node of the selector and what became of it.
+
+    Attributes:
+        text: The node, as a selector; for a junction its name, e.g. "AND".
+        truth: True, False, or None for unknown.
+        values: What a predicate saw: each attribute it names and its value, and each call of a
+            function of the caller's and its result.
+        parts: The operands of a junction.
+    """
+
+    text: str
+    truth: Truth
+    values: Mapping[str, Value]
+    parts: tuple[Explained, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A predicate that would have had to turn out otherwise."""
+
+    predicate: str
+    wanted: bool
+    found: Truth
+    values: Mapping[str, Value]
+
+    def __str__(self) -> str:
+        """The predicate, what it should have been, what it was."""
+        seen = _seen(self.values)
+        return f"{self.predicate} should be {_word(self.wanted)}, is {_word(self.found)}{seen}"
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why an event did or did not match a subscription; prints as a tree.
+
+    Attributes:
+        id: The subscription.
+        selector: Its text.
+        matches: Whether the event matches.
+        tree: The selector's nodes with their truths.
+        missing: For a non-match, a smallest set of predicates that would have had to turn out
+            otherwise (of a large selector that repeats predicates: the smallest that was found);
+            empty if the event matches, or if no set was found.
+        possible: False if no event can match. True if this one does, or one with the changes in
+            `missing` would; that a single predicate can never come true is known of simple cases
+            only (`a = NULL`, not `a > TRUE`). None if it is not decided: the changes look at an
+            attribute that other predicates look at too and may contradict them (`a = 1 AND
+            a = 2`), or no set of changes was found in good time.
+    """
+
+    id: Id
+    selector: str
+    matches: bool
+    tree: Explained
+    missing: tuple[Change, ...]
+    possible: bool | None
+
+    def __str__(self) -> str:
+        """The verdict, the tree, and what was missing."""
+        verdict = "matches" if self.matches else "does not match"
+        lines = [f"{self.id}: {verdict}", *drawn(self.tree)]
+        if not self.matches:
+            lines.append(self._heading())
+            lines.extend(f"  {change}" for change in self.missing)
+        return "\n".join(lines)
+
+    def _heading(self) -> str:
+        if self.missing:
+            caveat = "" if self.possible else " (each test taken by itself)"
+            return f"it would match if{caveat}:"
+        if self.possible is False:
+            return "no event can match it"
+        return "no small set of changes was found that would make it match"
+
+    def to_dict(self) -> dict[str, object]:
+        """The same, as plain data for JSON."""
+        return {
+            "id": self.id,
+            "selector": self.selector,
+            "matches": self.matches,
+            "tree": _node_dict(self.tree),
+            "missing": [
+                {
+                    "predicate": change.predicate,
+                    "wanted": change.wanted,
+                    "found": change.found,
+                    "values": _plain(change.values),
+                }
+                for change in self.missing
+            ],
+            "possible": self.possible,
+        }
+
+
+def explain(subscription: Subscription, event: Event) -> Explanation:
+    """Explain an event's fate, by the oracle; the event is one of a batch's rows."""
+    selector: BoolExpr = subscription.selector  # type: ignore[assignment]
+    if subscription.presence:
+        selector = And((selector, *subscription.presence))
+    tree = _explained(selector, event)
+    if tree.truth is True:
+        return Explanation(subscription.id, subscription.text, True, tree, (), True)
+    outcomes, possible = missing(selector, event)
+    changes = tuple(
+        Change(str(outcome.test), outcome.wanted, outcome.found, _values(outcome.test, event))
+        for outcome in outcomes
+    )
+    return Explanation(subscription.id, subscription.text, False, tree, changes, possible)
+
+
+# -- the tree -------------------------------------------------------------------------------------
+
+
+def _explained(expr: BoolExpr, event: Event) -> Explained:
+    if not isinstance(expr, STRUCTURE) or (
+        isinstance(expr, Not) and not isinstance(expr.operand, STRUCTURE)
+    ):
+        return Explained(str(expr), evaluate(expr, event), _values(expr, event), ())
+    name = f"AT LEAST {expr.k} OF" if isinstance(expr, AtLeast) else type(expr).__name__.upper()
+    parts = tuple(_explained(part, event) for part in children(expr))  # type: ignore[arg-type]
+    truths = iter([Literal.of(part.truth) for part in parts])
+    # The junction of what its parts came to: they are not evaluated again at every level.
+    truth = evaluate(map_structure(expr, lambda _: next(truths)), event)
+    return Explained(name, truth, {}, parts)
+
+
+def _values(expr: BoolExpr, event: Event) -> dict[str, Value]:
+    seen: dict[str, Value] = {}
+    for e in walk(expr):
+        if isinstance(e, Attribute):
+            seen[path_text(e.path)] = look_up(e.path, event)
+        elif isinstance(e, Custom):
+            seen[str(e)] = value_of(e, event)
+    return seen
+
+
+# -- words ----------------------------------------------------------------------------------------
+
+
+def _word(truth: Truth) -> str:
+    return {True: "true", False: "false", None: "unknown"}[truth]
+
+
+def _seen(values: Mapping[str, Value]) -> str:
+    if not values:
+        return ""
+    shown = ", ".join(f"{name} is {_shown(name, value)}" for name, value in values.items())
+    return f"  ({shown})"
+
+
+def _shown(name: str, value: Value) -> str:
+    if value is None:
+        # A call ends in a parenthesis; the name of an attribute never does, but for a backtick.
+        return "NULL" if name.endswith(")") else "missing"
+    if value is OPAQUE:
+        return "a value of another kind"
+    text = str(value) if isinstance(value, Timestamp) else repr(value)
+    return text if len(text) <= 60 else text[:60] + "…"
+
+
+def drawn(node: Explained) -> list[str]:
+    """A tree, line by line."""
+    marks = {True: "✓", False: "✗", None: "?"}
+    lines = [f"{marks[node.truth]} {node.text}{_seen(node.values)}"]
+    for i, part in enumerate(node.parts):
+        last = i == len(node.parts) - 1
+        for j, line in enumerate(drawn(part)):
+            stem = ("└─ " if last else "├─ ") if j == 0 else ("   " if last else "│  ")
+            lines.append(stem + line)
+    return lines
+
+
+def _plain(values: Mapping[str, Value]) -> dict[str, object]:
+    return {name: _plain_value(value) for name, value in values.items()}
+
+
+def _plain_value(value: Value) -> object:
+    if value is OPAQUE:
+        return value.value
+    return str(value) if isinstance(value, Timestamp) else value
+
+
+def _node_dict(node: Explained) -> dict[str, object]:
+    return {
+        "text": node.text,
+        "truth": node.truth,
+        "values": _plain(node.values),
+        "parts": [_node_dict(part) for part in node.parts],
+    }

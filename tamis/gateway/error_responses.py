@@ -1,0 +1,68 @@
+"""Errors as answers: the JSON of docs/protocol.md, and the status that HTTP has for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.responses import Response
+
+from tamis.broker.protocol.wire import encoded, refusal
+from tamis.errors import BrokerError, SelectorError, TamisError
+
+_STATUS = {
+    "request": 400,
+    "id": 400,
+    "name": 400,
+    "auth": 401,
+    "permission": 403,
+    "unknown": 404,
+    "method": 405,
+    "slow": 408,
+    "limit": 413,
+    "media": 415,
+    "host": 421,
+    "internal": 500,
+    "missing": 501,
+    "busy": 503,
+    "unreachable": 503,
+    "timeout": 503,
+}
+_AGAIN = "2"
+
+
+def status_of(error: TamisError) -> int:
+    """The status of HTTP for an error.
+
+    >>> status_of(BrokerError("no such subscription", "unknown"))
+    404
+    """
+    if isinstance(error, SelectorError):
+        return 422
+    return _STATUS.get(error.code, 400) if isinstance(error, BrokerError) else 400
+
+
+def refused(error: TamisError, headers: dict[str, str] | None = None) -> Response:
+    """An error as an answer."""
+    status = status_of(error)
+    more = dict(headers or {})
+    if status == 401:
+        more["WWW-Authenticate"] = "Bearer"
+    if status == 503:
+        more["Retry-After"] = _AGAIN
+    return answered(refusal(error), status, more)
+
+
+def told_or_refused(told: dict[str, Any]) -> Response:
+    """An answer that was made elsewhere, which may be an error."""
+    error = told.get("error")
+    if error is None:
+        return answered(told)
+    code = error.get("code")
+    return answered(told, 422 if code == "selector" else _STATUS.get(code, 400))
+
+
+def answered(told: object, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """Anything as JSON."""
+    # What belongs to a subscriber is not to be kept on the way, nor to be read as a page.
+    safe = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+    return Response(encoded(told), status, safe | (headers or {}), "application/json")

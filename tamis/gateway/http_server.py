@@ -1,0 +1,93 @@
+"""Listening: a server of HTTP in this process, beside a broker."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+
+import uvicorn
+
+from tamis.broker.security.exposure import check_exposed
+from tamis.broker.security.guard import UsersFile
+from tamis.broker.service.broker import Broker
+from tamis.errors import BrokerError
+from tamis.gateway.app import application
+from tamis.gateway.context import Desk
+from tamis.gateway.gateway_settings import GatewaySettings
+from tamis.gateway.head_timeout import Patient
+
+
+class _Server(uvicorn.Server):
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield  # they are for whoever runs the broker
+
+
+@asynccontextmanager
+async def gateway(
+    broker: Broker, settings: GatewaySettings, file: UsersFile | None
+) -> AsyncIterator[str]:
+    """Serve HTTP as long as the block lasts; gives the address.
+
+    Args:
+        broker: To be served.
+        settings: Where, and how.
+        file: The users, or None if nobody is asked who they are, which the loopback allows.
+
+    Raises:
+        BrokerError: It would be open to everybody, or cannot listen.
+    """
+    check_exposed(settings.host, file is not None, "HTTP")
+    listening = _bound(settings.host, settings.port)
+    async with Desk(broker, settings, file) as desk:
+        try:
+            config = uvicorn.Config(
+                application(desk),
+                http=Patient.waiting(settings.arrival),
+                ws="none",
+                lifespan="off",
+                log_config=None,
+                log_level="warning",
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+                limit_concurrency=settings.connections,
+                timeout_keep_alive=5,
+                timeout_graceful_shutdown=2,
+                ssl_certfile=settings.certificate,
+                ssl_keyfile=settings.key,
+            )
+            config.load()
+        except OSError as error:  # ssl.SSLError is one
+            listening.close()
+            raise BrokerError(f"{settings.certificate}: no certificate: {error}", "tls") from None
+        server = _Server(config)
+        serving = asyncio.create_task(server.serve(sockets=[listening]))
+        try:
+            while not server.started and not serving.done():
+                await asyncio.sleep(0.01)
+            host, port = listening.getsockname()[:2]
+            shown = f"[{host}]" if ":" in host else host
+            yield f"{'https' if settings.certificate else 'http'}://{shown}:{port}"
+        finally:
+            server.should_exit = True
+            await asyncio.wait([serving])
+            listening.close()
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    try:
+        found = socket.getaddrinfo(
+            host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+        family, kind, protocol, _, address = found[0]
+        made = socket.socket(family, kind, protocol)
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind(address)
+    except OSError as error:
+        raise BrokerError(
+            f"cannot listen at {host}:{port}: {error.strerror or error}", "taken"
+        ) from None
+    return made

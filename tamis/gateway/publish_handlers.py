@@ -1,0 +1,63 @@
+"""Events, one or many."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tamis.broker.client.publish_events import publish_many
+from tamis.broker.protocol.wire import decoded
+from tamis.errors import BrokerError
+from tamis.gateway.bodies import number_of, raw_objects, read_body
+from tamis.gateway.context import Desk
+from tamis.gateway.error_responses import answered
+
+JSON, LINES = "application/json", "application/x-ndjson"
+_LONGEST = 100 * 365 * 86_400
+_MAX_ID = 256
+
+
+async def publish(request: Request, desk: Desk) -> Response:
+    """Publish the event, or the events, of the body; nothing of it if one of them is none."""
+    body = await read_body(request, desk.settings, JSON, LINES)
+    ttl = number_of(request, "ttl", 1, _LONGEST)
+    id = _checked_key(request.headers.get("idempotency-key"))
+    one = False
+    if request.headers["content-type"].startswith(LINES):
+        events = [line for line in body.splitlines() if line.strip()]
+    elif body.lstrip()[:1] == b"[":
+        events = raw_objects(body)
+    else:
+        events, one = [body], True
+    most = desk.broker.settings.limits.event
+    for number, event in enumerate(events):
+        where = "" if one else f"event {number}: "
+        if len(event) > most:
+            raise BrokerError(
+                f"{where}an event has at most {most:,} bytes, not {len(event):,}", "limit"
+            )
+        if not event.strip():
+            raise BrokerError("an event is a JSON object", "request")
+        try:
+            decoded(event)
+        except BrokerError as error:
+            raise BrokerError(f"{where}{error.reason}", "request") from None
+    ids = None if id is None else [id] if one else [f"{id}.{i}" for i in range(len(events))]
+    sequences = await publish_many(
+        desk.publisher,
+        desk.broker.names,
+        events,
+        ids=ids,
+        ttl=ttl,
+        timeout=desk.settings.timeout,
+    )
+    told = {"sequence": sequences[0]} if one else {"sequences": sequences}
+    return answered(told, 202)
+
+
+def _checked_key(key: str | None) -> str | None:
+    if key is not None and not (0 < len(key) <= _MAX_ID and key.isascii() and key.isprintable()):
+        raise BrokerError(
+            f"Idempotency-Key is 1 to {_MAX_ID} printable letters of ASCII", "request"
+        )
+    return key

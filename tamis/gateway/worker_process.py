@@ -1,0 +1,120 @@
+"""Work that may take long or much, in a process of its own, which can be stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+from collections.abc import Callable
+from multiprocessing.connection import Connection as Pipe
+from multiprocessing.process import BaseProcess
+from typing import Any
+
+from tamis.broker.protocol.wire import refusal
+from tamis.errors import BrokerError, TamisError
+
+_START = 60.0  # a first start may have to compile
+
+
+class Worker:
+    """One process that does one thing after another, and is killed when a thing takes too long."""
+
+    def __init__(self, seconds: float, memory: int, queue: int) -> None:
+        """Nothing is started yet.
+
+        Args:
+            seconds: How long one thing may take.
+            memory: Bytes that the process may have.
+            queue: At most so many things wait.
+        """
+        self._seconds = seconds
+        self._memory = memory
+        self._queue = queue
+        self._waiting = 0
+        self._turn = asyncio.Lock()
+        self._process: BaseProcess | None = None
+        self._pipe: Pipe | None = None
+
+    async def do(self, work: Callable[..., object], *arguments: object) -> Any:
+        """Have something done: a function of a module, which gives what JSON can say.
+
+        Raises:
+            BrokerError: It takes too long, or too much, or there is too much else to do.
+        """
+        if self._waiting >= self._queue:
+            raise BrokerError("too many questions at once; try again", "busy")
+        self._waiting += 1
+        try:
+            async with self._turn:
+                return await self._done(work, arguments)
+        finally:
+            self._waiting -= 1
+
+    def stop(self) -> None:
+        """End the process."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.join()
+            self._process.close()
+        if self._pipe is not None:
+            self._pipe.close()
+        self._process = self._pipe = None
+
+    async def _done(self, work: Callable[..., object], arguments: tuple[object, ...]) -> Any:
+        try:
+            if self._pipe is None:
+                await asyncio.to_thread(self._start)
+            assert self._pipe is not None
+            self._pipe.send((work, arguments))
+            if not await asyncio.to_thread(self._pipe.poll, self._seconds):
+                self.stop()
+                raise BrokerError(
+                    f"that takes more than {self._seconds:g} s: ask about less", "limit"
+                )
+            return self._pipe.recv()
+        except (EOFError, OSError):
+            self.stop()
+            raise BrokerError("that takes too much memory: ask about less", "limit") from None
+        except asyncio.CancelledError:
+            self.stop()
+            raise
+
+    def _start(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._pipe, theirs = context.Pipe()
+        self._process = context.Process(target=_work, args=(theirs, self._memory), daemon=True)
+        self._process.start()
+        theirs.close()
+        if not self._pipe.poll(_START):
+            raise EOFError
+        self._pipe.recv()
+
+
+def _work(pipe: Pipe, memory: int) -> None:
+    import resource
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for who started us
+    resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _prepare()
+    pipe.send(None)
+    while True:
+        try:
+            work, arguments = pipe.recv()
+        except EOFError:
+            return
+        try:
+            answer = work(*arguments)
+        except TamisError as error:
+            answer = refusal(error)
+        except (MemoryError, RecursionError):
+            answer = refusal(BrokerError("that takes too much memory: ask about less", "limit"))
+        except Exception as error:
+            answer = refusal(BrokerError(f"the service failed: {error!r}", "internal"))
+        pipe.send(answer)
+
+
+def _prepare() -> None:
+    """Load what work needs: that is not to count as its time."""
+    import tamis.analysis
+    import tamis.matcher  # noqa: F401

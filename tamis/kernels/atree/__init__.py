@@ -1,0 +1,1 @@
+"""Kernels of the A-Tree engine."""

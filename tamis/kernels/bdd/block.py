@@ -1,0 +1,154 @@
+"""A block of events at a time through a shared diagram, one bit each.
+
+The value of a node is a row of eight words: one line of the processor's cache. To compute it takes
+two such lines, wherever they are, so 512 events cost little more than one does.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tamis.kernels.bdd.eval import Bytes, Ints, Longs, Needs, Nodes
+from tamis.kernels.bdd.outputs import Outputs
+from tamis.kernels.bits import popcount, trailing_zeros
+from tamis.kernels.decorator import kernel
+from tamis.kernels.growth import grown
+
+Words = NDArray[np.uint64]
+LINE = 8  # words
+EVENTS = 64 * LINE
+_FLIP = np.array([0, 0xFFFFFFFFFFFFFFFF], np.uint64)  # what to XOR with, by negation
+
+
+class Found(NamedTuple):
+    """What a block matches: pairs for masks with few bits, and masks."""
+
+    event: Ints
+    code: Ints
+    tile_code: Ints
+    tile_masks: Words
+
+
+@kernel
+def eval_block(nodes: Nodes, masks: Words, wanted: Bytes, values: Words) -> None:
+    """EvalBDD for all events of a block.
+
+    Args:
+        nodes: The diagram.
+        masks: By predicate, the events of the block for which it is true.
+        wanted: By predicate, whether its nodes matter; the others are left as they are.
+        values: By node, where its row goes.
+    """
+    values[0] = np.uint64(0xFFFFFFFFFFFFFFFF)
+    for run in range(len(nodes.run_label)):
+        label = nodes.run_label[run]
+        if not wanted[label]:
+            continue
+        # All eight are read before one is written, else LLVM has to do them one by one.
+        m0, m1, m2, m3 = masks[label, 0], masks[label, 1], masks[label, 2], masks[label, 3]
+        m4, m5, m6, m7 = masks[label, 4], masks[label, 5], masks[label, 6], masks[label, 7]
+        for v in range(nodes.run_begin[run], nodes.run_begin[run + 1]):
+            edge = nodes.low[v]
+            low, high = edge >> 1, nodes.high[v] >> 1
+            flip = _FLIP[edge & 1]
+            r0 = _chosen(m0, values[high, 0], values[low, 0] ^ flip)
+            r1 = _chosen(m1, values[high, 1], values[low, 1] ^ flip)
+            r2 = _chosen(m2, values[high, 2], values[low, 2] ^ flip)
+            r3 = _chosen(m3, values[high, 3], values[low, 3] ^ flip)
+            r4 = _chosen(m4, values[high, 4], values[low, 4] ^ flip)
+            r5 = _chosen(m5, values[high, 5], values[low, 5] ^ flip)
+            r6 = _chosen(m6, values[high, 6], values[low, 6] ^ flip)
+            r7 = _chosen(m7, values[high, 7], values[low, 7] ^ flip)
+            values[v, 0], values[v, 1], values[v, 2], values[v, 3] = r0, r1, r2, r3
+            values[v, 4], values[v, 5], values[v, 6], values[v, 7] = r4, r5, r6, r7
+
+
+@kernel
+def _chosen(mask: np.uint64, high: np.uint64, low: np.uint64) -> np.uint64:
+    return low ^ (mask & (low ^ high))
+
+
+@kernel
+def want(nodes: Nodes, needs: Needs, masks: Words, wanted: Bytes) -> None:
+    """Mark the variables that some event of a block defines, all of its attributes."""
+    for run in range(len(nodes.run_label)):
+        label = nodes.run_label[run]
+        wanted[label] = 1
+        for i in range(needs.offsets[label], needs.offsets[label + 1]):
+            some = np.uint64(0)
+            for w in range(LINE):
+                some |= masks[needs.ids[i], w]
+            if some == np.uint64(0):
+                wanted[label] = 0
+                break
+
+
+@kernel
+def matched_block(
+    outputs: Outputs, masks: Words, everyone: Words, values: Words, few: int
+) -> Found:
+    """The subscriptions that the events of a block match.
+
+    Args:
+        outputs: The roots.
+        masks: By predicate, the events for which it is true.
+        everyone: The events that there are.
+        values: By node, its row.
+        few: So many events of a subscription are written as pairs, more of them as a mask.
+    """
+    event, code = np.empty(1024, np.int32), np.empty(1024, np.int32)
+    tile_code, tile_masks = np.empty(128, np.int32), np.empty(128 * LINE, np.uint64)
+    pairs, tiles = 0, 0
+    adequate = np.empty(LINE, np.uint64)
+    row = np.empty(LINE, np.uint64)
+    for run in range(len(outputs.run_needs)):
+        needs, key = outputs.needs, outputs.run_needs[run]
+        adequate[:] = everyone
+        for i in range(needs.offsets[key], needs.offsets[key + 1]):
+            adequate &= masks[needs.ids[i]]
+        if not adequate.any():
+            continue
+        for i in range(outputs.run_begin[run], outputs.run_begin[run + 1]):
+            edge = outputs.edge[i]
+            if edge < 0:
+                continue
+            root, flip = edge >> 1, _FLIP[edge & 1]
+            bits = 0
+            for w in range(LINE):
+                word = (values[root, w] ^ flip) & adequate[w]
+                row[w] = word
+                bits += popcount(word)
+            if bits == 0:
+                continue
+            if bits > few:
+                if tiles == len(tile_code):
+                    tile_code, tile_masks = grown(tile_code), grown(tile_masks)
+                tile_code[tiles] = outputs.code[i]
+                tile_masks[LINE * tiles : LINE * (tiles + 1)] = row
+                tiles += 1
+                continue
+            if pairs + bits > len(event):
+                event, code = grown(event), grown(code)
+            for w in range(LINE):
+                word = row[w]
+                while word != np.uint64(0):
+                    event[pairs] = 64 * w + trailing_zeros(word)
+                    code[pairs] = outputs.code[i]
+                    pairs += 1
+                    word &= word - np.uint64(1)
+    return Found(event[:pairs], code[:pairs], tile_code[:tiles], tile_masks[: LINE * tiles])
+
+
+@kernel
+def moved_bits(masks: Words, places: Longs, moved: Words) -> None:
+    """Put event e at places[e], in every row, into an array of zeros."""
+    for row in range(len(masks)):
+        for w in range(masks.shape[1]):
+            word = masks[row, w]
+            while word != np.uint64(0):
+                place = places[64 * w + trailing_zeros(word)]
+                moved[row, place >> 6] |= np.uint64(1) << np.uint64(place & 63)
+                word &= word - np.uint64(1)

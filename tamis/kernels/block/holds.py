@@ -1,0 +1,135 @@
+"""Whether one event satisfies a leaf, or a selector: by its row of ranks."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tamis.kernels.block.words import (
+    AND,
+    AT_LEAST,
+    AXES,
+    AXIS_SHIFT,
+    CONSTANT,
+    OR,
+    PREDICATE,
+    XOR,
+    Ints,
+    Longs,
+    Words,
+    axis_of,
+    contains,
+    high_of,
+    in_set,
+    low_of,
+)
+from tamis.kernels.decorator import kernel
+
+# Words from here on are no leaves on an axis.
+OTHER = AXES << AXIS_SHIFT
+
+
+class Sets(NamedTuple):
+    """Sets of ranks: IN (…) with many values."""
+
+    axis: Ints
+    offsets: Longs
+    ranks: Ints
+
+
+@kernel
+def leaf_holds(
+    word: np.uint64, row: Ints, true: Longs, clock: int, set_axis: Ints, set_at: Longs, ranks: Ints
+) -> bool:
+    """Whether an event satisfies a leaf."""
+    axis = axis_of(word)
+    if axis < AXES:
+        return contains(word, row[axis])
+    low = low_of(word)
+    if axis == CONSTANT:
+        return low == 1
+    if axis == PREDICATE:
+        return (true[low] == clock) != (high_of(word) == 1)
+    rank = row[set_axis[low]]
+    if rank < 0:
+        return False
+    return in_set(ranks, set_at[low], set_at[low + 1], rank) != (high_of(word) == 1)
+
+
+@kernel
+def hand_up(frames: Longs, depth: int, at: int, value: bool) -> tuple[int, int, bool]:
+    """Hand the value of an operand to the operator above it, and on as far as that decides.
+
+    Args:
+        frames: The operators under way; one row each of (operator - AND, end, need, parity, held).
+        depth: How many there are.
+        at: Where the next operand stands.
+        value: The value of the last one.
+
+    Returns:
+        How many operators are still under way, where to go on, and, if there is none, the value.
+    """
+    while depth > 0:
+        operator, stop = frames[depth - 1, 0], frames[depth - 1, 1]
+        if operator == 0:  # AND
+            if value and at < stop:
+                break
+        elif operator == OR - AND:
+            if not value and at < stop:
+                break
+        elif operator == AT_LEAST - AND:
+            frames[depth - 1, 2] -= 1 if value else 0
+            value = frames[depth - 1, 2] <= 0
+            if not value and at < stop:
+                break
+        else:
+            held = frames[depth - 1, 4]
+            if held < 0:
+                frames[depth - 1, 4] = 1 if value else 0
+                break
+            if held == 0 and not value:  # unknown, and so is the whole
+                value = False
+            else:
+                frames[depth - 1, 3] ^= held
+                frames[depth - 1, 4] = -1
+                if at < stop:
+                    break
+                value = frames[depth - 1, 3] == (1 if operator == XOR - AND else 0)
+        at = stop
+        depth -= 1
+    return depth, at, value
+
+
+@kernel
+def holds(
+    code: Words,
+    at: int,
+    end: int,
+    row: Ints,
+    true: Longs,
+    clock: int,
+    set_axis: Ints,
+    set_at: Longs,
+    ranks: Ints,
+    frames: Longs,
+) -> bool:
+    """Whether an event satisfies a selector; what cannot change the answer is skipped."""
+    depth = 0
+    while True:
+        word = code[at]
+        axis = axis_of(word)
+        if axis >= AND and axis < CONSTANT:
+            frames[depth, 0] = axis - AND
+            frames[depth, 1] = at + high_of(word)
+            frames[depth, 2] = low_of(word)
+            frames[depth, 3] = 0
+            frames[depth, 4] = -1
+            depth += 1
+            at += 1
+            continue
+        value = leaf_holds(word, row, true, clock, set_axis, set_at, ranks)
+        at += 1
+        depth, at, value = hand_up(frames, depth, at, value)
+        if depth == 0:
+            return value

@@ -1,0 +1,1 @@
+"""Kernels that turn matches into pairs, bitmaps and best-k answers."""

@@ -1,0 +1,260 @@
+"""What an engine found, and what can be asked of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tamis.errors import InputError
+from tamis.matches.best import best_of_both, best_of_pairs
+from tamis.matches.bitmaps import bitmaps
+from tamis.matches.code_names import Id, Ints, Subscriptions, ids_array
+from tamis.matches.pairs import Pairs, are_few, in_order
+from tamis.matches.tiles import Tiles
+
+if TYPE_CHECKING:
+    from pyroaring import BitMap
+
+_NOTHING = np.zeros(0, np.int64)
+_NO_TILES = Tiles(_NOTHING, _NOTHING, np.zeros((0, 1), np.uint64))
+
+
+class _Found(NamedTuple):
+    """All there is: the pairs and the tiles together."""
+
+    pairs: Pairs
+    tiles: Tiles
+
+
+class Matches:
+    """Pairs (event, subscription), by event, then highest priority first, then by id.
+
+    The order does not depend on the engine, nor on the order in which subscriptions were added. It
+    is made when it is first looked at; `len`, `counts`, `event_counts`, `limited`, `bitmaps` do
+    without. So do they without the pairs, if the engine found masks.
+
+    Attributes:
+        events: How many events were asked about.
+        event: Per pair, the position of the event in its batch.
+        subscription: Per pair, the id of the subscription.
+        priority: Per pair, the priority of the subscription.
+    """
+
+    def __init__(
+        self,
+        events: int,
+        event: Ints,
+        code: Ints,
+        ids: pa.Array,
+        priorities: Ints,
+        tiles: Tiles | None = None,
+    ) -> None:
+        """Take the pairs an engine found, in any order.
+
+        The arrays are kept, not copied: the engine must leave them as they are. Quickest is by
+        event, and within an event by code.
+
+        Args:
+            events: How many events were asked about.
+            event: Per pair, the position of the event.
+            code: Per pair, the position of the subscription in `ids`.
+            ids: The ids that the codes stand for, all int64 or all string.
+            priorities: The priority of each of `ids`.
+            tiles: More matches, as masks, in any order. None of them is among the pairs or twice
+                among the tiles, and none is of an event beyond the last.
+        """
+        self.events = events
+        self._subscriptions = Subscriptions(ids, priorities)
+        # Replaced as a whole when put in order: a thread sees all as found or as ordered.
+        self._found = _Found(Pairs(event, code, ordered=len(code) < 2), tiles or _NO_TILES)
+
+    @property
+    def event(self) -> Ints:
+        """Per pair, the position of the event in its batch."""
+        return self._ordered().event
+
+    @property
+    def subscription(self) -> npt.NDArray[Any]:
+        """Per pair, the id of the subscription."""
+        return self._subscriptions.named(self._ordered().code)
+
+    @property
+    def priority(self) -> Ints:
+        """Per pair, the priority of the subscription."""
+        return self._subscriptions.priorities[self._ordered().code]
+
+    def __len__(self) -> int:
+        """How many pairs there are."""
+        return self._length
+
+    @cached_property
+    def _length(self) -> int:
+        pairs, tiles = self._found
+        return len(pairs.code) + int(tiles.sizes().sum())
+
+    def __iter__(self) -> Iterator[tuple[int, Id]]:
+        """The pairs."""
+        event, code, _ = self._ordered()
+        return zip(event.tolist(), self._subscriptions.named(code).tolist(), strict=True)
+
+    def __eq__(self, other: object) -> bool:
+        """Equal when they say the same, whatever engine said it."""
+        if not isinstance(other, Matches):
+            return NotImplemented
+        if self.events != other.events or len(self) != len(other):
+            return False
+        return bool(self.to_arrow().equals(other.to_arrow()))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        """How much was found."""
+        return f"<Matches: {len(self)} pairs of {self.events} events>"
+
+    def of_event(self, event: int) -> list[Id]:
+        """The ids that one event matched, highest priority first.
+
+        To look at event after event, `per_event` is quicker.
+
+        Raises:
+            InputError: There is no such event.
+        """
+        if not 0 <= event < self.events:
+            raise InputError(f"there is no event {event}; there are {self.events}, from 0 on")
+        pairs, tiles = self._found
+        if len(tiles.code):  # to put all in order, they would have to become pairs
+            mixed = np.concatenate([pairs.code[pairs.event == event], tiles.codes_of(event)])
+            code = self._subscriptions.ranked(mixed)
+        else:
+            pairs = self._ordered()
+            low, high = pairs.event.searchsorted((event, event + 1))
+            code = pairs.code[low:high]
+        found: list[Id] = self._subscriptions.named(code).tolist()
+        return found
+
+    def per_event(self) -> list[list[Id]]:
+        """For each event, the ids it matched, highest priority first."""
+        pairs = self._ordered()
+        ids = self._subscriptions.named(pairs.code).tolist()
+        bounds = pairs.event.searchsorted(np.arange(self.events + 1)).tolist()
+        return [ids[low:high] for low, high in pairwise(bounds)]
+
+    def counts(self) -> dict[Id, int]:
+        """How many events each subscription matched, for those that matched any."""
+        matched, totals = self._code_counts()
+        names = self._subscriptions.named(matched).tolist()
+        return dict(zip(names, totals.tolist(), strict=True))
+
+    def event_counts(self) -> Ints:
+        """How many subscriptions each event matched."""
+        pairs, tiles = self._found
+        counts = np.bincount(pairs.event, minlength=self.events).astype(np.int64, copy=False)
+        return counts + tiles.event_counts(self.events) if len(tiles.code) else counts
+
+    def bitmaps(self) -> dict[Id, BitMap]:
+        """The events that each subscription matched, for those that matched any.
+
+        They are Roaring bitmaps of the package pyroaring: sets that are quick to join, intersect
+        and count.
+
+        >>> import tamis
+        >>> m = tamis.Matcher()
+        >>> m.add("cheap", "price < 10")
+        >>> m.add("paris", "city = 'Paris'")
+        >>> found = m.match_batch([{"price": 5, "city": "Paris"}, {"price": 7}])
+        >>> found.bitmaps()["cheap"] & found.bitmaps()["paris"]
+        BitMap([0])
+
+        Raises:
+            InputError: There are more than 2 ** 32 events.
+        """
+        counts, size = self._code_counts(), len(self._subscriptions.ids)
+        made = bitmaps(self.events, *self._found, counts, size)
+        return dict(zip(self._subscriptions.named(counts[0]).tolist(), made, strict=True))
+
+    def limited(self, limit: int) -> Matches:
+        """Only the first `limit` of each event: those of highest priority."""
+        pairs, tiles = self._found
+        limit = min(max(limit, 0), len(self._subscriptions.ids))
+        if limit == len(self._subscriptions.ids):
+            return self
+        if limit == 0:
+            return self._only(Pairs(_NOTHING, _NOTHING, ordered=True))
+        if len(tiles.code):
+            both = best_of_both(self.events, pairs, tiles, limit, self._subscriptions)
+            return self._only(both)
+        counts = self.event_counts()
+        if counts.max(initial=0) <= limit:
+            return self
+        return self._only(best_of_pairs(pairs, counts, limit, self._subscriptions))
+
+    def also(self, event: list[int], ids: list[Id], priorities: list[int]) -> Matches:
+        """These matches and some more, of subscriptions that are not among these.
+
+        Args:
+            event: Per match, the position of the event; none twice with the same id.
+            ids: Per match, the id of the subscription.
+            priorities: Per match, the priority of the subscription.
+        """
+        if not ids:
+            return self
+        pairs, tiles = self._found
+        old = self._subscriptions
+        added = dict(zip(ids, priorities, strict=True))
+        code = {id: len(old.ids) + i for i, id in enumerate(added)}
+        more = ids_array(list(added))
+        # Where nobody has an id, their type is a mere guess.
+        known = old.ids.null_count < len(old.ids)
+        before = old.ids if known else pa.nulls(len(old.ids), more.type)
+        return Matches(
+            self.events,
+            np.concatenate([pairs.event, np.array(event, np.int64)]),
+            np.concatenate([pairs.code, np.array([code[id] for id in ids], np.int64)]),
+            pa.concat_arrays([before, more.cast(before.type)]),
+            np.concatenate([old.priorities, np.array(list(added.values()), np.int64)]),
+            tiles,
+        )
+
+    def to_arrow(self) -> pa.Table:
+        """A table of the pairs: event, subscription, priority."""
+        event, code, _ = self._ordered()
+        ids, priorities = self._subscriptions
+        return pa.table(
+            {
+                "event": pa.array(event, pa.int64()),
+                "subscription": ids.take(pa.array(code)),
+                "priority": pa.array(priorities[code], pa.int64()),
+            }
+        )
+
+    def _code_counts(self) -> tuple[Ints, Ints]:
+        """The codes that matched any event, and how many."""
+        pairs, tiles = self._found
+        if are_few(pairs.code, self._subscriptions) and not len(tiles.code):
+            return np.unique(pairs.code, return_counts=True)
+        size = len(self._subscriptions.ids)
+        totals = np.bincount(pairs.code, minlength=size) + tiles.code_counts(size)
+        matched = np.flatnonzero(totals)
+        return matched, totals[matched]
+
+    def _only(self, pairs: Pairs) -> Matches:
+        few = Matches(self.events, pairs.event, pairs.code, *self._subscriptions)
+        few._found = _Found(pairs, _NO_TILES)
+        return few
+
+    def _ordered(self) -> Pairs:
+        pairs, tiles = self._found
+        if pairs.ordered and not len(tiles.code):
+            return pairs
+        if len(tiles.code):
+            pairs = best_of_both(self.events, pairs, tiles, None, self._subscriptions)
+        else:
+            pairs = in_order(pairs, self._subscriptions)
+        self._found = _Found(pairs, _NO_TILES)
+        return pairs

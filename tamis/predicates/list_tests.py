@@ -1,0 +1,44 @@
+"""`array_contains` with a constant, for the lists of a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from tamis.events.column import Column, values_of
+from tamis.predicates.shapes import Family, Member, family_of
+from tamis.predicates.term_values import Cells
+from tamis.values import Opaque, Scalar, Type
+
+LISTS = (Type.INT_LIST, Type.STR_LIST)
+
+
+class ListTests:
+    """The tests of one term, built whole."""
+
+    def __init__(self, tests: Mapping[int, Member]) -> None:
+        """Take tests by predicate id."""
+        # Elements are INT or STR: True is no 1 here, and 1.0 is.
+        self._wanted: dict[Scalar, list[int]] = {}
+        self._unwanted: dict[Family | None, dict[int, Scalar | Opaque]] = {}
+        for id, (item, wanted) in tests.items():
+            family = family_of(item)
+            if not wanted:
+                self._unwanted.setdefault(family, {})[id] = item
+            elif family in (Family.NUMBER, Family.TEXT):
+                self._wanted.setdefault(item, []).append(id)  # type: ignore[arg-type]
+
+    def satisfied(self, column: Cells) -> Iterator[list[int]]:
+        """For every event, the ids of the tests that its list satisfies."""
+        family = Family.NUMBER if column.type is Type.INT_LIST else Family.TEXT
+        for elements in values_of(Column(column.type, column.data)):
+            yield self._of(elements, family) if isinstance(elements, list) else []
+
+    def _of(self, elements: list[int | None] | list[str | None], family: Family) -> list[int]:
+        distinct = set(elements)
+        found = [id for element in distinct for id in self._wanted.get(element, ())]  # type: ignore[arg-type]
+        if not self._unwanted or None in distinct:
+            return found  # with a NULL among the elements, nothing is certainly absent
+        if not distinct:
+            return found + [id for tests in self._unwanted.values() for id in tests]
+        absent = self._unwanted.get(family, {})
+        return found + [id for id, item in absent.items() if item not in distinct]

@@ -1,0 +1,194 @@
+"""The values of a term over a batch: columns as they are, or derived by arithmetic.
+
+Every distinct arithmetic expression, and every part of one, is computed once per batch. What the
+vectors cannot do (`least` of texts, a function of the caller's) the oracle does, one event at a
+time.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tamis.events.batch import Column, EventBatch
+from tamis.events.column import array_of
+from tamis.language.evaluate import value_of
+from tamis.language.expr import (
+    Arithmetic,
+    Attribute,
+    Call,
+    Custom,
+    Literal,
+    Negate,
+    ValueExpr,
+    attributes,
+)
+from tamis.predicates.arithmetic import (
+    Bools,
+    Numbers,
+    absolute,
+    apply,
+    average,
+    extreme,
+    negated,
+    total,
+)
+from tamis.values import Type, type_of
+
+
+class Texts(NamedTuple):
+    """A column of texts: the distinct ones, and the number of each event's, -1 for none."""
+
+    values: list[str]
+    codes: NDArray[np.int32]
+
+
+class Cells(NamedTuple):
+    """The values of one type that a term has in a batch.
+
+    Attributes:
+        type: Their type.
+        valid: Where they are; None if everywhere.
+        data: INT, TIMESTAMP and BOOL as int64, DBL as float64, one slot per event; STR as
+            Texts; an Arrow array of the rest.
+    """
+
+    type: Type
+    valid: Bools | None
+    data: Any
+
+
+class Sheet:
+    """A batch, and what has been derived from it so far."""
+
+    def __init__(self, batch: EventBatch) -> None:
+        """Begin with nothing derived."""
+        self.batch = batch
+        self._cells: dict[ValueExpr, list[Cells]] = {}
+        self._numbers: dict[ValueExpr, Numbers] = {}
+
+    def __len__(self) -> int:
+        """The number of events."""
+        return len(self.batch)
+
+    def cells(self, term: ValueExpr) -> list[Cells]:
+        """The values of a term, by type; no event has a value in two of them."""
+        found = self._cells.get(term)
+        if found is None:
+            found = self._cells[term] = self._make(term)
+        return found
+
+    def numbers(self, expr: ValueExpr) -> Numbers | None:
+        """The numbers that an expression has; None if only the oracle can tell."""
+        found = self._numbers.get(expr)
+        if found is None:
+            found = self._compute(expr)
+            if found is not None:
+                self._numbers[expr] = found
+        return found
+
+    def _make(self, term: ValueExpr) -> list[Cells]:
+        if isinstance(term, Attribute):
+            return [_cells(column) for column in self.batch.columns.get(term.path, ())]
+        numbers = None if isinstance(term, Custom) else self.numbers(term)
+        if numbers is None:
+            return self._by_the_oracle(term)
+        parts = [
+            Cells(Type.INT, numbers.is_int, numbers.ints),
+            Cells(Type.DBL, numbers.is_double, numbers.doubles),
+        ]
+        return [part for part in parts if part.valid is not None and part.valid.any()]
+
+    def _by_the_oracle(self, term: ValueExpr) -> list[Cells]:
+        if attributes(term):
+            values = [value_of(term, row) for row in self.batch.rows()]
+        else:  # a function of the caller's on constants: the same for every event
+            values = [value_of(term, {})] * len(self)
+        kinds = dict.fromkeys(type_of(value) for value in values if value is not None)
+        return [
+            _cells(
+                Column(kind, array_of(kind, [v if type_of(v) is kind else None for v in values]))
+            )
+            for kind in kinds
+            if kind is not None
+        ]
+
+    def _compute(self, expr: ValueExpr) -> Numbers | None:
+        if isinstance(expr, Literal):
+            return _repeated(expr, len(self))
+        if isinstance(expr, (Attribute, Custom)):
+            return _gathered(self.cells(expr), len(self))
+        if isinstance(expr, Arithmetic):
+            left, right = self.numbers(expr.left), self.numbers(expr.right)
+            return None if left is None or right is None else apply(expr.op, left, right)
+        if isinstance(expr, Negate):
+            operand = self.numbers(expr.operand)
+            return None if operand is None else negated(operand)
+        arguments = [self.numbers(argument) for argument in expr.arguments]
+        known = [argument for argument in arguments if argument is not None]
+        return _called(expr, known) if len(known) == len(arguments) else None
+
+
+def _called(call: Call, arguments: list[Numbers]) -> Numbers | None:
+    if call.function == "abs":
+        return absolute(arguments[0])
+    if call.function == "sum":
+        return total(arguments)
+    if call.function == "avg":
+        return average(arguments)
+    if any(argument.other.any() for argument in arguments):
+        return None
+    return extreme(-1 if call.function == "least" else 1, arguments)
+
+
+def _repeated(literal: Literal, size: int) -> Numbers:
+    value, kind = literal.value, literal.type
+    return Numbers(
+        np.full(size, value if kind is Type.INT else 0, np.int64),
+        np.full(size, kind is Type.INT),
+        np.full(size, value if kind is Type.DBL else 0.0, np.float64),
+        np.full(size, kind is Type.DBL),
+        np.full(size, kind not in (Type.INT, Type.DBL, None)),
+    )
+
+
+def _gathered(columns: list[Cells], size: int) -> Numbers:
+    ints, doubles = np.zeros(size, np.int64), np.zeros(size)
+    is_int, is_double, other = np.zeros((3, size), np.bool_)
+    for kind, valid, data in columns:
+        there = np.ones(size, np.bool_) if valid is None else valid
+        if kind is Type.INT:
+            ints, is_int = data, there
+        elif kind is Type.DBL:
+            doubles, is_double = data, there
+        else:
+            other = other | there
+    return Numbers(ints, is_int, doubles, is_double, other)
+
+
+def _cells(column: Column) -> Cells:
+    kind, data = column
+    valid = None if data.null_count == 0 else _as_numpy(data.is_valid())
+    if kind is Type.BOOL:
+        return Cells(kind, valid, _as_numpy(data.fill_null(False)).astype(np.int64))
+    if kind is Type.TIMESTAMP:
+        data = data.view(pa.int64())
+    if kind in (Type.INT, Type.TIMESTAMP, Type.DBL):
+        return Cells(kind, valid, _as_numpy(data if valid is None else data.fill_null(0)))
+    return Cells(kind, valid, texts_of(data) if kind is Type.STR else data)
+
+
+def texts_of(data: pa.Array) -> Texts:
+    """The texts of an Arrow array; each is then looked at once, however often it occurs."""
+    encoded = data.dictionary_encode()
+    # A copy: Arrow's memory is read-only, for which kernels would be compiled once more.
+    codes = np.array(_as_numpy(encoded.indices.fill_null(-1)), np.int32)
+    return Texts(encoded.dictionary.to_pylist(), codes)
+
+
+def _as_numpy(array: pa.Array) -> NDArray[Any]:
+    numbers: NDArray[Any] = array.to_numpy(zero_copy_only=False)
+    return numbers

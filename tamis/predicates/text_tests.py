@@ -1,0 +1,142 @@
+"""Tests of text, decided once for every distinct text of a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeAlias
+
+import re2
+
+from tamis.language.expr import Like, Literal, RLike, StringTest
+from tamis.language.patterns import like_matches, regex_matches
+from tamis.predicates.shapes import Text
+from tamis.predicates.substrings import Substrings
+from tamis.predicates.text_guards import Place, guard_of
+
+Check: TypeAlias = Callable[[str], bool]
+
+# Fewer than this and trying each by itself is as fast.
+_FEW = 4
+# What is remembered of the texts of earlier batches: about so many words of 8 bytes.
+_REMEMBERED = 1_000_000
+# What RE2 may take for one set of expressions, in bytes.
+_MEMORY = 64 << 20
+
+
+class TextTests:
+    """The tests of one term, built whole; `satisfied` is the question."""
+
+    def __init__(self, tests: Mapping[int, Text]) -> None:
+        """Take tests by predicate id."""
+        self._negated = [id for id, test in tests.items() if not test.wanted]
+        self._is_negated = frozenset(self._negated)
+        self._checks: dict[int, Check] = {}
+        plain: list[tuple[Place, str, int]] = []
+        folded: list[tuple[Place, str, int]] = []
+        regexes: list[tuple[str, int]] = []
+        self._unguarded: list[int] = []
+        for id, (test, _) in tests.items():
+            guard = guard_of(test)
+            if guard is None or not guard.decides:
+                self._checks[id] = _check(test)
+            if guard is not None:
+                (folded if guard.folded else plain).append((guard.place, guard.part, id))
+            elif isinstance(test, RLike):
+                regexes.append((test.pattern, id))
+            else:
+                self._unguarded.append(id)
+        self._plain, self._folded = Substrings(plain), Substrings(folded)
+        self._has_folded = bool(folded)
+        self._regexes = _Regexes(regexes)
+        self._gone: frozenset[int] = frozenset()
+        self._memory: dict[str, list[int]] = {}
+        self._remembered = 0
+
+    def without(self, ids: frozenset[int]) -> TextTests:
+        """The same with some tests gone: tried all the same, and left out of the answer."""
+        self._gone |= ids
+        self._memory, self._remembered = {}, 0
+        return self
+
+    def satisfied(self, text: str) -> list[int]:
+        """The ids of the tests that a text satisfies."""
+        known = self._memory.get(text)
+        if known is not None:
+            return known
+        true = list(self._true(text))
+        if self._negated:
+            negated, failed = self._is_negated, frozenset(true)
+            true = [id for id in true if id not in negated]
+            true += [id for id in self._negated if id not in failed]
+        if self._gone:
+            true = [id for id in true if id not in self._gone]
+        if self._remembered > _REMEMBERED:
+            self._memory, self._remembered = {}, 0
+        self._memory[text] = true
+        self._remembered += len(true) + len(text) // 8 + 26
+        return true
+
+    def _true(self, text: str) -> Iterator[int]:
+        """The ids of the tests that are true of it, as if none were negated."""
+        checks = self._checks
+        for id in self._plain.slots(text):
+            if id not in checks or checks[id](text):
+                yield id
+        if self._has_folded:
+            for id in self._folded.slots(text.lower()):
+                if id not in checks or checks[id](text):
+                    yield id
+        for id in self._unguarded:
+            if checks[id](text):
+                yield id
+        yield from self._regexes.slots(text)
+
+
+def _check(test: StringTest | Like | RLike) -> Check:
+    if isinstance(test, Like):
+        return lambda t: like_matches(test.pattern, test.escape, test.ignore_case, t)
+    if isinstance(test, RLike):
+        return lambda t: regex_matches(test.pattern, t)
+    assert isinstance(test.text, Literal) and isinstance(test.text.value, str)
+    whole = test.text.value
+    if test.function == "contains":
+        return lambda t: t in whole
+    return whole.startswith if test.function == "startswith" else whole.endswith
+
+
+class _Regexes:
+    """Regular expressions in one automaton.
+
+    RE2 gives up without a word when a set needs more memory than it may take, and the answer looks
+    like no match. So the set also holds an expression that matches everything: where that is
+    missing from the answer, every expression is tried by itself.
+    """
+
+    def __init__(self, patterns: list[tuple[str, int]]) -> None:
+        self._patterns = patterns
+        self._set: re2.Set | None = None
+        if len(patterns) >= _FEW:
+            options = re2.Options()
+            options.log_errors = False
+            options.max_mem = _MEMORY
+            self._set = re2.Set.SearchSet(options)
+            for pattern, _ in patterns:
+                self._set.Add(pattern)
+            self._all = self._set.Add("")
+            try:
+                self._set.Compile()
+            except re2.error:
+                self._set = None
+
+    def slots(self, text: str) -> Iterator[int]:
+        """The slots of those that match some part of the text."""
+        if self._set is not None:
+            found = self._set.Match(text) or ()
+            if self._all in found:
+                for i in found:
+                    if i != self._all:
+                        yield self._patterns[i][1]
+                return
+        for pattern, slot in self._patterns:
+            if regex_matches(pattern, text):
+                yield slot

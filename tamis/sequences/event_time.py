@@ -1,0 +1,82 @@
+"""When events happened: by an attribute of theirs, or by a clock as they arrive."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import monotonic
+from typing import TypeAlias
+
+import numpy as np
+
+from tamis.errors import InputError, SchemaError
+from tamis.events.batch import Column, EventBatch
+from tamis.events.column import values_of
+from tamis.matches.code_names import Ints
+from tamis.paths import Path, parse_path, path_text
+from tamis.schema import Schema
+from tamis.sequences.key_values import micros_of
+from tamis.values import Type, Value
+
+# The name of an attribute, or what gives the seconds now; None is Python's own clock.
+TimeLike: TypeAlias = "str | Callable[[], float] | None"
+
+_TIMES = (Type.TIMESTAMP, Type.INT, Type.DBL)
+
+
+class Timing:
+    """Where the times of events come from.
+
+    Attributes:
+        attribute: The path of the attribute that has it, or None if the arrival counts.
+    """
+
+    def __init__(self, time: TimeLike, schema: Schema | None) -> None:
+        """Take the name of an attribute, a clock, or None.
+
+        Raises:
+            InputError: It is none of them.
+            SchemaError: The schema knows no such attribute, or one that is no time.
+        """
+        self.attribute: Path | None = None
+        self._clock: Callable[[], float] = monotonic
+        if isinstance(time, str):
+            self.attribute = _path(time, schema)
+        elif callable(time):
+            self._clock = time
+        elif time is not None:
+            raise InputError(f"time is the name of an attribute or a clock, not {time!r}")
+
+    @property
+    def name(self) -> str | None:
+        """The attribute, as it is spelt."""
+        return None if self.attribute is None else path_text(self.attribute)
+
+    def of(self, batch: EventBatch, events: Ints) -> list[int | None]:
+        """The times of some events, in microseconds; None where there is none."""
+        if self.attribute is None:
+            return [round(self._clock() * 1_000_000)] * len(events)
+        return [micros_of(value) for value in values_at(batch, self.attribute, events)]
+
+
+def values_at(batch: EventBatch, path: Path, events: Ints) -> list[Value]:
+    """The values of an attribute in some events."""
+    found: list[Value] = [None] * len(events)
+    for kind, data in batch.columns.get(path, ()):
+        for i, value in enumerate(values_of(Column(kind, data.take(np.asarray(events))))):
+            if value is not None:
+                found[i] = value
+    return found
+
+
+def _path(name: str, schema: Schema | None) -> Path:
+    try:
+        path = parse_path(name)
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    if schema is not None and not (schema.open and path not in schema.types):
+        if path not in schema.types:
+            raise SchemaError("is to tell the time, but is not in the schema", name)
+        if schema.types[path] not in _TIMES:
+            kind = schema.types[path].value
+            raise SchemaError(f"is to tell the time: TIMESTAMP, INT or DBL, not {kind}", name)
+    return path

@@ -1,0 +1,114 @@
+"""What an event would do to a sequence, in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tamis.engines.subscription import Subscription
+from tamis.explain.explanation import Explained, Explanation, drawn, explain
+from tamis.language.evaluate import Event
+from tamis.language.expr import Sequence
+from tamis.language.printer import duration_text
+from tamis.paths import path_text
+from tamis.sequences.key_states import Keyed
+from tamis.sequences.key_values import Key
+from tamis.sequences.steps import conditions
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceExplanation(Explanation):
+    """Why an event would or would not complete a sequence; prints as a tree.
+
+    Its `tree` has a part for each step; nothing is said of what is `missing`.
+
+    Attributes:
+        satisfied: The steps that the event satisfies, from 1 on.
+        verdict: What becomes of it, in words.
+    """
+
+    satisfied: tuple[int, ...]
+    verdict: str
+
+    def __str__(self) -> str:
+        """The verdict, the steps, and what came before."""
+        verb = "matches" if self.matches else "does not match"
+        lines = [f"{self.id}: {verb}", *drawn(self.tree), self._steps(), self.verdict]
+        return "\n".join(lines)
+
+    def _steps(self) -> str:
+        of = f"of {len(self.tree.parts)}"
+        if not self.satisfied:
+            return f"it satisfies no step {of}"
+        *others, last = map(str, self.satisfied)
+        named = f"steps {', '.join(others)} and {last}" if others else f"step {last}"
+        return f"it satisfies {named} {of}"
+
+    def to_dict(self) -> dict[str, object]:
+        """The same, as plain data for JSON."""
+        told = {"satisfied": list(self.satisfied), "verdict": self.verdict}
+        return {**Explanation.to_dict(self), **told}
+
+
+def explain_sequence(
+    keyed: Keyed, event: Event, key: Key | None, time: int | None, clock: str | None
+) -> SequenceExplanation:
+    """Explain what an event would do, if it came now.
+
+    Args:
+        keyed: The sequence, and what it has seen.
+        event: One of a batch's rows.
+        key: Its key; None if it has none.
+        time: Its time; None if it has none.
+        clock: The attribute that has the time, if any.
+    """
+    subscription = keyed.subscription
+    steps = [explain(step, event) for _, step in conditions(subscription)]
+    satisfied = [number for number, step in enumerate(steps) if step.matches]
+    completes = False
+    if key is None:
+        verdict = f"it has no {path_text(keyed.per or ())} to go by, so it takes no part"
+    elif time is None:
+        verdict = f"it has no time: {clock} is no instant or number, so it takes no part"
+    elif keyed.is_late(key, time):
+        verdict = "it comes too late, after events that happened later, so it takes no part"
+    else:
+        completes = keyed.machine.step(keyed.state(key), satisfied, time).began is not None
+        verdict = _verdict(keyed, satisfied, key, time, completes)
+    parts = tuple(step.tree for step in steps)
+    tree = Explained(_heading(subscription), completes, {}, parts)
+    return SequenceExplanation(
+        subscription.id,
+        subscription.text,
+        completes,
+        tree,
+        (),
+        True if completes else None,
+        tuple(number + 1 for number in satisfied),
+        verdict,
+    )
+
+
+def _verdict(keyed: Keyed, satisfied: list[int], key: Key, time: int, completes: bool) -> str:
+    state, within = keyed.state(key), keyed.machine.within
+    starts = () if state is None else state.starts
+    reached = sum(
+        start is not None and (within is None or time - start <= within) for start in starts
+    )
+    same = "" if keyed.per is None else f" with the same {path_text(keyed.per)}"
+    past = (
+        f"earlier events{same} came as far as step {reached}"
+        if reached
+        else (f"no earlier event{same} satisfies step 1, or not in time")
+    )
+    if completes:
+        return f"{past}: it completes the sequence"
+    if any(number <= reached for number in satisfied):
+        return f"{past}: it begins the sequence or carries it on, and does not complete it"
+    return f"{past}: it changes nothing"
+
+
+def _heading(subscription: Subscription) -> str:
+    sequence = subscription.selector
+    assert isinstance(sequence, Sequence)
+    within = "" if sequence.within is None else f" WITHIN {duration_text(sequence.within)}"
+    return f"FIRST … THEN …{within}{f' PER {sequence.per}' if sequence.per else ''}"

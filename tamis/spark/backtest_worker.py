@@ -1,0 +1,189 @@
+"""What a worker does to compare two matchers: no pyspark here, only Arrow batches.
+
+What leaves it is counts, and a few examples of what differs; never the matches themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+from tamis.errors import EventError, FunctionError
+from tamis.matcher import Matcher
+from tamis.matches import Id
+from tamis.spark.match.event_batches import UNREAD, halves, readable, visible
+
+# Subscriptions that are counted before the counts are handed over: it bounds the memory.
+_AT_ONCE = 1 << 16
+
+
+def difference_schema(ids: pa.DataType) -> pa.Schema:
+    """What a worker says: a row per subscription, and one without a subscription for the events."""
+    texts = pa.list_(pa.string())
+    return pa.schema(
+        [
+            ("subscription", ids),
+            ("in_current", pa.bool_()),
+            ("in_proposed", pa.bool_()),
+            ("current", pa.int64()),
+            ("proposed", pa.int64()),
+            ("gained", pa.int64()),
+            ("lost", pa.int64()),
+            ("gained_examples", texts),
+            ("lost_examples", texts),
+            ("events", pa.int64()),
+            ("unjudged", pa.int64()),
+            ("faults", texts),
+        ]
+    )
+
+
+class _Count:
+    """The counts of one subscription, and examples."""
+
+    __slots__ = ("current", "gained", "gained_examples", "lost", "lost_examples", "proposed")
+
+    def __init__(self) -> None:
+        self.current = self.proposed = self.gained = self.lost = 0
+        self.gained_examples: list[str] = []
+        self.lost_examples: list[str] = []
+
+    def row(self) -> dict[str, object]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+class Difference:
+    """Events in, differences out."""
+
+    def __init__(
+        self,
+        current: Matcher,
+        proposed: Matcher,
+        ids: pa.DataType,
+        *,
+        hidden: frozenset[str],
+        key: str | None,
+        examples: int,
+        corrupt: str | None,
+    ) -> None:
+        """Prepare to compare.
+
+        Args:
+            current: What judges now.
+            proposed: What may judge instead.
+            ids: The type of the ids of both.
+            hidden: Columns that no selector sees.
+            key: The column that names an event; None: an example is the whole event, as JSON.
+            examples: How many of them to give, at most, for what is gained and for what is lost.
+            corrupt: A column that is not null where the event could not be read.
+        """
+        self._current = current
+        self._proposed = proposed
+        self._schema = difference_schema(ids)
+        self._hidden = hidden
+        self._key = key
+        self._examples = examples
+        self._corrupt = corrupt
+        self._counts: dict[Id, _Count] = {}
+        self._events = self._unjudged = 0
+        self._faults: list[str] = []
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Compare the answers to all events of a task."""
+        for batch in batches:
+            self._events += batch.num_rows
+            batch, unread = readable(batch, self._corrupt)
+            self._set_aside(unread.num_rows, UNREAD)
+            self._compare(batch)
+            if len(self._counts) >= _AT_ONCE:
+                yield from self._said()
+        yield from self._said()
+
+    def _compare(self, batch: pa.RecordBatch) -> None:
+        if not batch.num_rows:
+            return
+        seen = visible(batch, self._hidden)
+        try:
+            before = self._current.match_batch(seen).bitmaps()
+            after = self._proposed.match_batch(seen).bitmaps()
+        except (EventError, FunctionError) as error:
+            # An event that one of the two cannot judge is left out of both, or the difference
+            # would be one of events, not of rules. Few are bad: look for them in halves.
+            if batch.num_rows == 1:
+                self._set_aside(1, str(error))
+                return
+            for half in halves(batch):
+                self._compare(half)
+            return
+        for id, events in before.items():
+            count = self._count(id)
+            count.current += len(events)
+            now = after.pop(id, None)
+            if now is None:
+                self._note(batch, events, count, gained=False)
+                continue
+            count.proposed += len(now)
+            if events != now:
+                self._note(batch, events - now, count, gained=False)
+                self._note(batch, now - events, count, gained=True)
+        for id, events in after.items():
+            count = self._count(id)
+            count.proposed += len(events)
+            self._note(batch, events, count, gained=True)
+
+    def _count(self, id: Id) -> _Count:
+        found = self._counts.get(id)
+        if found is None:
+            found = self._counts[id] = _Count()
+        return found
+
+    def _note(self, batch: pa.RecordBatch, events: Any, count: _Count, gained: bool) -> None:
+        if gained:
+            count.gained += len(events)
+        else:
+            count.lost += len(events)
+        given = count.gained_examples if gained else count.lost_examples
+        given.extend(self._named(batch, n) for n in islice(events, self._examples - len(given)))
+
+    def _named(self, batch: pa.RecordBatch, number: int) -> str:
+        if self._key is not None:
+            return _text(batch.column(self._key)[number].as_py())
+        return _text(batch.slice(number, 1).to_pylist()[0])
+
+    def _set_aside(self, events: int, reason: str) -> None:
+        self._unjudged += events
+        if events and len(self._faults) < self._examples:
+            self._faults.append(reason)
+
+    def _said(self) -> Iterator[pa.RecordBatch]:
+        rows: list[dict[str, object]] = [
+            {"subscription": id, **count.row()} for id, count in self._counts.items()
+        ]
+        rows.append({"events": self._events, "unjudged": self._unjudged, "faults": self._faults})
+        self._counts, self._faults = {}, []
+        self._events = self._unjudged = 0
+        yield pa.RecordBatch.from_pylist(rows, self._schema)
+
+
+def known(current: Matcher, proposed: Matcher, ids: pa.DataType) -> Iterator[pa.RecordBatch]:
+    """A row for every subscription of either, which says in which of the two it is."""
+    schema = difference_schema(ids)
+    both = dict.fromkeys([*current, *proposed])
+    rows = iter(both)
+    while some := list(islice(rows, _AT_ONCE)):
+        yield pa.RecordBatch.from_pylist(
+            [
+                {"subscription": id, "in_current": id in current, "in_proposed": id in proposed}
+                for id in some
+            ],
+            schema,
+        )
+
+
+def _text(value: object) -> str:
+    plain = msgspec.to_builtins(value, enc_hook=str)
+    return plain if isinstance(plain, str) else msgspec.json.encode(plain).decode()

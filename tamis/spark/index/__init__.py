@@ -1,0 +1,1 @@
+"""Compile subscriptions into versioned indexes, in one piece or in shards."""

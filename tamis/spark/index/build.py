@@ -1,0 +1,196 @@
+"""What executors do to build an index: no pyspark here, only Arrow batches and folders.
+
+Every task takes the changes of some ids, in order, and writes a *part*: an index of what was added,
+and the ids of what was removed from the version before. Joining the parts parses nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from secrets import token_hex
+
+import pyarrow as pa
+from pyarrow import feather
+
+from tamis.errors import SelectorError, SubscriptionError, TamisError
+from tamis.matcher import Matcher
+from tamis.matches import Id
+from tamis.spark.index.versions import commit
+
+ADD, REPLACE, REMOVE = "add", "replace", "remove"
+
+INDEX, _REMOVED = "index", "removed.arrow"
+# Rejected rows that are handed over at a time.
+_AT_ONCE = 4096
+
+
+def outcome_schema(id_type: pa.DataType) -> pa.Schema:
+    """What a task says: one row for its part, and one for every row that it did not take."""
+    return pa.schema(
+        [
+            ("part", pa.string()),
+            ("added", pa.int64()),
+            ("removed", pa.int64()),
+            ("id", id_type),
+            ("selector", pa.string()),
+            ("position", pa.int32()),
+            ("reason", pa.string()),
+        ]
+    )
+
+
+class Part:
+    """The changes of some ids: what is added, and which of the old ones are gone.
+
+    Attributes:
+        rejected: Rows that were not taken: id, selector, position of the fault, reason.
+    """
+
+    def __init__(self, old: Matcher | None, new: Matcher) -> None:
+        """Begin with no changes to an old version, if there is one."""
+        self._old = old
+        self._new = new
+        self._gone: dict[Id, None] = {}
+        self.rejected: list[tuple[Id | None, str | None, int | None, str]] = []
+
+    def __len__(self) -> int:
+        """How many subscriptions were added."""
+        return len(self._new)
+
+    @property
+    def gone(self) -> list[Id]:
+        """The ids of the old version that were removed or replaced."""
+        return list(self._gone)
+
+    def take(self, change: str | None, id: Id | None, selector: str | None, priority: int) -> None:
+        """Make a change, or reject it."""
+        try:
+            if id is None:
+                raise SubscriptionError("there is no id", id)
+            if change == ADD:
+                self._add(id, selector, priority)
+            elif change == REPLACE:
+                self._replace(id, selector, priority)
+            elif change == REMOVE:
+                self._remove(id)
+            else:
+                raise SubscriptionError(f"a change is add, replace or remove, not {change!r}", id)
+        except SelectorError as error:
+            hint = f"; {error.hint}" if error.hint else ""
+            self.rejected.append((id, selector, error.start, f"{error.reason}{hint}"))
+        except TamisError as error:
+            self.rejected.append((id, selector, None, str(error)))
+
+    def _is_old(self, id: Id) -> bool:
+        return self._old is not None and id in self._old and id not in self._gone
+
+    def _add(self, id: Id, selector: str | None, priority: int) -> None:
+        if self._is_old(id):
+            raise SubscriptionError("there is a subscription of this id already", id)
+        if selector is None:
+            raise SubscriptionError("there is no selector", id)
+        self._new.add(id, selector, priority)
+
+    def _replace(self, id: Id, selector: str | None, priority: int) -> None:
+        if id in self._new:
+            if selector is None:
+                raise SubscriptionError("there is no selector", id)
+            self._new.replace(id, selector, priority)
+            return
+        if not self._is_old(id):
+            raise SubscriptionError("there is no subscription of this id", id)
+        if selector is None:
+            raise SubscriptionError("there is no selector", id)
+        self._new.add(id, selector, priority)  # if it is refused the old one stays
+        self._gone[id] = None
+
+    def _remove(self, id: Id) -> None:
+        if id in self._new:
+            self._new.remove(id)
+        elif self._is_old(id):
+            self._gone[id] = None
+        else:
+            raise SubscriptionError("there is no subscription of this id", id)
+
+    def save(self, folder: Path, id_type: pa.DataType) -> None:
+        """Write it."""
+        folder.mkdir(parents=True)
+        if len(self._new):
+            self._new.save(folder / INDEX)
+        if self._gone:
+            ids = pa.table({"id": pa.array(self._gone, id_type)})
+            feather.write_feather(ids, folder / _REMOVED)
+
+
+def built(
+    batches: Iterable[pa.RecordBatch], part: Part, parts: Path, id_type: pa.DataType
+) -> Iterator[pa.RecordBatch]:
+    """Make the changes of one task, write the part, and say what happened."""
+    for batch in batches:
+        take_all(batch, part)
+    # A task may be run twice: only the part that its outcome names will count.
+    yield from told(part, parts, token_hex(8), id_type)
+
+
+def take_all(batch: pa.RecordBatch, part: Part) -> None:
+    """Make all changes of a batch."""
+    names = ("change", "id", "selector", "priority")
+    rows = zip(*(batch.column(name).to_pylist() for name in names), strict=True)
+    for change, id, selector, priority in rows:
+        part.take(change, id, selector, 0 if priority is None else priority)
+
+
+def told(part: Part, parts: Path, name: str, id_type: pa.DataType) -> Iterator[pa.RecordBatch]:
+    """Write a part, and say what is in it and what was rejected."""
+    if len(part) or part.gone:
+        part.save(parts / name, id_type)
+        yield _said([(name, len(part), len(part.gone), None, None, None, None)], id_type)
+    for start in range(0, len(part.rejected), _AT_ONCE):
+        rejected = part.rejected[start : start + _AT_ONCE]
+        yield _said([(None, None, None, *row) for row in rejected], id_type)
+
+
+def _said(rows: list[tuple[object, ...]], id_type: pa.DataType) -> pa.RecordBatch:
+    schema = outcome_schema(id_type)
+    columns = [
+        pa.array(list(c), f.type) for c, f in zip(zip(*rows, strict=True), schema, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def joined(
+    matcher: Matcher, parts: list[Path], index: Path, number: int, sample: pa.Table | None
+) -> int:
+    """Make a version of the one before and of parts; gives how many subscriptions it has.
+
+    Args:
+        matcher: The version before, in memory.
+        parts: What to add to it, and to remove from it.
+        index: The index.
+        number: The number of the new version.
+        sample: Typical events to lay subscriptions out by.
+    """
+    changed_by(matcher, parts, sample)
+    unfinished = index / "parts" / f"version-{token_hex(8)}"
+    matcher.save(unfinished)
+    commit(index, unfinished, number)
+    return len(matcher)
+
+
+def changed_by(matcher: Matcher, parts: list[Path], sample: pa.Table | None) -> None:
+    """Make the changes that are in parts, and lay subscriptions out by typical events."""
+    for part in parts:
+        if (part / _REMOVED).exists():
+            for id in feather.read_table(part / _REMOVED).column("id").to_pylist():
+                matcher.remove(id)
+    for part in parts:
+        if (part / INDEX).exists():
+            matcher.absorb(part / INDEX, distinct=True)
+    if sample is not None and sample.num_rows:
+        matcher.learn(sample)
+
+
+def like(matcher: Matcher) -> Matcher:
+    """A matcher without subscriptions that takes the same ones."""
+    return Matcher(matcher.schema, matcher.semantics, functions=matcher.functions)

@@ -1,0 +1,134 @@
+"""From a table of subscriptions to an index: parsed, typed and laid out on the executors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from tamis.errors import InputError
+from tamis.language.functions import Callables
+from tamis.matcher import Matcher
+from tamis.schema import SchemaLike
+from tamis.spark.index import build as building
+from tamis.spark.index.compile_job import Compiled, Job, Made, Work, some
+from tamis.spark.index.shard_jobs import change_in_shards, compile_in_shards
+from tamis.spark.table_columns import ID_TYPES
+from tamis.spark.worker_call import on_worker
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+# Subscriptions in a part: enough to be worth a task, and few enough to spread.
+_PART = 1 << 16
+# Where workers hold the whole index, at most so many: about a gigabyte, mapped.
+MOST_REPLICATED = 5_000_000
+SHARD_SIZE = 2_500_000
+
+
+def compile(
+    subscriptions: DataFrame,
+    index: str | Path,
+    *,
+    schema: SchemaLike | None = None,
+    semantics: str = "sql",
+    functions: Callables | None = None,
+    sample: DataFrame | None = None,
+    parts: int | None = None,
+    placement: str = "auto",
+    shard_size: int = SHARD_SIZE,
+) -> Compiled:
+    """Compile a table of subscriptions into a new version of an index.
+
+    Bad rows are set aside, with where and why, and the rest goes on. A version is there whole or
+    not at all, whatever happens meanwhile; those before it stay.
+
+    Args:
+        subscriptions: A table with the columns `id` (text or integers), `selector` and, if you
+            like, `priority`.
+        index: The folder; workers must see it under this path.
+        schema: The attributes of events, as for `tamis.Matcher`.
+        semantics: What a missing attribute means.
+        functions: What selectors may call besides the built-in functions.
+        sample: Typical events, for plans to go by; a few thousand are taken.
+        parts: How many parts to build side by side; by default one for every 65,536 rows.
+        placement: "replicate": every worker opens the whole index. "shard": it is cut into shards,
+            and events are sent to those that may match. "auto": in shards if it would be too large
+            for one.
+        shard_size: About how many subscriptions a shard has.
+
+    Raises:
+        InputError: A column is missing or of the wrong type, or there is no such placement.
+    """
+    from pyspark.sql import functions as F
+
+    if placement not in ("auto", "replicate", "shard"):
+        raise InputError(f"placement is 'auto', 'replicate' or 'shard', not {placement!r}")
+    frame = subscriptions.withColumn("change", F.lit(building.ADD))
+    job = Job.of(frame, index, Made(schema, semantics, functions), None, from_old=False)
+    if placement == "shard" or (placement == "auto" and subscriptions.count() > MOST_REPLICATED):
+        return compile_in_shards(job, shard_size, sample)
+    return _in_one_piece(job, sample, parts)
+
+
+def change(
+    changes: DataFrame,
+    index: str | Path,
+    *,
+    functions: Callables | None = None,
+    order: str | None = None,
+    sample: DataFrame | None = None,
+    parts: int | None = None,
+) -> Compiled:
+    """Make the next version of an index from the newest one and a table of changes.
+
+    Args:
+        changes: A table with the columns `change` (`add`, `replace` or `remove`), `id`,
+            `selector`, and, if you like, `priority`. What cannot be done (adding an id that there
+            is, removing one that there is not) is rejected.
+        index: The folder that `compile` made.
+        functions: Those that selectors call.
+        order: The column that changes of one id are ordered by; needed where an id has several.
+        sample: Typical events, for plans to go by.
+        parts: How many parts to build side by side; by default one for every 65,536 rows.
+
+    Raises:
+        InputError: A column is missing or of the wrong type, or there is no index.
+    """
+    job = Job.of(changes, index, Made(None, "sql", functions), order, from_old=True)
+    if job.now.shards:
+        return change_in_shards(job, sample)
+    return _in_one_piece(job, sample, parts)
+
+
+def _in_one_piece(job: Job, sample: DataFrame | None, parts: int | None) -> Compiled:
+    """Build parts by id, and have one worker join them."""
+    spark = job.rows.sparkSession
+    work, made, id_type = job.work, job.made, ID_TYPES[job.id_type]
+
+    def build(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        folder = work.before()
+        old = None if folder is None else Matcher.open(folder, made.functions, read_only=True)
+        part = building.Part(old, made.matcher() if old is None else building.like(old))
+        yield from building.built(batches, part, work.parts, id_type)
+
+    if parts is None:
+        parts = max(1, -(-job.rows.count() // _PART))
+    # All changes of one id must meet.
+    named, outcome = job.built(job.rows.repartition(parts, "id"), build)
+    version, subscriptions = job.now.version, job.now.subscriptions
+    if named or work.old is None:
+        names = [row.part for row in named]
+        subscriptions = on_worker(spark, partial(_joined, work, names, made, some(sample)))
+        version = work.new
+    return job.done(version, subscriptions, named, outcome)
+
+
+def _joined(work: Work, names: list[str], made: Made, sample: pa.Table | None) -> int:
+    before = work.before()
+    matcher = made.matcher() if before is None else Matcher.load(before, made.functions)
+    parts = [work.parts / name for name in names]
+    return building.joined(matcher, parts, work.index, work.new, sample)

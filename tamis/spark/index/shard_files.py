@@ -1,0 +1,253 @@
+"""An index in shards: for more subscriptions than a worker may hold.
+
+A subscription goes to the shard of its cover (`shard_covers.py`), and a Bloom filter of all the
+covers of a shard decides which events it is shown. Subscriptions without a cover are in shards of
+their own, which see everything. No pyspark here, only Arrow batches and folders.
+
+    v00000001/
+      signatures.npz
+      shard-0000/    what `Matcher.save` writes
+      shard-0001/
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from secrets import token_hex
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tamis.bloom.filter import Bloom
+from tamis.engines.subscription import Subscription
+from tamis.errors import TamisError
+from tamis.language.expr import Sequence
+from tamis.language.functions import Callables
+from tamis.matcher import Matcher
+from tamis.spark.index.build import INDEX, Part, changed_by, like, take_all, told
+from tamis.spark.index.shard_covers import cover_of
+from tamis.spark.index.shard_filter import bloom_of, plus
+from tamis.spark.index.shard_keys import key_of
+from tamis.spark.index.signatures import Signatures
+from tamis.spark.index.versions import commit
+from tamis.storage.store.durable_files import remove
+
+# Added to a row of subscriptions: its cover as keys, null if there is none, and their attributes.
+KEYS, PATHS, SHARD = "keys", "paths", "tamis_shard"
+
+_SIGNATURES, _SHARD_FOLDER = "signatures.npz", "shard-"
+_NO_KEYS = np.zeros(0, np.uint64)
+
+
+def is_sharded(folder: Path) -> bool:
+    """Whether a version is in shards."""
+    return (folder / _SIGNATURES).exists()
+
+
+def shard_folder(folder: Path, shard: int) -> Path:
+    """Where a shard of a version is."""
+    return folder / f"{_SHARD_FOLDER}{shard:04d}"
+
+
+def folders(version: Path) -> list[Path]:
+    """Where all of a version is: in its shards, or in one piece."""
+    return sorted(version.glob(f"{_SHARD_FOLDER}*")) if is_sharded(version) else [version]
+
+
+def signatures(folder: Path) -> Signatures:
+    """The filters of a version."""
+    return Signatures.open(folder / _SIGNATURES)
+
+
+def covered(batches: Iterable[pa.RecordBatch], like: Matcher) -> Iterator[pa.RecordBatch]:
+    """Add the cover of each selector. A bad selector has an empty one: it is rejected later."""
+    for batch in batches:
+        keys: list[list[int] | None] = []
+        paths: list[list[str]] = []
+        for text in batch.column("selector").to_pylist():
+            found = _cover(text, like)
+            keys.append(None if found is None else [_signed(key) for key, _ in found])
+            paths.append([] if found is None else sorted({path for _, path in found}))
+        yield batch.append_column(KEYS, pa.array(keys, pa.list_(pa.int64()))).append_column(
+            PATHS, pa.array(paths, pa.list_(pa.string()))
+        )
+
+
+def _cover(text: str | None, like: Matcher) -> list[tuple[int, str]] | None:
+    """The keys and attributes of a selector's cover, the same shard's key first."""
+    if text is None:
+        return []
+    try:
+        subscription = Subscription.of(0, text, 0, like.schema, like.semantics, like.functions)
+    except TamisError:
+        return []
+    condition = subscription.condition
+    if isinstance(condition, Sequence):
+        return []
+    cover = cover_of(condition)
+    if cover is None:
+        return None
+    pairs = sorted((key_of(path, value), path) for path, value in cover)
+    return [(key, msgspec.json.encode(path).decode()) for key, path in pairs]
+
+
+def _signed(key: int) -> int:
+    """As Spark has no unsigned integers."""
+    return key - (1 << 64) if key >> 63 else key
+
+
+class _Shard:
+    """The rows of one shard, as a task gets them: what they are about, besides the changes.
+
+    Attributes:
+        number: Which one it is; None if nothing came.
+    """
+
+    def __init__(self) -> None:
+        """Nothing came yet."""
+        self.number: int | None = None
+        self._paths: set[str] = set()
+        self._keys: list[np.ndarray] = []
+        self._narrow = True
+
+    def rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The same batches, looked at."""
+        for batch in batches:
+            if not batch.num_rows:
+                continue
+            self.number = batch.column(SHARD)[0].as_py()
+            self._narrow &= not batch.column(KEYS).null_count
+            self._keys.append(batch.column(KEYS).flatten().to_numpy(zero_copy_only=False))
+            self._paths.update(batch.column(PATHS).flatten().to_pylist())
+            yield batch
+
+    def signatures(self, before: Bloom | None) -> Signatures:
+        """Its filter, added to the one before."""
+        bloom = None
+        if before is not None and self._narrow:
+            bloom = plus(before, np.unique(np.concatenate(self._keys)).view(np.uint64))
+        return Signatures([tuple(msgspec.json.decode(path)) for path in self._paths], [bloom])
+
+
+def built(
+    batches: Iterable[pa.RecordBatch],
+    empty: Matcher,
+    parts: Path,
+    id_type: pa.DataType,
+    sample: pa.Table | None,
+) -> Iterator[pa.RecordBatch]:
+    """Build one shard, with its filter, and say what happened."""
+    shard = _Shard()
+    part = Part(None, empty)
+    for batch in shard.rows(batches):
+        take_all(batch, part)
+    if shard.number is None:
+        return
+    if sample is not None and sample.num_rows:
+        empty.learn(sample)
+    name = _part_name(shard.number)
+    yield from told(part, parts, name, id_type)
+    if (parts / name).exists():
+        shard.signatures(bloom_of(_NO_KEYS)).save(parts / name / _SIGNATURES)
+
+
+def changed(
+    batches: Iterable[pa.RecordBatch],
+    before: Path,
+    functions: Callables | None,
+    parts: Path,
+    id_type: pa.DataType,
+    sample: pa.Table | None,
+) -> Iterator[pa.RecordBatch]:
+    """Build one shard from what it was and its changes, and say what happened.
+
+    Its filter lets through what it let through before: what was removed is not taken out.
+    """
+    shard = _Shard()
+    part: Part | None = None
+    for batch in shard.rows(batches):
+        if part is None:
+            assert shard.number is not None
+            folder = shard_folder(before, shard.number)
+            old = Matcher.open(folder, functions, read_only=True)
+            part = Part(old, like(old))
+        take_all(batch, part)
+    if part is None or shard.number is None:
+        return
+    name = _part_name(shard.number)
+    yield from told(part, parts, name, id_type)
+    if (parts / name).exists():
+        matcher = Matcher.load(folder, functions)
+        changed_by(matcher, [parts / name], sample)
+        if (parts / name / INDEX).exists():
+            remove(parts / name / INDEX)
+        matcher.save(parts / name / INDEX)
+        found = shard.signatures(signatures(before).blooms[shard.number])
+        found.save(parts / name / _SIGNATURES)
+
+
+def _part_name(shard: int) -> str:
+    """A task may be run twice: only the part that its outcome names will count."""
+    return f"{shard:04d}-{token_hex(8)}"
+
+
+def held(
+    batches: Iterable[pa.RecordBatch], version: Path, functions: Callables | None
+) -> Iterator[pa.RecordBatch]:
+    """Those rows of ids and shards whose shard has the id."""
+    for batch in batches:
+        for folder, part in by_shard(batch, version):
+            with Matcher.open(folder, functions, read_only=True) as matcher:
+                ids = part.column("id").to_pylist()
+                there = pa.array([id is not None and id in matcher for id in ids])
+            number = int(folder.name.removeprefix(_SHARD_FOLDER))
+            numbers = pa.repeat(pa.scalar(number, pa.int32()), part.num_rows)
+            yield part.append_column(SHARD, numbers).filter(there)
+
+
+def put_together(
+    index: Path,
+    parts: Mapping[int, Path],
+    shards: int,
+    empty: Matcher,
+    number: int,
+    before: Path | None,
+) -> None:
+    """Make a version of shards that have been built; the others are as before, or empty."""
+    unfinished = index / "parts" / f"version-{token_hex(8)}"
+    unfinished.mkdir(parents=True)
+    old = None if before is None else signatures(before)
+    paths = set() if old is None else set(old.paths)
+    blooms: list[Bloom | None] = []
+    for shard in range(shards):
+        folder = shard_folder(unfinished, shard)
+        if shard in parts:
+            found = Signatures.open(parts[shard] / _SIGNATURES)
+            paths |= found.paths
+            blooms += found.blooms
+            (parts[shard] / INDEX).rename(folder)
+        elif before is not None and old is not None:
+            blooms.append(old.blooms[shard])
+            # Files of a version never change, so that two may share them.
+            shutil.copytree(shard_folder(before, shard), folder, copy_function=os.link)
+        else:
+            blooms.append(bloom_of(_NO_KEYS))
+            empty.save(folder)
+    Signatures(paths, blooms).save(unfinished / _SIGNATURES)
+    commit(index, unfinished, number)
+
+
+def by_shard(batch: pa.RecordBatch, folder: Path) -> Iterator[tuple[Path, pa.RecordBatch]]:
+    """The events of a partition by the folder of their shard.
+
+    Mostly there is one; more if a later version has more shards than the stream began with.
+    """
+    shards = batch.column(SHARD)
+    rest = batch.drop_columns([SHARD])
+    for shard in shards.unique().to_pylist():
+        yield shard_folder(folder, shard), rest.filter(pc.equal(shards, shard))

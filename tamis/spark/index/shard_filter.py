@@ -1,0 +1,47 @@
+"""The Bloom filter of a place: as large as its keys make it."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from tamis.bloom.bit_sets import DenseBits
+from tamis.bloom.filter import Bloom
+from tamis.bloom.hashing import Keys, Shape
+from tamis.kernels.bloom.places import words_of
+
+BITS_PER_KEY = 16
+HASHES = 4  # with sixteen bits per key about one in 400 is let through for nothing
+
+
+def bloom_of(keys: Keys) -> Bloom:
+    """The filter of some keys; a power of two of bits. Dense, as it is asked for many keys."""
+    size = 1 << max(6, (BITS_PER_KEY * max(len(keys), 1) - 1).bit_length())
+    shape = Shape(size, HASHES)
+    return _with(shape, np.zeros(shape.words, np.uint64), keys)
+
+
+def plus(bloom: Bloom, keys: Keys) -> Bloom:
+    """The filter of these keys too: of another size if it had none yet, else of the same."""
+    if not bloom.bits.words.any():
+        return bloom_of(keys)
+    return _with(bloom.shape, bloom.bits.words.copy(), keys)
+
+
+def _with(shape: Shape, words: npt.NDArray[np.uint64], keys: Keys) -> Bloom:
+    for places in shape.places_of(np.asarray(keys, np.uint64)):
+        words_of(places, words)
+    return Bloom(shape, DenseBits(shape, words))
+
+
+def packed(bloom: Bloom) -> npt.NDArray[np.uint8]:
+    """The bits of a filter, eight to a byte, for a file."""
+    bits = np.unpackbits(bloom.bits.words.view(np.uint8), bitorder="little")
+    return np.packbits(bits[: bloom.shape.m])
+
+
+def unpacked(data: npt.NDArray[np.uint8]) -> Bloom:
+    """The filter that was `packed`; a multiple of 64 bits."""
+    shape = Shape(8 * len(data), HASHES)
+    words = np.packbits(np.unpackbits(data), bitorder="little").view(np.uint64)
+    return Bloom(shape, DenseBits(shape, words))

@@ -1,0 +1,158 @@
+"""An index in versions: each a folder that never changes, so that any answer can be had again.
+
+    index/
+      v00000001/    what `Matcher.save` writes
+      v00000002/
+      parts/        what executors are writing; gone when a version is there
+      rejects/      by version, the rows that were not taken
+      pins/         by streaming query and micro-batch, the version that judged it
+
+The folder must be seen under the same path by the driver and by all workers.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from secrets import token_hex
+from typing import NamedTuple
+
+from tamis.errors import InputError
+from tamis.storage.store.durable_files import UNFINISHED, remove, sync_folder, write_synced
+
+_NAME = re.compile(r"v([0-9]{8})")
+# Micro-batches of a query whose version is remembered: Spark never goes back further than one.
+_PINS = 64
+_DAY = 86_400.0
+
+
+class Version(NamedTuple):
+    """A version of an index; number 0 is a matcher that was saved by itself."""
+
+    number: int
+    folder: Path
+
+
+def folder_of(index: str | Path, number: int) -> Path:
+    """Where a version is, or will be."""
+    return Path(index) / f"v{number:08d}"
+
+
+def versions(index: str | Path) -> list[int]:
+    """The numbers of all versions, in order."""
+    folder = Path(index)
+    names = os.listdir(folder) if folder.is_dir() else []
+    return sorted(int(found[1]) for name in names if (found := _NAME.fullmatch(name)))
+
+
+def latest(index: str | Path) -> int:
+    """The number of the newest version; 0 if there is none."""
+    return max(versions(index), default=0)
+
+
+def resolve(index: str | Path, number: int | None = None) -> Version:
+    """A version, or the newest one; a folder that `Matcher.save` made is the only one of its kind.
+
+    Raises:
+        InputError: There is none.
+    """
+    folder = Path(index)
+    if _is_matcher(folder) and not number:
+        return Version(0, folder)
+    found = latest(folder) if number is None else number
+    if not folder_of(folder, found).is_dir():
+        known = versions(folder)
+        what = f"there is no version {found} here" if known else "there is no index here"
+        span = f"; there are {known[0]} to {known[-1]}" if known else ""
+        raise InputError(what + span, str(index))
+    return Version(found, folder_of(folder, found))
+
+
+def _is_matcher(folder: Path) -> bool:
+    return any(folder.glob("manifest-*"))
+
+
+def pinned(index: str | Path, query: str, batch: int) -> Version:
+    """The version that judges a micro-batch: the newest when its first task asks.
+
+    All tasks of the batch get the same, and so does a batch that is run again after a crash.
+    """
+    if _is_matcher(Path(index)):
+        return resolve(index)
+    pins = Path(index) / "pins" / query
+    pin = pins / str(batch)
+    if not pin.exists():
+        pins.mkdir(parents=True, exist_ok=True)
+        newest = resolve(index)
+        # Not named by the process: workers on two machines, or in two containers, may share a pid.
+        mine = pins / f"{batch}-{token_hex(8)}{UNFINISHED}"
+        write_synced(mine, [str(newest.number).encode()])
+        try:
+            os.link(mine, pin)  # whoever is first decides
+        except FileExistsError:
+            pass
+        finally:
+            mine.unlink()
+        for old in _old_pins(pins, batch):
+            old.unlink(missing_ok=True)
+    return resolve(index, int(pin.read_bytes()))
+
+
+def _old_pins(pins: Path, batch: int) -> Iterator[Path]:
+    for name in os.listdir(pins):
+        if name.isdigit() and int(name) < batch - _PINS:
+            yield pins / name
+
+
+def _last_pin(pins: Path) -> int | None:
+    """The version of the last micro-batch of a query."""
+    batches = [int(name) for name in os.listdir(pins) if name.isdigit()]
+    return int((pins / str(max(batches))).read_bytes()) if batches else None
+
+
+def commit(index: str | Path, unfinished: Path, number: int) -> Version:
+    """Make a folder that is finished the version of a number.
+
+    Raises:
+        InputError: Somebody else has made that version meanwhile.
+    """
+    folder = folder_of(index, number)
+    try:
+        os.rename(unfinished, folder)
+    except OSError:
+        if folder.is_dir():
+            raise InputError(
+                f"version {number} has been made by somebody else", str(index)
+            ) from None
+        raise
+    sync_folder(folder.parent)
+    return Version(number, folder)
+
+
+def drop(index: str | Path, keep: int) -> list[int]:
+    """Remove all versions but the newest `keep`; gives those removed.
+
+    A worker that has one of them open goes on with it. The version of the last micro-batch of a
+    stream stays, as it may have to be run again; `pins/` has a folder for each stream, which can
+    be removed when there is no such stream any more.
+    """
+    if keep < 1:
+        raise InputError(f"keep one version at least, not {keep}", str(index))
+    needed = {_last_pin(pins) for pins in (Path(index) / "pins").glob("*")}
+    gone = [number for number in versions(index)[:-keep] if number not in needed]
+    for number in gone:
+        remove(folder_of(index, number))
+        for rejects in (Path(index) / "rejects").glob(f"{number:08d}-*"):
+            remove(rejects)
+    return gone
+
+
+def remove_leftovers(index: str | Path) -> None:
+    """Remove what was left behind by who was killed a day ago, or earlier."""
+    left = [*Path(index).glob("parts/*"), *Path(index).glob(f"pins/*/*{UNFINISHED}")]
+    for part in left:
+        if part.stat().st_mtime < time.time() - _DAY:
+            remove(part)

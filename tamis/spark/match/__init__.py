@@ -1,0 +1,1 @@
+"""Match tables and streams of events against an index."""

@@ -1,0 +1,1 @@
+"""Sequences (`FIRST … THEN …`) over tables and streams."""

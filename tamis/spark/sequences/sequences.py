@@ -1,0 +1,163 @@
+"""The call that finds what completes sequences, in a table or on a stream.
+
+Workers find which events satisfy which steps, as they match any other selector; only that is
+brought together, by sequence and key, and taken in order of time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from tamis.errors import InputError
+from tamis.language.functions import Callables
+from tamis.spark.index.versions import resolve
+from tamis.spark.match.event_batches import gathered
+from tamis.spark.match.match import looked_at
+from tamis.spark.match.match_task import version_now
+from tamis.spark.match.match_worker import opened
+from tamis.spark.sequences.packed_events import Packing
+from tamis.spark.sequences.sorted_run import run, unpacked
+from tamis.spark.sequences.step_worker import ORDER, STATE, Finder
+from tamis.spark.session import PROVIDER, ROCKSDB
+from tamis.spark.table_columns import check_columns, check_free, quoted
+from tamis.spark.worker_call import on_worker
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+_STEPS = (
+    "subscription {}, sequence bigint, steps int, within bigint, key string, time bigint, "
+    "order bigint, satisfied array<int>, priority bigint, index_version bigint, event binary"
+)
+_FOUND = "subscription {}, priority bigint, index_version bigint, began bigint, event binary"
+_ADDED = ("subscription", "priority", "index_version", "began")
+# How Spark remembers a watermark among a column's metadata.
+_WATERMARK = "spark.watermarkDelayMs"
+
+
+def sequences(
+    events: DataFrame,
+    index: str | Path,
+    *,
+    time: str,
+    watermark: str | None = None,
+    order: str | None = None,
+    keep: Iterable[str] | None = None,
+    version: int | None = None,
+    functions: Callables | None = None,
+) -> DataFrame:
+    """The events that complete sequences, each with the sequence: `FIRST … THEN …`.
+
+    The answer is that of a `tamis.Matcher` that is given all events in order of time. On a stream
+    it comes once the watermark has passed the event; events that come later than that are dropped.
+
+    Args:
+        events: As for `match`.
+        index: The folder that `compile`, or `Matcher.save`, made; what is not a sequence is left
+            to `match`.
+        time: The column that says when: a timestamp, or in a table a number of seconds.
+        watermark: On a stream, how late events may come, e.g. "10 minutes"; not needed if
+            `events` has a watermark on the column already.
+        order: A column of integers that says which of several events of the same time came first.
+            Without it those that satisfy earlier steps count as earlier.
+        keep: The columns of the events to keep; all by default.
+        version: The version to judge by, instead of the newest; a stream takes the newest at every
+            micro-batch, and a sequence whose text has changed begins anew.
+        functions: Those that selectors call.
+
+    Returns:
+        The columns kept, `subscription`, `priority`, `index_version` (by which the event that
+        completes was judged), and `began`: when the latest occurrence began that it completes.
+
+    Raises:
+        InputError: There is no index, no such column or one of a wrong type, a name is taken, or a
+            stream has no watermark or a state store that cannot do it.
+    """
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    spark = events.sparkSession
+    folder = Path(index).absolute()
+    names = list(events.columns) if keep is None else list(keep)
+    _check_columns(events, names, time, order)
+    if events.isStreaming:
+        events = _with_watermark(events, time, watermark)
+    found = on_worker(spark, partial(looked_at, folder, version, functions))
+    if found["shards"]:
+        raise InputError("an index in shards runs no sequences yet", str(index))
+    number = None if events.isStreaming and version is None else found["version"]
+    schema = _schema(events, names, found["id_type"], time)
+    arrow = to_arrow_schema(schema, timezone="UTC")
+    packing = Packing(pa.schema(list(arrow)[: len(names)]))
+    id_type = arrow.field(len(names)).type
+
+    def find(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        by = version_now(folder) if number is None else resolve(folder, number)
+        finder = Finder(opened(by, functions), by.number, time, order, id_type, packing)
+        for batch in gathered(batches):
+            yield from finder(batch)
+
+    steps = events.mapInArrow(find, _STEPS.format(found["id_type"]))
+    whose = ["subscription", *STATE]
+    if not events.isStreaming:
+        rows = steps.repartition(*whose).sortWithinPartitions(*whose, *ORDER)
+        return rows.mapInArrow(lambda b: unpacked(run(b), packing, arrow), schema)
+    done = _on_stream(spark, steps, whose, _FOUND.format(found["id_type"]))
+    return done.mapInArrow(lambda b: unpacked(b, packing, arrow), schema)
+
+
+def _on_stream(spark: SparkSession, steps: DataFrame, whose: list[str], found: str) -> DataFrame:
+    from tamis.spark.sequences.stream_states import States
+
+    if "RocksDB" not in str(spark.conf.get(PROVIDER)):
+        raise InputError(
+            "sequences on a stream want Spark's RocksDB state store: "
+            f"set {PROVIDER} to {ROCKSDB}, as tamis.spark.session does",
+            "spark",
+        )
+    return steps.groupBy(*whose).transformWithState(States(), found, "Append", "EventTime")
+
+
+def _check_columns(events: DataFrame, names: list[str], time: str, order: str | None) -> None:
+    from pyspark.sql.types import (
+        DoubleType,
+        FloatType,
+        IntegralType,
+        TimestampNTZType,
+        TimestampType,
+    )
+
+    check_columns(events, [*names, time, order])
+    check_free(names, _ADDED)
+    kind = events.schema[time].dataType
+    numbers = () if events.isStreaming else (IntegralType, FloatType, DoubleType)
+    if not isinstance(kind, (TimestampType, TimestampNTZType, *numbers)):
+        wanted = "a timestamp" if events.isStreaming else "a timestamp or a number of seconds"
+        raise InputError(f"{time!r} is to tell the time: {wanted}, not {kind.simpleString()}")
+    if order is not None and not isinstance(events.schema[order].dataType, IntegralType):
+        what = events.schema[order].dataType.simpleString()
+        raise InputError(f"{order!r} is to tell the order: integers, not {what}")
+
+
+def _with_watermark(events: DataFrame, time: str, watermark: str | None) -> DataFrame:
+    if watermark is not None:
+        return events.withWatermark(quoted(time), watermark)
+    if _WATERMARK not in (events.schema[time].metadata or {}):
+        raise InputError(f"a stream needs a watermark on {time!r}: watermark='10 minutes'")
+    return events
+
+
+def _schema(events: DataFrame, names: list[str], id_type: str, time: str) -> StructType:
+    from pyspark.sql.types import LongType, StringType, StructField, StructType
+
+    # Without metadata: what comes out is not the column that Spark's watermark is on.
+    kept = [StructField(name, events.schema[name].dataType) for name in names]
+    schema = StructType(kept)
+    schema.add("subscription", StringType() if id_type == "string" else LongType())
+    schema.add("priority", LongType()).add("index_version", LongType())
+    return schema.add("began", events.schema[time].dataType)

@@ -1,0 +1,70 @@
+"""Sequences over matches of their steps that are sorted: by state, and then by time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import pyarrow as pa
+
+from tamis.sequences.state_machine import Machine, State
+from tamis.spark.sequences.packed_events import Packing
+from tamis.spark.sequences.step_worker import of_micros
+
+FOUND = {
+    "priority": pa.int64(),
+    "index_version": pa.int64(),
+    "began": pa.int64(),
+    "event": pa.binary(),
+}
+
+
+def found_schema(id_type: pa.DataType) -> pa.Schema:
+    """A sequence that was completed, with the event that did it, packed."""
+    return pa.schema({"subscription": id_type, **FOUND})
+
+
+def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """What is completed; the rows of a state may go on in the next batch."""
+    now: tuple[object, ...] | None = None
+    machine, state = Machine(0, None), None
+    for batch in batches:
+        rows = zip(*(column.to_pylist() for column in batch.columns), strict=True)
+        done: list[tuple[object, ...]] = []
+        for *whose, time, _, satisfied, priority, version, event in rows:
+            if tuple(whose) != now:
+                now = tuple(whose)
+                machine, state = Machine(whose[2], whose[3]), None
+            state, began = machine.step(state, satisfied, time)
+            if began is not None:
+                done.append((whose[0], priority, version, began, event))
+        if done:
+            schema = found_schema(batch.schema.field("subscription").type)
+            columns = zip(zip(*done, strict=True), schema, strict=True)
+            arrays = [pa.array(values, field.type) for values, field in columns]
+            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def unpacked(
+    batches: Iterable[pa.RecordBatch], packing: Packing, schema: pa.Schema
+) -> Iterator[pa.RecordBatch]:
+    """What is completed, with the columns of the event."""
+    for batch in batches:
+        kept = packing.unpack(batch.column("event").to_pylist())
+        began = of_micros(batch.column("began").to_pylist(), schema.field(len(schema) - 1).type)
+        said = [batch.column(name) for name in ("subscription", "priority", "index_version")]
+        yield pa.RecordBatch.from_arrays([*kept, *said, began], schema=schema)
+
+
+def waiting_order(row: tuple[int, int | None, list[int], object]) -> tuple[object, ...]:
+    """What to sort matches of steps by: the same as Spark does, nulls first."""
+    time, order, satisfied, *_ = row
+    return time, order is not None, order, satisfied
+
+
+def expiry(machine: Machine, state: State) -> int | None:
+    """From what time on a state is of no use, in microseconds; None if always."""
+    if machine.within is None:
+        return None
+    start = state.starts[0]  # the latest of all
+    assert start is not None
+    return start + machine.within

@@ -1,0 +1,135 @@
+"""Rows of a table, or of a stream, published as events: each once, also when it is done again.
+
+    df.writeStream.format("tamis").option("url", …).option("checkpointLocation", …).start()
+
+Tasks publish, with ids that say the query, the micro-batch, the partition and the content of the
+row; `tamis.broker.client.resumable_batch` leaves out what is stored already. So there is nothing
+to commit, and nothing to undo: Spark aborts micro-batches too that are published, and then
+does them again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql.datasource import (
+    DataSourceArrowWriter,
+    DataSourceStreamArrowWriter,
+    WriterCommitMessage,
+)
+from pyspark.sql.types import BinaryType, NumericType, StringType, StructType
+
+from tamis.broker.client.broker_access import Reach, Writing
+from tamis.broker.client.resumable_batch import Row
+from tamis.broker.protocol.names import checked_name
+from tamis.errors import BrokerError, InputError
+from tamis.spark.match.micro_batch import micro_batch
+from tamis.spark.sources.broker_source import REACH, reach_of
+from tamis.spark.sources.source_options import Options
+
+# Spark's own come along.
+_OPTIONS = (*REACH, "writer", "checkpointLocation", "path", "queryName")
+_COLUMNS = {
+    "event": (StringType, BinaryType),
+    "id": (StringType,),
+    "ttl": (NumericType,),
+}
+
+
+def writer(options: Mapping[str, str], schema: StructType, overwrite: bool) -> _Writer:
+    """For `df.write`."""
+    given = _checked(options, schema, overwrite)
+    name = given.text("writer")
+    try:
+        name = checked_name(name, "writer") if name is not None else f"spark-{uuid4().hex}"
+    except BrokerError as error:
+        raise InputError(error.reason, "writer") from None
+    return _Writer(reach_of(given), name)
+
+
+def stream_writer(options: Mapping[str, str], schema: StructType, overwrite: bool) -> _StreamWriter:
+    """For `df.writeStream`."""
+    given = _checked(options, schema, overwrite)
+    if given.text("writer") is not None:
+        raise InputError("is for tables: a stream is known by its checkpoint", "writer")
+    return _StreamWriter(reach_of(given))
+
+
+def _checked(options: Mapping[str, str], schema: StructType, overwrite: bool) -> Options:
+    given = Options(options, _OPTIONS)
+    if overwrite:
+        raise InputError("what is published stays: use the mode append", "mode")
+    hint = "F.to_json(F.struct('*')).alias('event') makes one of a row"
+    types = {field.name: field.dataType for field in schema.fields}
+    if "event" not in types:
+        raise InputError(f"there is no column event, which is JSON; {hint}", "columns")
+    for name, found in types.items():
+        if name not in _COLUMNS:
+            raise InputError(
+                f"{name!r} is none of event, id and ttl: drop it, or have it in the event; {hint}",
+                "columns",
+            )
+        if not isinstance(found, _COLUMNS[name]):
+            wanted = " or ".join(kind.typeName() for kind in _COLUMNS[name])
+            raise InputError(f"{name} is {found.simpleString()}, not {wanted}", "columns")
+    return given
+
+
+@dataclass
+class Published(WriterCommitMessage):
+    """What a task has done: how many rows, and how many of them were there already."""
+
+    rows: int
+    repeated: int
+
+
+class _Writer(DataSourceArrowWriter):
+    def __init__(self, reach: Reach, name: str) -> None:
+        self._reach = reach
+        self._name = name
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> Published:
+        return _published(self._reach, self._name, 0, iterator)
+
+
+class _StreamWriter(DataSourceStreamArrowWriter):
+    def __init__(self, reach: Reach) -> None:
+        self._reach = reach
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> Published:
+        now = micro_batch()
+        if now is None:
+            raise InputError("Spark does not say which micro-batch this is", "spark")
+        return _published(self._reach, f"spark-{now.query}", now.number, iterator)
+
+
+def _published(
+    reach: Reach, name: str, batch: int, iterator: Iterator[pa.RecordBatch]
+) -> Published:
+    context = TaskContext.get()
+    part = context.partitionId() if context else 0
+    with Writing(reach, name, batch, part) as writing:
+        for some in iterator:
+            writing.publish(_rows(some))
+        return Published(writing.published, writing.repeated)
+
+
+def _rows(batch: pa.RecordBatch) -> list[Row]:
+    def column(name: str) -> list[Any]:
+        if name not in batch.schema.names:
+            return [None] * batch.num_rows
+        values = batch.column(name)
+        found: list[Any] = (values.cast(pa.binary()) if name == "event" else values).to_pylist()
+        return found
+
+    rows = []
+    for event, id, ttl in zip(column("event"), column("id"), column("ttl"), strict=True):
+        if event is None:
+            raise InputError("there is a row whose event is NULL", "event")
+        rows.append(Row(event, id, None if ttl is None else float(ttl)))
+    return rows

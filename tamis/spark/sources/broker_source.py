@@ -1,0 +1,308 @@
+"""A broker's events, or a subscriber's deliveries, as a table or a stream of Spark.
+
+    spark.readStream.format("tamis").option("url", "nats://127.0.0.1:4222").load()
+
+An offset of the stream is a sequence of NATS, the next to be read. Nothing is kept at the broker: a
+micro-batch is a range of sequences, and whoever reads it again gets the same rows. With an offset
+goes where the query began and into how many parts the micro-batch before it was cut, so that the
+first micro-batch too is the same after a crash, and with other options.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, InputPartition
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
+from pyspark.sql.types import StructType
+
+from tamis.broker.client.broker_access import LOGIN, Reach, Reading
+from tamis.broker.fabric.stream_ranges import State
+from tamis.errors import BrokerError, InputError, shortened
+from tamis.spark.sources import broker_rows
+from tamis.spark.sources.partitions import Span, spans
+from tamis.spark.sources.source_options import Options
+
+# What one task reads at least: to connect takes it some milliseconds.
+_LEAST = 1000
+# Rows of an Arrow batch.
+_ROWS = 10_000
+
+REACH = ("url", "prefix", "timeout", *LOGIN)
+_OPTIONS = (
+    *REACH,
+    "what",
+    "subscriber",
+    "start",
+    "end",
+    "rowsPerBatch",
+    "partitions",
+    "failOnDataLoss",
+)
+
+Offset = dict[str, int]
+
+log = logging.getLogger("tamis.spark")
+
+
+def schema(options: Mapping[str, str]) -> StructType:
+    """The columns."""
+    return from_arrow_schema(_Asked.of(options).columns)
+
+
+def reader(options: Mapping[str, str], schema: StructType) -> DataSourceReader:
+    """For `spark.read`."""
+    return _Reader(_Asked.of(options).checked(schema))
+
+
+def stream_reader(options: Mapping[str, str], schema: StructType) -> DataSourceStreamReader:
+    """For `spark.readStream`."""
+    asked = _Asked.of(options).checked(schema)
+    if asked.end is not None:
+        raise InputError("is for tables: a stream has no end", "end")
+    return _StreamReader(asked)
+
+
+def reach_of(given: Options) -> Reach:
+    """How to get there.
+
+    Raises:
+        InputError: An option makes no sense.
+    """
+    told = {name: given.text(name) for name in ("url", "prefix")}
+    login = {name: given.text(name) for name in LOGIN}
+    reach = Reach(
+        **{name: text for name, text in told.items() if text is not None},
+        timeout=given.whole("timeout", 1) or 30,
+        login={name: text for name, text in login.items() if text is not None},
+    )
+    try:
+        reach.names  # noqa: B018 (a prefix that is none is refused here)
+    except BrokerError as error:
+        raise InputError(error.reason, "prefix") from None
+    return reach
+
+
+class _Asked(NamedTuple):
+    """The options, read and checked.
+
+    Attributes:
+        reach: How to get there.
+        subscriber: Whose deliveries; None for events.
+        start: `earliest`, `latest`, a sequence or a time.
+        end: The same, for tables; None for all there is.
+        rows_per_batch: A micro-batch has at most so many rows.
+        partitions: It is read by at most so many tasks.
+        fail: Whether messages that are gone before they were read are an error.
+    """
+
+    reach: Reach
+    subscriber: str | None
+    start: str | int | datetime
+    end: str | int | datetime | None
+    rows_per_batch: int
+    partitions: int
+    fail: bool
+
+    @classmethod
+    def of(cls, options: Mapping[str, str]) -> _Asked:
+        given = Options(options, _OPTIONS)
+        what = given.one_of("what", ("events", "deliveries"))
+        subscriber = given.text("subscriber")
+        if (what == "deliveries") != (subscriber is not None):
+            raise InputError("goes with option('what', 'deliveries')", "subscriber")
+        asked = cls(
+            reach_of(given),
+            subscriber,
+            _place(given, "start") or "earliest",
+            _place(given, "end"),
+            given.whole("rowsPerBatch", 1) or 100_000,
+            given.whole("partitions", 1) or 4,
+            given.flag("failOnDataLoss", True),
+        )
+        try:
+            asked.reading()
+        except BrokerError as error:
+            raise InputError(error.reason, "subscriber") from None
+        return asked
+
+    @property
+    def columns(self) -> pa.Schema:
+        return broker_rows.EVENTS if self.subscriber is None else broker_rows.DELIVERIES
+
+    def checked(self, schema: StructType) -> _Asked:
+        """Itself, if these are the columns."""
+        own = from_arrow_schema(self.columns)
+        if schema is not None and schema.simpleString() != own.simpleString():
+            raise InputError(
+                f"the columns are {own.simpleString()}: leave .schema(…) away, and take events"
+                " apart with from_json",
+                "schema",
+            )
+        return self
+
+    def reading(self) -> Reading:
+        return Reading(self.reach, self.subscriber)
+
+    def parts(self, start: int, stop: int) -> int:
+        rows = min(stop - start, self.rows_per_batch)
+        return min(self.partitions, -(-rows // _LEAST))
+
+    def sequence(self, place: str | int | datetime, reading: Reading, state: State) -> int:
+        """The sequence that a place is at now."""
+        if place == "earliest":
+            return max(1, state.first)
+        if isinstance(place, int):
+            return place
+        if isinstance(place, datetime):
+            found = reading.first_since(place)
+            if found is not None:
+                return found
+        return state.last + 1
+
+    def check(self, reading: Reading, start: int, stop: int) -> None:
+        """See that nothing of a range is gone that comes before all that is left.
+
+        Raises:
+            InputError: It is, and that is to be an error.
+        """
+        left = reading.gone(start)
+        if left is None or left <= start:
+            return
+        whose = "events" if self.subscriber is None else f"deliveries to {self.subscriber}"
+        told = f"{whose} from {start} up to {min(left, stop) - 1} are gone, or may be, unread"
+        if self.fail:
+            raise InputError(f"{told}; option('failOnDataLoss', 'false') goes on", "broker")
+        log.warning(told)
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The rows of a part."""
+        assert isinstance(partition, Span)
+        batch_of = broker_rows.events if self.subscriber is None else broker_rows.deliveries
+        with self.reading() as reading:
+            following = partition.start
+            waiting = []
+            for some in reading.read(partition.start, partition.stop):
+                if following == partition.start < some[0].sequence:
+                    self.check(reading, partition.start, some[0].sequence)
+                following = some[-1].sequence + 1
+                waiting += some
+                if len(waiting) >= _ROWS:
+                    yield batch_of(waiting)
+                    waiting = []
+            if following == partition.start < partition.stop:
+                self.check(reading, partition.start, partition.stop)
+            if waiting:
+                yield batch_of(waiting)
+
+
+def _place(given: Options, name: str) -> str | int | datetime | None:
+    text = given.text(name)
+    if text is None or text.lower() in ("earliest", "latest"):
+        return text and text.lower()
+    if text.isdigit():
+        return given.whole(name, 1)
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        raise InputError(
+            "must be earliest, latest, a sequence or a time such as 2026-01-31T12:00:00Z, not"
+            f" {shortened(text)!r}",
+            name,
+        ) from None
+    return time if time.tzinfo is not None else time.replace(tzinfo=UTC)
+
+
+class _Reader(DataSourceReader):
+    def __init__(self, asked: _Asked) -> None:
+        self._asked = asked
+
+    def partitions(self) -> list[Span]:
+        asked = self._asked
+        with asked.reading() as reading:
+            state = reading.state()
+            start = asked.sequence(asked.start, reading, state)
+            stop = state.last + 1
+            if asked.end is not None:
+                stop = min(stop, asked.sequence(asked.end, reading, state))
+            if start >= stop:
+                return []
+            asked.check(reading, start, stop)
+        return spans(start, stop, min(asked.partitions, -(-(stop - start) // _LEAST)))
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        return self._asked.read(partition)
+
+
+class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    def __init__(self, asked: _Asked) -> None:
+        self._asked = asked
+        self._reading: Reading | None = None
+        self._initial: Offset | None = None
+        self._end: int | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_reading": None}  # it stays with the driver
+
+    def initialOffset(self) -> Offset:
+        # Asked again until there is a first micro-batch; it must not move meanwhile.
+        if self._initial is None:
+            reading = self._opened()
+            start = self._asked.sequence(self._asked.start, reading, reading.state())
+            self._initial = {"sequence": start, "from": start, "parts": 0}
+        return self._initial
+
+    def getDefaultReadLimit(self) -> ReadLimit:
+        return ReadMaxRows(self._asked.rows_per_batch)
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        self._end = self._opened().state().last
+
+    def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:
+        reading = self._opened()
+        state = reading.state()
+        first = start["sequence"]
+        if first > state.last + 1 and start["from"] != first:
+            raise InputError(
+                f"the stream ends at {state.last}, and {first - 1} was read: it was made anew;"
+                " begin with a new checkpoint",
+                "broker",
+            )
+        last = state.last if self._end is None else min(state.last, self._end)
+        if first > last:
+            return start
+        stop = last + 1
+        if isinstance(limit, ReadMaxRows):
+            stop = reading.stop_after(max(first, state.first), limit.max_rows, last)
+        parts = self._asked.parts(first, stop)
+        return {"sequence": stop, "from": start["from"], "parts": parts}
+
+    def reportLatestOffset(self) -> Offset:
+        state = self._opened().state()
+        return {"sequence": state.last + 1}
+
+    def partitions(self, start: Offset, end: Offset) -> list[Span]:
+        # Only a first micro-batch that is done again can begin elsewhere now: where it began then.
+        first = start["sequence"] if start["from"] == end["from"] else end["from"]
+        if first >= end["sequence"]:
+            return []
+        self._asked.check(self._opened(), first, end["sequence"])
+        return spans(first, end["sequence"], end["parts"])
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        return self._asked.read(partition)
+
+    def stop(self) -> None:
+        if self._reading is not None:
+            self._reading.close()
+            self._reading = None
+
+    def _opened(self) -> Reading:
+        if self._reading is None:
+            self._reading = self._asked.reading().__enter__()
+        return self._reading

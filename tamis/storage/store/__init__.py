@@ -1,0 +1,11 @@
+"""Segments of arrays on disk: crash-safe, memory-mapped, with a log of the changes after them.
+
+It knows nothing of engines: a segment is a mapping of names to arrays, a change is a tuple.
+"""
+
+from __future__ import annotations
+
+from tamis.storage.store.store import Store
+from tamis.storage.store.view import Segment, View
+
+__all__ = ["Segment", "Store", "View"]

@@ -1,0 +1,98 @@
+"""Versions of a store: a manifest names all that belongs to one, and `CURRENT` names the manifest.
+
+Manifests are never changed. The next version is there in full, under its own name, before `CURRENT`
+is switched to it by a rename: whoever opens the store finds the old version or the new one.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from tamis.errors import IndexCorrupt
+from tamis.storage.store.sealed_json import read_sealed, write_sealed
+
+CURRENT = "CURRENT"
+
+
+class LogPart(msgspec.Struct, frozen=True):
+    """A log, the position of its first change, and its size; None for the one that grows."""
+
+    name: str
+    first: int
+    size: int | None = None
+
+
+class SegmentPart(msgspec.Struct, frozen=True):
+    """The folder of a segment, and that of the array of what was removed from it."""
+
+    name: str
+    removed: str | None = None
+
+
+class Manifest(msgspec.Struct, frozen=True):
+    """All that belongs to a version of a store.
+
+    Attributes:
+        version: From 1.
+        covered: The segments hold what the changes up to this position did.
+        segments: In the order in which they were added.
+        logs: The changes after `covered`, and perhaps some before; the last one grows.
+        next_file: The first number that no file's name has used.
+        meta: The caller's.
+    """
+
+    version: int
+    covered: int
+    segments: list[SegmentPart]
+    logs: list[LogPart]
+    next_file: int
+    meta: dict[str, object]
+
+    @property
+    def file(self) -> str:
+        """The name of its own file."""
+        return f"manifest-{self.version:06d}"
+
+    @property
+    def files(self) -> set[str]:
+        """The names of all that belongs to it, its own among them."""
+        removed = {part.removed for part in self.segments if part.removed is not None}
+        segments = {part.name for part in self.segments}
+        return {self.file} | {part.name for part in self.logs} | segments | removed
+
+
+class _Current(msgspec.Struct, frozen=True):
+    manifest: str
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    """Write a manifest, without switching to it."""
+    write_sealed(folder / manifest.file, manifest)
+
+
+def switch_to(folder: Path, manifest: Manifest) -> None:
+    """Make a manifest, which is there already, the current one."""
+    write_sealed(folder / CURRENT, _Current(manifest.file))
+
+
+def current_file(folder: Path) -> str:
+    """The name of the current manifest.
+
+    Raises:
+        IndexCorrupt: `CURRENT` is missing or damaged.
+    """
+    return read_sealed(folder / CURRENT, _Current).manifest
+
+
+def read_manifest(folder: Path, file: str) -> Manifest:
+    """A manifest by its name.
+
+    Raises:
+        IndexCorrupt: It is missing or damaged, or says that it is another.
+    """
+    manifest = read_sealed(folder / file, Manifest)
+    if manifest.file != file:
+        raise IndexCorrupt(folder / file, f"is {manifest.file} under another name")
+    return manifest

@@ -1,0 +1,87 @@
+"""Small JSON files under a seal, which says whether they are whole.
+
+    tamis-index 1 6c8d9f0a1b2c3d4e
+    {"version":12, …}
+
+The first line holds the version of the format and the xxh3 checksum of what follows. People can
+read such a file, and no byte of it can change unnoticed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+import xxhash
+
+from tamis.errors import IndexCorrupt, InputError
+from tamis.storage.store.durable_files import write_file
+
+# Of everything in an index: a change of any file's layout changes it.
+FORMAT = 1
+_NAME = b"tamis-index "
+
+Body = TypeVar("Body", bound=msgspec.Struct)
+
+
+def write_sealed(path: Path, body: msgspec.Struct) -> None:
+    """Make or replace a sealed file in one step."""
+    write_file(path, sealed(body))
+
+
+def sealed(body: msgspec.Struct) -> bytes:
+    """The bytes of a sealed file."""
+    text = msgspec.json.encode(body)
+    return _seal(text) + text
+
+
+def read_sealed(path: Path, kind: type[Body]) -> Body:
+    """What a sealed file says.
+
+    Raises:
+        IndexCorrupt: It is missing, damaged, or of another format.
+    """
+    try:
+        content = path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        raise IndexCorrupt(path, "is missing") from None
+    head, newline, text = content.partition(b"\n")
+    check_format(path, head)
+    if head + newline != _seal(text):
+        raise IndexCorrupt(path, "is damaged: its checksum is wrong")
+    try:
+        return msgspec.json.decode(text, type=kind)
+    except msgspec.DecodeError as error:
+        raise IndexCorrupt(path, f"does not say what it should: {error}") from error
+
+
+def check_format(path: Path, head: bytes) -> None:
+    """Refuse what a Tamis of another format wrote, before anything is called damaged."""
+    if not head.startswith(_NAME):
+        raise IndexCorrupt(path, "is damaged, or no file of a Tamis index")
+    version = head[len(_NAME) :].partition(b" ")[0]
+    if version.isdigit() and version != b"%d" % FORMAT:
+        raise IndexCorrupt(
+            path, f"is of format {version.decode()}; this Tamis knows format {FORMAT}"
+        )
+
+
+def check_meta(meta: Mapping[str, object]) -> dict[str, object]:
+    """A copy of what goes into JSON, if it comes out again as it went in.
+
+    Raises:
+        InputError: It does not: tuples, bytes, NaN and keys that are no text are not JSON.
+    """
+    try:
+        copy = msgspec.json.decode(msgspec.json.encode(meta), type=dict[str, object])
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise InputError(f"meta cannot be written as JSON: {error}") from error
+    if copy != meta:
+        raise InputError("meta is not JSON: it would be read back as something else")
+    return copy
+
+
+def _seal(text: bytes) -> bytes:
+    return _NAME + b"%d %016x\n" % (FORMAT, xxhash.xxh3_64_intdigest(text))

@@ -1,0 +1,64 @@
+"""How a broker is reached from elsewhere: who we are, and what travels."""
+
+import os
+import pickle
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tamis.broker.client.broker_access import Reach, Reading
+from tamis.broker.client.loop_thread import Loop
+from tamis.broker.fabric.server import Server
+from tamis.broker.fabric.server_config import ServerConfig
+from tamis.errors import BrokerError
+from tests.broker.ports import free_port
+
+
+@contextmanager
+def guarded(folder: Path, section: str) -> Iterator[str]:
+    """A server that lets in only some."""
+    loop = Loop()
+    config = ServerConfig(store=folder / "js", port=free_port(), sections=(section,))
+    server = Server(config)
+    loop.run(server.__aenter__())
+    try:
+        yield server.url
+    finally:
+        loop.run(server.__aexit__())
+        loop.end()
+
+
+def asked(reach: Reach) -> str:
+    """What a server says that lets us in: it has no such stream."""
+    with pytest.raises(BrokerError) as caught, Reading(reach) as reading:
+        reading.state()
+    return str(caught.value)
+
+
+def test_a_token(tmp_path: Path) -> None:
+    with guarded(tmp_path, 'authorization { token: "open sesame" }') as url:
+        assert "refuses us" in asked(Reach(url=url))
+        assert "refuses us" in asked(Reach(url=url, login={"token": "open"}))
+        reach = Reach(url=url, login={"token": "open sesame"})
+        assert "there is no stream TAMIS_EVENTS" in asked(pickle.loads(pickle.dumps(reach)))
+        assert "sesame" not in repr(reach)
+
+
+def test_a_key(tmp_path: Path) -> None:
+    nkeys = pytest.importorskip("nkeys", reason="pip install nkeys")
+    seed = nkeys.encode_seed(os.urandom(32), nkeys.PREFIX_BYTE_USER)
+    public = nkeys.from_seed(bytearray(seed)).public_key.decode()
+    file = tmp_path / "seed"
+    file.write_bytes(seed)
+    with guarded(tmp_path, f"authorization {{ users: [{{ nkey: {public} }}] }}") as url:
+        assert "refuses us" in asked(Reach(url=url))
+        assert "there is no stream" in asked(Reach(url=url, login={"nkey": str(file)}))
+
+
+def test_nobody_there_and_files_that_are_not() -> None:
+    nowhere = f"nats://127.0.0.1:{free_port()}"
+    assert "no NATS server answers" in asked(Reach(url=nowhere, timeout=0.3))
+    login = {"tlsCa": "/nowhere/ca.pem"}
+    assert "the files for TLS cannot be used" in asked(Reach(url=nowhere, login=login))

@@ -1,0 +1,54 @@
+"""Whatever goes on side by side ends, and says how."""
+
+import asyncio
+
+import pytest
+
+from tamis.broker.fabric import tasks as together
+from tamis.broker.fabric.tasks import ended, first_of
+from tests.broker.conftest import run
+
+
+async def _deaf() -> None:
+    """As `asyncio.wait_for` is, if what it waits for comes while it is cancelled."""
+    for _ in range(2):
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            continue
+    await asyncio.sleep(60)
+
+
+def test_what_does_not_hear_the_first_time_is_told_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(together, "_AGAIN", 0.05)
+
+    async def go() -> None:
+        tasks = [asyncio.create_task(_deaf()), asyncio.create_task(asyncio.sleep(60))]
+        await asyncio.sleep(0)
+        await ended(*tasks)
+        assert all(task.cancelled() for task in tasks)
+        await ended(*tasks)
+        await ended()
+
+    run(go(), 10)
+
+
+def test_the_first_that_fails_ends_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(together, "_AGAIN", 0.05)
+    over: list[str] = []
+
+    async def fails() -> None:
+        raise KeyError("first")
+
+    async def other() -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            over.append("other")
+
+    async def go() -> None:
+        with pytest.raises(KeyError, match="first"):
+            await first_of([other(), _deaf(), fails()])
+        assert over == ["other"]
+
+    run(go(), 10)

@@ -1,0 +1,60 @@
+"""Parts of the demo that need no Spark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+from tamis_lab.demo.bar_charts import Bar, bars
+from tamis_lab.demo.check import Checked, differing
+from tamis_lab.demo.demo_data import changed, drawn_changes, prepared
+from tamis_lab.workloads.flights import Flights
+
+from tamis.matcher import Matcher
+
+
+def test_pieces_are_all_departures_by_whole_days(tmp_path: Path) -> None:
+    given = prepared(Flights(alerts=10), 70_000, tmp_path)
+    tables = [parquet.read_table(piece) for piece in given.pieces]
+    assert pa.concat_tables(tables).equals(given.events)
+    days = [set(zip(t["month"].to_pylist(), t["day"].to_pylist(), strict=True)) for t in tables]
+    assert sum(map(len, days)) == len(set().union(*days))
+    assert all(parquet.ParquetFile(piece).num_row_groups == 2 for piece in given.pieces)
+
+
+@pytest.mark.parametrize("count", [1, 1000])
+def test_changes_can_be_made(count: int) -> None:
+    workload = Flights(alerts=count)
+    alerts = {alert[0]: alert for alert in workload.subscriptions()}
+    changes = drawn_changes(workload, alerts)
+    now = changed(alerts, changes)
+    assert {"add"} <= {change.change for change in changes}
+    if count > 1:
+        assert {change.change for change in changes} == {"add", "replace", "remove"}
+    assert len({change.id for change in changes}) == len(changes)
+    matcher = Matcher(workload.schema)
+    assert matcher.add_many(now.values()).count == len(now)
+
+
+@pytest.mark.parametrize("values", [[], [0], [0.3], [3, 7, 1000], [1234567, 2]])
+def test_a_plot_is_sound(values: list[float]) -> None:
+    root = ElementTree.fromstring(bars([Bar(v, f"<{v}>", "&") for v in values], "x & y", "<y>"))
+    found = [float(part.get("height", "")) for part in root.iter("rect")]
+    assert len(found) == len(values) and all(0 <= height <= 204 for height in found)
+    if values and max(values):
+        assert max(found) > 100  # the scale fits
+
+
+def test_a_wrong_answer_is_seen() -> None:
+    matcher = Matcher()
+    matcher.add("low", "a < 2")
+    events = pa.table({"a": [0, 1, 2]})
+    right = [(0, ["low"]), (1, ["low"]), (2, [])]
+    assert differing(matcher, right, events) == []
+    for wrong in ([], ["low", "low"], ["other"]):
+        assert differing(matcher, [(1, wrong), *right[2:]], events) == [1]
+    checked = Checked(3, [1], 2, [])
+    assert not checked.equal and checked.said()[0] == "checked 3 events: NOT EQUAL, events [1]"

@@ -1,0 +1,180 @@
+"""The simulation counts what brokers do that send each message."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tamis_lab.simulation.job.event_walk import FILTERED, STRATEGIES, Published
+from tamis_lab.simulation.job.filter_layout import twins
+from tamis_lab.simulation.job.findings import events_line, gathered, tables_line
+from tamis_lab.simulation.job.interests import apart, numbered
+from tamis_lab.simulation.job.local_simulation import at_once
+from tamis_lab.simulation.topology import Tree, renumbered, topology
+from tamis_lab.workloads.overlay_workload import Overlay
+
+from tamis.bloom.filter import Bloom
+from tamis.bloom.hashing import Shape
+from tamis.errors import InputError
+from tamis.matches import Matches
+from tests.lab.spark.overlays import by_messages, by_sets, counted_by_messages
+from tests.routing.networks import any_events, conjunctions, selectors, simple, trees
+from tests.soak import count, only_in_soak
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SHAPES = [Shape(1 << 14, 4), Shape(3, 2), Shape(40, 3), Shape(1, 1), Shape(200, 1)]
+on_spark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+
+
+def agree(tree: Tree, subscriptions: Any, events: Any, shapes: list[Shape]) -> None:
+    found = by_sets(list(STRATEGIES), shapes, tree, subscriptions, events)
+    for shape in shapes:
+        for strategy in STRATEGIES:
+            if shape is not shapes[0] and strategy not in FILTERED:
+                continue
+            expected = by_messages(strategy, shape, tree, subscriptions, events)
+            got = found[strategy, shape]
+            for name, value in expected.items():
+                same = np.array_equal(got[name], value)
+                assert same, (strategy, shape, name, value, got[name])
+
+
+@settings(max_examples=count(40, 3000))
+@given(data=st.data())
+def test_it_counts_what_brokers_do(data: st.DataObject) -> None:
+    links = data.draw(trees(8))
+    tree, _ = renumbered([-1, *(above for above, _ in links)])
+    brokers = st.integers(0, tree.brokers - 1)
+    wanted = st.one_of(conjunctions, simple, selectors)
+    subscriptions = data.draw(st.lists(st.tuples(brokers, wanted), min_size=1, max_size=14))
+    events = data.draw(st.lists(st.tuples(brokers, any_events), min_size=1, max_size=6))
+    shapes = data.draw(st.lists(st.sampled_from(SHAPES), min_size=1, max_size=2, unique=True))
+    agree(tree, subscriptions, events, shapes)
+
+
+@pytest.mark.parametrize(
+    ("name", "shape"),
+    [("random", Shape(256, 2)), pytest.param("line", Shape(64, 4), marks=only_in_soak)],
+)
+def test_it_does_so_with_more_brokers_than_bits_in_a_word(name: str, shape: Shape) -> None:
+    # Brokers far from each other have different predicates, so that their filters differ.
+    workload = Overlay(brokers=70, subscriptions=250, selectors=120, names=25, local=1.0)
+    subscriptions, events = rows_of(workload, 40)
+    agree(topology(name, 70, 3), subscriptions, events, [shape])
+
+
+def test_a_selector_that_is_too_large_to_be_taken_apart_draws_all_events() -> None:
+    tests = ", ".join(f"a{n} = {n}" for n in range(12))
+    subscriptions = [(0, "a = 1"), (2, f"AT LEAST 6 OF ({tests})"), (3, "b = 1")]
+    events = [(1, {"a": 1}), (3, {"b": 1}), (0, {f"a{n}": n for n in range(6)})]
+    agree(topology("line", 4), subscriptions, events, SHAPES[:2])
+
+
+def test_two_that_ask_for_the_same_in_other_words_are_told_once() -> None:
+    subscriptions = [(1, "a = 1 AND b = 2"), (2, "b = 2 AND a = 1"), (0, "c = 1")]
+    events = [(1, {"a": 1}), (2, {"a": 1, "b": 2}), (0, {"a": 1, "b": 2})]
+    for order in (subscriptions, subscriptions[::-1]):
+        agree(topology("line", 3), order, events, SHAPES)
+
+
+def test_twins_are_those_that_no_filter_tells_apart() -> None:
+    interests = numbered(apart(f"a = {n}") for n in range(120))
+    shape = Shape(16, 2)
+    blooms = [Bloom.of(shape, [int(key)]) for key in interests.keys]
+    pairs = [(x, y) for x in range(120) for y in range(x)]
+    assert twins(interests.keys, shape) == sum(blooms[x] == blooms[y] for x, y in pairs) > 0
+
+
+def test_what_a_filter_would_miss_is_seen() -> None:
+    """An engine that says a selector holds, and not its predicate, cannot be right."""
+    shape = Shape(64, 2)
+    walker = at_once(
+        {"line": topology("line", 2)}, [(0, "a = 1"), (1, "b = 1")], [], [shape]
+    ).walker
+    one, none = np.zeros(1, np.int64), np.zeros(0, np.int64)
+    for found, missed in ((none, 0), (one, 1)):
+        matches = Matches(1, found, found, pa.array([0, 1, 2, 3]), np.zeros(4, np.int64))
+        walker.send(Published(np.zeros(1, np.int32), np.ones(1, np.int32), matches))
+        counted = walker.counted["line", shape][STRATEGIES["edge"]]
+        assert events_line(counted)["missed_by_filters"] == missed
+
+
+def rows_of(workload: Overlay, events: int) -> tuple[Any, Any]:
+    subscriptions = [
+        (row["broker"], row["selector"]) for row in workload.subscriptions_table().to_pylist()
+    ]
+    published = workload.events_table(events).to_pylist()
+    return subscriptions, [(row["broker"], json.loads(row["event"])) for row in published]
+
+
+class TestOnSpark:
+    """Tables in, tables out."""
+
+    pytestmark = on_spark
+
+    def test_it_counts_the_same(self, spark: SparkSession, tmp_path: Path) -> None:
+        from tamis_lab.simulation.job.simulation_job import prepare, travelled
+        from tamis_lab.spark.workload_tables import overlay_events, overlay_subscriptions
+
+        workload = Overlay(brokers=9, subscriptions=400, selectors=80, names=15)
+        networks = {name: topology(name, 9, 4) for name in ("random", "star")}
+        shapes = [Shape(128, 2), Shape(1 << 14, 4)]
+        prepared = prepare(overlay_subscriptions(spark, workload, 3), networks, tmp_path)
+        sent = travelled(overlay_events(spark, workload, 60, 3), prepared, shapes, [*STRATEGIES])
+        found = gathered(sent.toArrow().to_pylist(), 9)
+        subscriptions, events = rows_of(workload, 60)
+        predicates = len(prepared.interests.predicates)
+        for name, tree in networks.items():
+            delivered = set()
+            for strategy, shape in [(s, shapes[0]) for s in STRATEGIES] + [
+                (s, shapes[1]) for s in FILTERED
+            ]:
+                expected = by_messages(strategy, shape, tree, subscriptions, events)
+                counted = found[name, strategy, shape.m, shape.k]
+                assert np.array_equal(counted_by_messages(counted), expected["events"])
+                line = events_line(counted)
+                assert line["evaluations"] == expected["evaluations"] / 60
+                assert line["missed_by_filters"] == 0
+                delivered.add(line["deliveries_in_all"])
+                told = tables_line(strategy, tree, prepared.known[name], predicates)
+                assert told["telling_messages"] == sum(map(sum, expected["messages"]))
+                assert told["table_from_neighbours"] == sum(map(sum, expected["told"]))
+            assert len(delivered) == 1 and delivered.pop() > 0
+
+    def test_brokers_that_are_not_there(self, spark: SparkSession, tmp_path: Path) -> None:
+        from tamis_lab.simulation.job.simulation_job import prepare
+
+        rows = spark.createDataFrame(
+            [(0, 0, "a = 1"), (1, 2, "a = 1")], "number long, broker int, selector string"
+        )
+        with pytest.raises(InputError, match="no broker 2; they are 0 to 1"):
+            prepare(rows, {"line": topology("line", 2)}, tmp_path)
+
+    def test_a_network_in_a_table(self, spark: SparkSession) -> None:
+        from tamis_lab.simulation.job.broker_table import brokers_of
+
+        def of(rows: list[tuple[str, str | None]]) -> Any:
+            return brokers_of(spark.createDataFrame(rows, "broker string, parent string"))
+
+        found = of([("rome", "lyon"), ("paris", None), ("lyon", "paris"), ("bonn", "paris")])
+        assert found.names[0] == "paris" and found.tree.brokers == 4
+        numbers = {row.name: row.broker for row in found.table.collect()}
+        assert numbers == {name: number for number, name in enumerate(found.names)}
+        assert found.tree.parent[numbers["rome"]] == numbers["lyon"]
+        for rows, reason in [
+            ([("a", None), ("a", "a")], "one row"),
+            ([("a", None), ("b", "c")], "no broker 'c'"),
+            ([("a", None), ("b", "c"), ("c", "b")], "loop"),
+        ]:
+            with pytest.raises(InputError, match=reason):
+                of(rows)
+        with pytest.raises(InputError, match="no column 'parent'"):
+            brokers_of(spark.range(1).withColumnRenamed("id", "broker"))
