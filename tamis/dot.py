@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """A text as a name or a label."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'

@@ -48,7 +48,7 @@ _SHOWN_BEFORE = 60
 _SHOWN_AFTER = 40
 
 
-def shortened(text: str, width: int = 60) -> str:
+def shorten(text: str, width: int = 60) -> str:
     """Text as it goes into a message: what people send may be megabytes long."""
     return text if len(text) <= width else text[:width] + "…"
 
@@ -92,9 +92,9 @@ class SelectorError(TamisError):
         self.end = max(min(end, len(text)), self.start)
         self.line = text.count("\n", 0, self.start) + 1
         self.column = self.start - text.rfind("\n", 0, self.start)
-        super().__init__(self._drawn())
+        super().__init__(self._render())
 
-    def _drawn(self) -> str:
+    def _render(self) -> str:
         line_start = self.start - self.column + 1
         line_end = self.text.find("\n", self.start)
         line_end = len(self.text) if line_end < 0 else line_end
@@ -194,7 +194,7 @@ class FunctionError(TamisError):
         self.name = name
         self.arguments = arguments
         self.reason = reason
-        shown = ", ".join(shortened(repr(argument)) for argument in arguments)
+        shown = ", ".join(shorten(repr(argument)) for argument in arguments)
         super().__init__(
             f"{name}({shown}) {reason}; a function that has no answer returns None, which is NULL"
         )

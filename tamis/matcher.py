@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from tamis.engines import DEFAULT, Engine
-from tamis.engines.introspection import Costs, Planned, SubscriptionPlan
-from tamis.engines.protocol import Counts, MatchesEvent
-from tamis.engines.registry import made
+from tamis.engines.introspection import CostBasedEngine, Costs, SubscriptionPlan
+from tamis.engines.protocol import MatchCountEngine, SingleEventEngine
+from tamis.engines.registry import make_engine
 from tamis.engines.subscription import Subscription
 from tamis.errors import (
     DuplicateSubscription,
@@ -35,28 +35,28 @@ from tamis.language import parse
 from tamis.language.functions import Callables, Functions
 from tamis.matches import Id, Matches
 from tamis.schema import SchemaLike
-from tamis.sequences.event_time import TimeLike, Timing
-from tamis.sequences.mixed_subscriptions import WithSequences
+from tamis.sequences.event_time import EventClock, TimeLike
+from tamis.sequences.mixed_subscriptions import MatcherSubscriptions
 from tamis.sequences.sequence_engine import Completion, Sequences
-from tamis.storage.index.changes import Change, added, removed, replay
+from tamis.storage.index.changes import Change, addition, removal, replay
 from tamis.storage.index.id_rules import check_kind, check_new, checked_id, is_id
 from tamis.storage.index.packed_ids import PackedIds
 from tamis.storage.index.subscription_records import subscriptions_of
 from tamis.storage.index.subscription_rows import (
-    Added,
-    Rejected,
+    AddResult,
+    RejectedRow,
     Row,
-    collector_paused,
     parts_of,
+    pause_gc,
     rows_of,
 )
 
 if TYPE_CHECKING:
     from tamis.engines.block import BlockEngine
     from tamis.engines.block.segment.segment import Segment
-    from tamis.storage.index.journal import Journal, Kept
-    from tamis.storage.index.metadata import About
-    from tamis.storage.index.save import Opened
+    from tamis.storage.index.journal import Journal, SegmentRecord
+    from tamis.storage.index.metadata import IndexMetadata
+    from tamis.storage.index.save import IndexHandle
 
 _NOTHING = nullcontext()
 
@@ -118,11 +118,11 @@ class Matcher:
         self.semantics = semantics
         self.functions = Functions.of(functions)
         self._options = options
-        new_engine = partial(made, engine, options, self.schema, semantics)
+        new_engine = partial(make_engine, engine, options, self.schema, semantics)
         self._engine: Engine = new_engine()
-        self._sequences = Sequences(new_engine, Timing(time, self.schema))
-        simple = subscriptions_of(self._engine, self._read)
-        self._subscriptions = WithSequences(simple, self._sequences)
+        self._sequences = Sequences(new_engine, EventClock(time, self.schema))
+        simple = subscriptions_of(self._engine, self._parse_subscription)
+        self._subscriptions = MatcherSubscriptions(simple, self._sequences)
         self._journal: Journal | None = None
 
     @property
@@ -141,17 +141,19 @@ class Matcher:
             SubscriptionError: The id or the priority is of the wrong kind.
             UnsupportedExpression: The engine cannot express the selector.
         """
-        with self._changing():
+        with self._lock_changes():
             self._add(id, selector, priority)
-            self._log([added(id, selector, priority)], partial(self._subscriptions.remove, id))
+            self._log([addition(id, selector, priority)], partial(self._subscriptions.remove, id))
 
     def _add(self, id: Id, selector: str, priority: int) -> None:
-        subscription = self._prepared(id, selector, priority)
+        subscription = self._new_subscription(id, selector, priority)
         if id in self._subscriptions:
             raise DuplicateSubscription(id)
         self._subscriptions.add(subscription)
 
-    def add_many(self, rows: Iterable[Row] | pa.Table | pa.RecordBatch, bad: str = "fail") -> Added:
+    def add_many(
+        self, rows: Iterable[Row] | pa.Table | pa.RecordBatch, bad: str = "fail"
+    ) -> AddResult:
         """Register many subscriptions.
 
         Args:
@@ -165,11 +167,11 @@ class Matcher:
             InputError: Rows of the wrong shape.
         """
         check_bad(bad)
-        with collector_paused(), self._changing():
+        with pause_gc(), self._lock_changes():
             return self._add_rows(rows_of(rows), bad)
 
-    def _add_rows(self, rows: Iterable[object], bad: str) -> Added:
-        done = Added()
+    def _add_rows(self, rows: Iterable[object], bad: str) -> AddResult:
+        done = AddResult()
         ids = PackedIds()
         changes: list[Change] = []
         try:
@@ -179,13 +181,13 @@ class Matcher:
                     self._add(id, selector, priority)
                     ids.append(id)
                     if self._journal is not None:
-                        changes.append(added(id, selector, priority))
+                        changes.append(addition(id, selector, priority))
                 except TamisError as error:
                     if bad == "fail":
                         error.add_note(f"row {number} of add_many; no row was added")
                         raise
                     named = row[0] if isinstance(row, tuple | list) and row else None
-                    done.rejected.append(Rejected(number, named, error))
+                    done.rejected.append(RejectedRow(number, named, error))
             self._log(changes)
         except BaseException:  # a bad row, the caller's generator, Ctrl-C: all or nothing
             for id in ids:
@@ -201,14 +203,16 @@ class Matcher:
             UnknownSubscription: There is none of that id.
             TamisError: As `add` does; the old one then stays.
         """
-        with self._changing():
-            old = self._known(id)
-            new = self._prepared(id, selector, old.priority if priority is None else priority)
-            self._put_in_place(old, new)
-            change = added(id, selector, new.priority)
-            self._log([change], partial(self._put_in_place, new, old))
+        with self._lock_changes():
+            old = self._find_subscription(id)
+            new = self._new_subscription(
+                id, selector, old.priority if priority is None else priority
+            )
+            self._swap(old, new)
+            change = addition(id, selector, new.priority)
+            self._log([change], partial(self._swap, new, old))
 
-    def _put_in_place(self, old: Subscription, new: Subscription) -> None:
+    def _swap(self, old: Subscription, new: Subscription) -> None:
         self._subscriptions.remove(old.id)
         try:
             self._subscriptions.add(new)
@@ -226,10 +230,10 @@ class Matcher:
             if self._journal is None:
                 self._subscriptions.remove(checked_id(id))
                 return
-            with self._changing():
-                undo = self._subscriptions.way_back(checked_id(id))
+            with self._lock_changes():
+                undo = self._subscriptions.restorer(checked_id(id))
                 self._subscriptions.remove(id)
-                self._log([removed(id)], undo)
+                self._log([removal(id)], undo)
         except KeyError:
             raise UnknownSubscription(id) from None
 
@@ -247,7 +251,7 @@ class Matcher:
 
     def __getitem__(self, id: Id) -> Subscription:
         """A subscription by its id."""
-        return self._known(id)
+        return self._find_subscription(id)
 
     @property
     def sequences(self) -> list[Subscription]:
@@ -268,9 +272,13 @@ class Matcher:
             FunctionError: A function that a selector calls failed.
         """
         if limit is not None:
-            _checked_limit(limit)
+            _check_limit(limit)
         found = None
-        if self.schema is None and type(event) is dict and isinstance(self._engine, MatchesEvent):
+        if (
+            self.schema is None
+            and type(event) is dict
+            and isinstance(self._engine, SingleEventEngine)
+        ):
             found = self._engine.match_event(event)
         if found is None:
             return self.match_batch([event], limit).of_event(0)
@@ -280,7 +288,7 @@ class Matcher:
                 batch = EventBatch.of([event])
                 matches = self._engine.match(batch)
                 done = self._sequences.match(batch) if done is None else done
-                found = _with(matches, done).of_event(0)
+                found = _with_completions(matches, done).of_event(0)
         return found[:limit]
 
     def match_batch(self, events: object, limit: int | None = None) -> Matches:
@@ -296,12 +304,12 @@ class Matcher:
             FunctionError: A function that a selector calls failed; the error says on what.
         """
         if limit is not None:
-            _checked_limit(limit)
+            _check_limit(limit)
         batch = EventBatch.of(events, self.schema, self.semantics)
         matches = self._engine.match(batch, limit)
         if self._sequences and self._sequences.running:
             # Last: nothing can fail any more once they have seen the events.
-            matches = _with(matches, self._sequences.match(batch))
+            matches = _with_completions(matches, self._sequences.match(batch))
         return matches if limit is None else matches.limited(limit)
 
     def counts(self, events: object) -> dict[Id, int]:
@@ -314,7 +322,7 @@ class Matcher:
             FunctionError: A function that a selector calls failed; the error says on what.
         """
         batch = EventBatch.of(events, self.schema, self.semantics)
-        if isinstance(self._engine, Counts):
+        if isinstance(self._engine, MatchCountEngine):
             counts = self._engine.counts(batch)
         else:
             counts = self._engine.match(batch).counts()
@@ -333,7 +341,7 @@ class Matcher:
             EventError: The event cannot be judged.
             FunctionError: A function that the selector calls failed.
         """
-        subscription = self._known(id)
+        subscription = self._find_subscription(id)
         batch = EventBatch.of([event], self.schema, self.semantics)
         if id in self._sequences:
             return self._sequences.explain(id, batch)
@@ -351,9 +359,9 @@ class Matcher:
         """
         from tamis.storage.index.save import save
 
-        engine = self._storable()
+        engine = self._block_engine()
         with _NOTHING if self._journal is None else self._journal.lock:
-            save(path, engine, self._about(), self._sequences.definitions)
+            save(path, engine, self._metadata(), self._sequences.definitions)
 
     @classmethod
     def open(
@@ -393,9 +401,9 @@ class Matcher:
 
         opened = open_index(path, read_only, sync)
         try:
-            matcher = cls._like(opened, functions, options, time)
+            matcher = cls._from_index(opened, functions, options, time)
             matcher._sequences.running = sequences
-            matcher._take(opened, "is open for reading only" if read_only else "")
+            matcher._attach_index(opened, "is open for reading only" if read_only else "")
         except BaseException:
             opened.store.close()
             raise
@@ -420,8 +428,8 @@ class Matcher:
 
         opened = open_index(path, read_only=True, sync=False)
         with opened.store:
-            matcher = cls._like(opened, functions, options)
-            matcher._read_in(opened)
+            matcher = cls._from_index(opened, functions, options)
+            matcher._load_index(opened)
         return matcher
 
     def absorb(self, path: str | Path, *, distinct: bool = False) -> None:
@@ -445,25 +453,25 @@ class Matcher:
             raise InputError("absorb wants a matcher in memory; see Matcher.load")
         opened = open_index(path, read_only=True, sync=False)
         with opened.store:
-            mine, other = self._about(), opened.about
+            mine, other = self._metadata(), opened.metadata
             if (mine.schema, mine.semantics) != (other.schema, other.semantics):
                 raise InputError("it has another schema or other semantics", str(path))
             if not distinct:
-                others = Matcher._like(opened, self.functions, {})
-                others._read_in(opened)
+                others = Matcher._from_index(opened, self.functions, {})
+                others._load_index(opened)
                 self._check_new(others)
-            self._read_in(opened)
+            self._load_index(opened)
 
     def _check_new(self, others: Iterable[Id]) -> None:
         for id in others:
             if id in self._subscriptions:
                 raise DuplicateSubscription(id)
-            check_kind(id, self._subscriptions.unlike(id))
+            check_kind(id, self._subscriptions.conflicting_id(id))
 
     @classmethod
-    def _like(
+    def _from_index(
         cls,
-        opened: Opened,
+        opened: IndexHandle,
         functions: Callables | None,
         options: Mapping[str, object],
         time: TimeLike = None,
@@ -471,7 +479,7 @@ class Matcher:
         """A matcher as the one that was saved, but without subscriptions."""
         from tamis.storage.index.metadata import check_functions, schema_of
 
-        about = opened.about
+        about = opened.metadata
         given = Functions.of(functions)
         check_functions(opened.store.path, about.functions, given)
         return cls(
@@ -483,25 +491,25 @@ class Matcher:
             **{**about.options, **options},
         )
 
-    def _take(self, opened: Opened, refusal: str) -> None:
+    def _attach_index(self, opened: IndexHandle, refusal: str) -> None:
         """Become what was saved, and what was changed since; log changes from now on."""
         from tamis.storage.index.journal import Journal
 
-        kept = self._read_in(opened)
+        kept = self._load_index(opened)
         beside = self._sequences.definitions
         self._journal = Journal(
-            opened.store, self._storable(), self._about(), kept, refusal, beside
+            opened.store, self._block_engine(), self._metadata(), kept, refusal, beside
         )
 
-    def _read_in(self, opened: Opened) -> dict[Segment, Kept]:
+    def _load_index(self, opened: IndexHandle) -> dict[Segment, SegmentRecord]:
         """Take what was saved, and what was changed since; gives where each segment is kept."""
         from tamis.storage.index.save import restore
 
-        kept = restore(opened, self._storable(), partial(parse, functions=self.functions))
+        kept = restore(opened, self._block_engine(), partial(parse, functions=self.functions))
         try:
-            for id, text, priority in opened.about.whole:
-                self._subscriptions.add(self._read(id, text, priority))
-            replay(opened.store.changes, self._subscriptions, self._read)
+            for id, text, priority in opened.metadata.whole:
+                self._subscriptions.add(self._parse_subscription(id, text, priority))
+            replay(opened.store.changes, self._subscriptions, self._parse_subscription)
         except TamisError as error:
             reason = f"holds a change that cannot be made: {error}"
             raise IndexCorrupt(opened.store.path, reason) from error
@@ -532,8 +540,8 @@ class Matcher:
         """Pickle a copy in memory: an index has one writer."""
         return {**self.__dict__, "_journal": None}
 
-    def _changing(self) -> AbstractContextManager[None]:
-        return _NOTHING if self._journal is None else self._journal.changing()
+    def _lock_changes(self) -> AbstractContextManager[None]:
+        return _NOTHING if self._journal is None else self._journal.lock_changes()
 
     def _log(self, changes: list[Change], undo: Callable[[], None] | None = None) -> None:
         """Make changes last that have been made; if that fails, undo them."""
@@ -545,18 +553,20 @@ class Matcher:
                     undo()
                 raise
 
-    def _storable(self) -> BlockEngine:
+    def _block_engine(self) -> BlockEngine:
         from tamis.engines.block import BlockEngine
 
         if not isinstance(self._engine, BlockEngine):
             raise InputError(f"the engine {self.engine} cannot be saved; block can")
         return self._engine
 
-    def _about(self) -> About:
-        from tamis.storage.index.metadata import about
+    def _metadata(self) -> IndexMetadata:
+        from tamis.storage.index.metadata import describe_matcher
 
         time = self._sequences.timing.name
-        return about(self.engine, self._options, self.semantics, self.schema, self.functions, time)
+        return describe_matcher(
+            self.engine, self._options, self.semantics, self.schema, self.functions, time
+        )
 
     # -- the engine -------------------------------------------------------------------------------
 
@@ -580,8 +590,8 @@ class Matcher:
             InputError: The engine has no plans, or it is a sequence.
             EventError: One of the events cannot be judged.
         """
-        engine = self._planned("plans")
-        self._known(id)
+        engine = self._planning_engine("plans")
+        self._find_subscription(id)
         if id in self._sequences:
             raise InputError(f"{id!r} is a sequence, which has no plan; ask about one of its steps")
         sample = None if events is None else EventBatch.of(events, self.schema, self.semantics)
@@ -599,7 +609,7 @@ class Matcher:
             InputError: The engine has no plans.
             EventError: One of the events cannot be judged.
         """
-        engine = self._planned("plans")
+        engine = self._planning_engine("plans")
         engine.learn(EventBatch.of(events, self.schema, self.semantics))
 
     def costs(self, limit: int = 20) -> Costs:
@@ -611,8 +621,8 @@ class Matcher:
         Raises:
             InputError: The engine does not count.
         """
-        _checked_limit(limit)
-        return self._planned("counters").costs(limit)
+        _check_limit(limit)
+        return self._planning_engine("counters").costs(limit)
 
     def to_dot(self) -> str:
         """The engine's structure, as a Graphviz digraph."""
@@ -620,33 +630,33 @@ class Matcher:
 
     # -- parts ------------------------------------------------------------------------------------
 
-    def _prepared(self, id: Id, selector: str, priority: int) -> Subscription:
-        check_new(id, priority, self._subscriptions.unlike(id))
-        return self._read(id, selector, priority)
+    def _new_subscription(self, id: Id, selector: str, priority: int) -> Subscription:
+        check_new(id, priority, self._subscriptions.conflicting_id(id))
+        return self._parse_subscription(id, selector, priority)
 
-    def _read(self, id: Id, selector: str, priority: int) -> Subscription:
+    def _parse_subscription(self, id: Id, selector: str, priority: int) -> Subscription:
         return Subscription.of(id, selector, priority, self.schema, self.semantics, self.functions)
 
-    def _planned(self, what: str) -> Planned:
-        if not isinstance(self._engine, Planned):
+    def _planning_engine(self, what: str) -> CostBasedEngine:
+        if not isinstance(self._engine, CostBasedEngine):
             raise InputError(f"the engine {self.engine} has no {what}; the engine block has them")
         return self._engine
 
-    def _known(self, id: Id) -> Subscription:
+    def _find_subscription(self, id: Id) -> Subscription:
         try:
             return self._subscriptions[checked_id(id)]
         except KeyError:
             raise UnknownSubscription(id) from None
 
 
-def _with(matches: Matches, done: list[Completion]) -> Matches:
+def _with_completions(matches: Matches, done: list[Completion]) -> Matches:
     """An answer, and the sequences that were completed."""
     event = [one.event for one in done]
     ids = [one.subscription.id for one in done]
     return matches.also(event, ids, [one.subscription.priority for one in done])
 
 
-def _checked_limit(limit: int) -> int:
+def _check_limit(limit: int) -> int:
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
         raise InputError(f"limit is a number from 0 on, not {limit!r}")
     return limit

@@ -47,11 +47,11 @@ def path_text(path: Path) -> str:
 
 def _first_text(part: str) -> str:
     # The same few names stand in every selector; enormous ones are not kept.
-    return _known_text(part) if len(part) <= 64 else _part_text(part, first=True)
+    return _cached_first_text(part) if len(part) <= 64 else _part_text(part, first=True)
 
 
 @lru_cache(maxsize=16_384)
-def _known_text(part: str) -> str:
+def _cached_first_text(part: str) -> str:
     return _part_text(part, first=True)
 
 

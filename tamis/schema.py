@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 import pyarrow as pa
 
-from tamis.errors import SchemaError, shortened
+from tamis.errors import SchemaError, shorten
 from tamis.paths import Path, parse_path, path_text
 from tamis.values import Timestamp, Type, Value, to_value, type_of
 
@@ -77,7 +77,7 @@ class Schema:
             declared, default = declaration["type"], declaration.get("default")
         else:
             declared = declaration
-        kind = _type_named(declared, name)
+        kind = _parse_type(declared, name)
         self.types[path] = kind
         if default is not None:
             try:
@@ -181,12 +181,12 @@ def _check_keys(declaration: Mapping[str, object], name: str) -> None:
             else:
                 inner = f"{name}.{path_text((str(key),))}"
                 hint = f"a field of an object is written with a dot: {inner!r}"
-            raise SchemaError(f"unknown key {shortened(str(key))!r}; {hint}", name)
+            raise SchemaError(f"unknown key {shorten(str(key))!r}; {hint}", name)
     if "type" not in declaration:
         raise SchemaError("has no 'type'", name)
 
 
-def _type_named(declared: object, attribute: str) -> Type:
+def _parse_type(declared: object, attribute: str) -> Type:
     found: Type | None = None
     if isinstance(declared, Type):
         found = declared
@@ -196,7 +196,7 @@ def _type_named(declared: object, attribute: str) -> Type:
     if found is None or found is Type.OPAQUE:
         known = ", ".join(kind.value for kind in Type if kind is not Type.OPAQUE)
         shown = (
-            f"unknown type {shortened(declared)!r}"
+            f"unknown type {shorten(declared)!r}"
             if isinstance(declared, str)
             else "OPAQUE is no type to declare"
             if found
@@ -280,4 +280,4 @@ def coerce(value: Value, kind: Type) -> Value:
         and not any(element is not None for element in value)
     ):
         return value  # an empty list is a list of anything
-    raise ValueError(f"{shortened(repr(value))} is not of type {kind.value}")
+    raise ValueError(f"{shorten(repr(value))} is not of type {kind.value}")

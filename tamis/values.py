@@ -208,10 +208,10 @@ def to_value(raw: object) -> Value:
 def _checked_int(raw: int) -> int:
     if INT_MIN <= raw <= INT_MAX:
         return raw
-    raise ValueError(f"integer {_short(raw)} does not fit into 64 bits")
+    raise ValueError(f"integer {_short_text(raw)} does not fit into 64 bits")
 
 
-def _short(number: int) -> str:
+def _short_text(number: int) -> str:
     # str() of an enormous int is slow, and refused by Python beyond 4300 digits.
     return str(number) if abs(number) < 10**40 else f"of {number.bit_length()} bits"
 

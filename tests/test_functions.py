@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tamis
-from tamis.cli.shared.selector_tree import as_dict, drawn
+from tamis.cli.shared.selector_tree import as_dict, draw_tree
 from tamis.engines.subscription import Subscription
 from tamis.language import evaluate, parse
 from tests.engines.variants import VARIANTS
@@ -163,6 +163,6 @@ def test_public_parse() -> None:
 
 def test_trees_are_drawn() -> None:
     tree = tamis.parse("size(a) < 2", FUNCTIONS)
-    assert drawn(tree) == ["<", "├─ size", "│  └─ a", "└─ 2 INT"]
+    assert draw_tree(tree) == ["<", "├─ size", "│  └─ a", "└─ 2 INT"]
     call = {"node": "Custom", "name": "size", "arguments": [{"node": "Attribute", "path": ["a"]}]}
     assert as_dict(tree)["left"] == call

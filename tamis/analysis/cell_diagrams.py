@@ -58,16 +58,19 @@ class Diagrams:
         key = (base, code)
         found = self._sets.get(key)
         if found is None:
-            found = self._sets[key] = self._spelt(base, padded)
+            found = self._sets[key] = self._build_cells(base, padded)
         return found
 
-    def _spelt(self, base: int, chosen: list[bool]) -> Any:
+    def _build_cells(self, base: int, chosen: list[bool]) -> Any:
         if all(chosen):
             return self.true
         if not any(chosen):
             return self.false
         half = len(chosen) // 2
-        low, high = self._spelt(base + 1, chosen[:half]), self._spelt(base + 1, chosen[half:])
+        low, high = (
+            self._build_cells(base + 1, chosen[:half]),
+            self._build_cells(base + 1, chosen[half:]),
+        )
         return self._manager.ite(self.variable(base), high, low)
 
     def assignments(self, function: Any) -> Iterator[dict[int, bool]]:
@@ -89,7 +92,7 @@ class Diagrams:
 
 
 @cache
-def shared() -> Diagrams:
+def shared_diagrams() -> Diagrams:
     """One manager for all questions of a process: their diagrams are small and alike."""
     return Diagrams()
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from tamis.analysis.findings import plain_event
 from tamis.analysis.neighbours import Progress
 from tamis.analysis.reasoner import Answer, Event, Reasoner
-from tamis.analysis.witness_stream import telling_stream
+from tamis.analysis.witness_stream import distinguishing_stream
 from tamis.engines.subscription import Subscription
 from tamis.errors import DuplicateSubscription, InputError, SelectorError
 from tamis.events.conform import checked_schema
@@ -107,19 +107,19 @@ def diff(
     """
     declared = checked_schema(schema, semantics)
     comparer = _Comparer(Reasoner(declared, semantics), Functions.of(functions))
-    before, after = _by_id(old), _by_id(new)
+    before, after = _rows_by_id(old), _rows_by_id(new)
     changes: list[Change] = []
     for done, (id, (text, priority)) in enumerate(after.items()):
         if done % 256 == 0:
             progress("comparing", done, done / len(after))
-        changes += comparer.compared(id, before.get(id), (text, priority))
+        changes += comparer.compare(id, before.get(id), (text, priority))
     for id, (text, _) in before.items():
         if id not in after:
             changes.append(Change("removed", id, old=text))
     return changes
 
 
-def _by_id(rows: Iterable[Given]) -> dict[Id, tuple[str, int]]:
+def _rows_by_id(rows: Iterable[Given]) -> dict[Id, tuple[str, int]]:
     found: dict[Id, tuple[str, int]] = {}
     for row in rows:
         if not (isinstance(row, tuple) and len(row) in (2, 3) and isinstance(row[1], str)):
@@ -137,12 +137,12 @@ class _Comparer:
         self._reasoner = reasoner
         self._functions = functions
 
-    def compared(
+    def compare(
         self, id: Id, before: tuple[str, int] | None, after: tuple[str, int]
     ) -> list[Change]:
         """What became of a subscription: nothing, or one change."""
         if before is None:
-            return [self._added(id, after[0])]
+            return [self._added_change(id, after[0])]
         old, new = before[0], after[0]
         moved = None if before[1] == after[1] else (before[1], after[1])
         if old == new:
@@ -153,15 +153,17 @@ class _Comparer:
         try:
             first = self._read(id, old, "old")
             second = self._read(id, new, "new")
-        except _Refused as refused:
+        except _RefusedSelector as refused:
             return [Change("bad", id, old, new, priorities=moved, message=str(refused))]
-        change = self._meant(Change("reworded", id, old, new, priorities=moved), first, second)
+        change = self._classify_change(
+            Change("reworded", id, old, new, priorities=moved), first, second
+        )
         return [_with_priorities(change)]
 
-    def _added(self, id: Id, text: str) -> Change:
+    def _added_change(self, id: Id, text: str) -> Change:
         try:
             self._read(id, text, "new")
-        except _Refused as refused:
+        except _RefusedSelector as refused:
             return Change("bad", id, new=text, message=str(refused))
         return Change("added", id, new=text)
 
@@ -172,23 +174,27 @@ class _Comparer:
                 id, text, 0, reasoner.schema, reasoner.domains.semantics, self._functions
             )
         except SelectorError as error:
-            raise _Refused(f"the {which} selector is refused: {error}") from None
+            raise _RefusedSelector(f"the {which} selector is refused: {error}") from None
 
-    def _meant(self, change: Change, old: Subscription, new: Subscription) -> Change:
+    def _classify_change(self, change: Change, old: Subscription, new: Subscription) -> Change:
         """The change, with what it means for events."""
         before, after = old.selector, new.selector
         if old.required == new.required and old.condition == new.condition:
             return replace(change, message="both have the same common form")
         if isinstance(before, Sequence) or isinstance(after, Sequence):
-            return self._in_time(change, old, new)
+            return self._classify_sequences(change, old, new)
         lost = self._reasoner.telling(before, after)
         gained = self._reasoner.telling(after, before)
         kind = _KIND.get((lost.found, gained.found), "undecided")
         return replace(
-            change, kind=kind, lost=lost.event, gained=gained.event, message=_said(lost, gained)
+            change,
+            kind=kind,
+            lost=lost.event,
+            gained=gained.event,
+            message=_difference_message(lost, gained),
         )
 
-    def _in_time(self, change: Change, old: Subscription, new: Subscription) -> Change:
+    def _classify_sequences(self, change: Change, old: Subscription, new: Subscription) -> Change:
         before, after = old.selector, new.selector
         if (
             isinstance(before, Sequence)
@@ -201,7 +207,7 @@ class _Comparer:
             )
         ):
             return replace(change, message="each step matches the same events")
-        stream = telling_stream(before, after, self._reasoner)
+        stream = distinguishing_stream(before, after, self._reasoner)
         if stream is None:
             return replace(
                 change, kind="undecided", message="no events were found that tell them apart"
@@ -220,7 +226,7 @@ def _with_priorities(change: Change) -> Change:
     return replace(change, message="; ".join([*said, f"priority {old} became {new}"]))
 
 
-class _Refused(Exception):
+class _RefusedSelector(Exception):
     """A selector that is none, and which."""
 
 
@@ -232,7 +238,7 @@ _KIND: dict[tuple[bool | None, bool | None], str] = {
 }
 
 
-def _said(lost: Answer, gained: Answer) -> str:
+def _difference_message(lost: Answer, gained: Answer) -> str:
     if lost.found is False and gained.found is False:
         return "proved: no event matches one and not the other"
     open_questions = [

@@ -90,10 +90,10 @@ class Finding:
 
 def plain_event(event: dict[str, object]) -> dict[str, object]:
     """An event as JSON can hold it: instants, and numbers that JSON lacks, as text."""
-    return {name: _plain(value) for name, value in event.items()}
+    return {name: _plain_value(value) for name, value in event.items()}
 
 
-def _plain(value: object) -> object:
+def _plain_value(value: object) -> object:
     if isinstance(value, dict):
         return plain_event(value)
     if isinstance(value, Timestamp):

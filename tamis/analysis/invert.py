@@ -49,12 +49,12 @@ def invert_order(left: ValueExpr, right: ValueExpr, order: int | None, known: Kn
         invert(right, 0, known)
         second = guess(right, known)
     if first is None:
-        invert(left, _beside(second, order), known)
+        invert(left, _adjacent_value(second, order), known)
     else:
-        invert(right, _beside(first, -order), known)
+        invert(right, _adjacent_value(first, -order), known)
 
 
-def invert_alike(test: Predicate, known: Known) -> None:
+def invert_test(test: Predicate, known: Known) -> None:
     """The same for a test of several terms, which is often true where they are all equal."""
     terms = [part for part in children(test) if not isinstance(part, Literal)]
     values = [guess(term, known) for term in terms]  # type: ignore[arg-type]
@@ -79,7 +79,7 @@ def guess(term: ValueExpr, known: Known) -> Value:
     return None
 
 
-def _beside(value: Value, order: int) -> Value:
+def _adjacent_value(value: Value, order: int) -> Value:
     """A value that is less than another, equal or greater."""
     if order == 0 or value is None:
         return value
@@ -101,13 +101,13 @@ def _assume(term: ValueExpr, value: Value, known: Known) -> Value:
     return found if found is not None else value
 
 
-def _plus(left: ValueExpr, right: ValueExpr, target: Value, known: Known) -> None:
+def _invert_sum(left: ValueExpr, right: ValueExpr, target: Value, known: Known) -> None:
     if guess(left, known) is not None:
         left, right = right, left
     invert(left, apply("-", target, _assume(right, 0, known)), known)
 
 
-def _minus(left: ValueExpr, right: ValueExpr, target: Value, known: Known) -> None:
+def _invert_difference(left: ValueExpr, right: ValueExpr, target: Value, known: Known) -> None:
     first = guess(left, known)
     if first is not None:
         invert(right, apply("-", first, target), known)
@@ -115,7 +115,7 @@ def _minus(left: ValueExpr, right: ValueExpr, target: Value, known: Known) -> No
         invert(left, apply("+", target, _assume(right, 0, known)), known)
 
 
-def _times(left: ValueExpr, right: ValueExpr, target: Value, known: Known) -> None:
+def _invert_product(left: ValueExpr, right: ValueExpr, target: Value, known: Known) -> None:
     if guess(left, known) is not None:
         left, right = right, left
     factor = _assume(right, 1, known)
@@ -125,7 +125,7 @@ def _times(left: ValueExpr, right: ValueExpr, target: Value, known: Known) -> No
     invert(left, quotient, known)
 
 
-def _over(left: ValueExpr, right: ValueExpr, target: Value, known: Known) -> None:
+def _invert_quotient(left: ValueExpr, right: ValueExpr, target: Value, known: Known) -> None:
     first = guess(left, known)
     if first is not None:
         invert(right, apply("/", first, target), known)
@@ -133,18 +133,18 @@ def _over(left: ValueExpr, right: ValueExpr, target: Value, known: Known) -> Non
         invert(left, apply("*", target, _assume(right, 1, known)), known)
 
 
-def _modulo(left: ValueExpr, right: ValueExpr, target: Value, known: Known) -> None:
+def _invert_remainder(left: ValueExpr, right: ValueExpr, target: Value, known: Known) -> None:
     if guess(right, known) is None:
         invert(right, apply("+", target, 1), known)
     invert(left, target, known)
 
 
 _INVERTED: dict[str, Callable[[ValueExpr, ValueExpr, Value, Known], None]] = {
-    "+": _plus,
-    "-": _minus,
-    "*": _times,
-    "/": _over,
-    "%": _modulo,
+    "+": _invert_sum,
+    "-": _invert_difference,
+    "*": _invert_product,
+    "/": _invert_quotient,
+    "%": _invert_remainder,
 }
 
 

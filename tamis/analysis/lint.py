@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from tamis.analysis.findings import Finding
-from tamis.analysis.neighbours import Live, Neighbours, Progress, neighbours
+from tamis.analysis.neighbours import LiveSelector, Neighbours, Progress, neighbours
 from tamis.analysis.reasoner import Event, Reasoner
 from tamis.analysis.slots import calls_functions
-from tamis.analysis.verdicts import Judgement, Verdict, judge
+from tamis.analysis.verdicts import SelectorAnalysis, Verdict, analyse_selector
 from tamis.engines.subscription import Subscription
 from tamis.errors import InputError, SelectorError
 from tamis.events.conform import checked_schema
@@ -17,7 +17,7 @@ from tamis.language.expr import BoolExpr, Selector, Sequence
 from tamis.language.functions import Callables, Functions
 from tamis.matches import Id
 from tamis.schema import SchemaLike
-from tamis.storage.index.subscription_rows import collector_paused
+from tamis.storage.index.subscription_rows import pause_gc
 
 _UNSATISFIABLE = "the selector is false in all cells of its attributes' values"
 _VALID = "the selector is true in all cells of its attributes' values"
@@ -30,7 +30,7 @@ _NOT_WORTH_COMPARING = ("bad-selector", "never-matches", "always-matches")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class LintRow:
     """A subscription to look at, and the line of a file that it stands on."""
 
     id: Id
@@ -39,7 +39,7 @@ class Row:
 
 
 def lint(
-    subscriptions: Iterable[Row | tuple[Id, str] | tuple[Id, str, int]],
+    subscriptions: Iterable[LintRow | tuple[Id, str] | tuple[Id, str, int]],
     schema: SchemaLike | None = None,
     semantics: str = "sql",
     functions: Callables | None = None,
@@ -69,20 +69,20 @@ def lint(
     declared = checked_schema(schema, semantics)
     linter = _Linter(Reasoner(declared, semantics), Functions.of(functions), progress)
     rows = [_row(given) for given in subscriptions]
-    with collector_paused():
+    with pause_gc():
         for number, row in enumerate(rows):
             if number % 1024 == 0:
                 progress("reading", number, number / len(rows))
-            linter.take(number, row)
+            linter.check_row(number, row)
         linter.compare()
     return [finding for number in range(len(rows)) for finding in linter.findings.get(number, ())]
 
 
-def _row(given: object) -> Row:
-    if isinstance(given, Row):
+def _row(given: object) -> LintRow:
+    if isinstance(given, LintRow):
         return given
     if isinstance(given, tuple) and len(given) in (2, 3) and isinstance(given[1], str):
-        return Row(given[0], given[1])
+        return LintRow(given[0], given[1])
     raise InputError("a subscription is a tuple (id, selector) or (id, selector, priority)")
 
 
@@ -97,28 +97,28 @@ class _Linter:
         self._texts: dict[str, int] = {}
         self._first: dict[Selector, int] = {}  # by common form
         self._events: dict[int, list[Event]] = {}  # that match
-        self._rows: dict[int, Row] = {}
-        self._lives: list[Live] = []
+        self._rows: dict[int, LintRow] = {}
+        self._lives: list[LiveSelector] = []
         self._places: list[int] = []  # of the live ones
         self.findings: dict[int, list[Finding]] = {}
 
-    def _say(self, number: int, finding: Finding) -> None:
+    def _add_finding(self, number: int, finding: Finding) -> None:
         row = self._rows[number]
         told = replace(finding, text=row.selector, line=row.line)
         self.findings.setdefault(number, []).append(told)
 
     # -- one by one -------------------------------------------------------------------------------
 
-    def take(self, number: int, row: Row) -> None:
+    def check_row(self, number: int, row: LintRow) -> None:
         """Look at one subscription by itself."""
         self._rows[number] = row
         if row.id in self._ids:
-            self._say(number, Finding("duplicate-id", row.id, "this id is taken already"))
+            self._add_finding(number, Finding("duplicate-id", row.id, "this id is taken already"))
             return
         self._ids.add(row.id)
         same = self._texts.setdefault(row.selector, number)
         if same != number:
-            self._repeat(number, row.id, same)
+            self._copy_findings(number, row.id, same)
             return
         reasoner = self._reasoner
         semantics = reasoner.domains.semantics
@@ -130,74 +130,76 @@ class _Linter:
             hint = f"; {error.hint}" if error.hint else ""
             message = f"{error.reason} (line {error.line}, column {error.column}){hint}"
             span = (error.start, max(error.end, error.start + 1))
-            self._say(number, Finding("bad-selector", row.id, message, spans=(span,)))
+            self._add_finding(number, Finding("bad-selector", row.id, message, spans=(span,)))
             return
         selector = subscription.selector
         if isinstance(selector, Sequence):
-            self._take_sequence(number, subscription, selector)
+            self._check_sequence(number, subscription, selector)
             return
-        judgement = judge(selector, reasoner)
-        if self._judged(number, row.id, selector, judgement):
+        judgement = analyse_selector(selector, reasoner)
+        if self._report_analysis(number, row.id, selector, judgement):
             condition = subscription.condition
             first = self._first.setdefault(condition, number)
             if first != number:
-                self._equivalent(number, first, judgement.events, _SAME_FORM)
+                self._report_equivalent(number, first, judgement.events, _SAME_FORM)
             elif judgement.events and not (self._functions and calls_functions(selector)):
                 assert not isinstance(condition, Sequence)
-                self._lives.append(Live(selector, condition, judgement.events))
+                self._lives.append(LiveSelector(selector, condition, judgement.events))
                 self._places.append(number)
 
-    def _repeat(self, number: int, id: Id, first: int) -> None:
+    def _copy_findings(self, number: int, id: Id, first: int) -> None:
         """A text that was there before has the same findings by itself, and one more."""
         found = [f for f in self.findings.get(first, ()) if f.rule != "equivalent"]
         for finding in found:
-            self._say(number, replace(finding, id=id))
+            self._add_finding(number, replace(finding, id=id))
         if not any(f.rule in _NOT_WORTH_COMPARING for f in found):
-            self._equivalent(number, first, self._events.get(first, []), _SAME_TEXT)
+            self._report_equivalent(number, first, self._events.get(first, []), _SAME_TEXT)
 
-    def _take_sequence(self, number: int, subscription: Subscription, selector: Sequence) -> None:
+    def _check_sequence(self, number: int, subscription: Subscription, selector: Sequence) -> None:
         alive = True
         for step in selector.steps:
-            judgement = judge(step, self._reasoner)
+            judgement = analyse_selector(step, self._reasoner)
             if judgement.verdict is Verdict.ALWAYS:
                 continue  # a step that any event is may well be meant
-            alive &= self._judged(number, subscription.id, step, judgement)
+            alive &= self._report_analysis(number, subscription.id, step, judgement)
         if alive:
             first = self._first.setdefault(subscription.condition, number)
             if first != number:
-                self._equivalent(number, first, [], _SAME_FORM)
+                self._report_equivalent(number, first, [], _SAME_FORM)
 
-    def _judged(self, number: int, id: Id, selector: BoolExpr, judgement: Judgement) -> bool:
+    def _report_analysis(
+        self, number: int, id: Id, selector: BoolExpr, analysis: SelectorAnalysis
+    ) -> bool:
         """Say what a judgement says; whether the selector is worth comparing with others."""
         text = self._rows[number].selector
         whole = ((selector.start, selector.end),)
-        if judgement.verdict is Verdict.NEVER:
-            parts = [(part.start, part.end) for part in judgement.conflict]
+        if analysis.verdict is Verdict.NEVER:
+            parts = [(part.start, part.end) for part in analysis.conflict]
             named = " and ".join(f"`{text[start:end]}`" for start, end in parts[:3])
             message = f"never matches: {named} " + (
                 "cannot be true together" if len(parts) > 1 else "cannot be true"
             )
             found = Finding("never-matches", id, message, spans=tuple(parts), proof=_UNSATISFIABLE)
-            self._say(number, found)
+            self._add_finding(number, found)
             return False
-        self._events[number] = judgement.events
-        event = judgement.events[0] if judgement.events else None
-        if judgement.verdict is Verdict.ALWAYS:
+        self._events[number] = analysis.events
+        event = analysis.events[0] if analysis.events else None
+        if analysis.verdict is Verdict.ALWAYS:
             message = "matches every event"
-            self._say(
+            self._add_finding(
                 number,
                 Finding("always-matches", id, message, spans=whole, event=event, proof=_VALID),
             )
             return False
-        if judgement.verdict is Verdict.UNDECIDED:
-            asked = "does not match" if judgement.events else "matches"
+        if analysis.verdict is Verdict.UNDECIDED:
+            asked = "does not match" if analysis.events else "matches"
             message = f"no event was found that {asked}, nor a proof that there is none"
-            self._say(number, Finding("undecided", id, message, spans=whole, event=event))
-        if judgement.shortened is not None:
-            shorter, dropped = judgement.shortened
+            self._add_finding(number, Finding("undecided", id, message, spans=whole, event=event))
+        if analysis.simplification is not None:
+            shorter, dropped = analysis.simplification
             spans = tuple((part.start, part.end) for part in dropped)
             named = ", ".join(f"`{text[start:end]}`" for start, end in spans[:3])
-            self._say(
+            self._add_finding(
                 number,
                 Finding(
                     "redundant",
@@ -218,25 +220,25 @@ class _Linter:
         if len(self._lives) < 2:
             return
         found = neighbours(self._lives, self._reasoner, self._progress)
-        firsts = _firsts(found)
+        firsts = _first_equivalents(found)
         for inner, around in found.items():
             number = self._places[inner]
             id = self._rows[number].id
             first = firsts.get(inner, inner)
             if first != inner:
                 events = self._lives[inner].events
-                self._equivalent(number, self._places[first], events, _NO_CELL_APART)
+                self._report_equivalent(number, self._places[first], events, _NO_CELL_APART)
             elif around.cover is not None:
-                self._covered(number, inner, found, firsts)
+                self._report_covered(number, inner, found, firsts)
             elif around.unsure is not None:
                 other = self._id(around.unsure)
                 message = f"whether {other!r} covers it could not be decided"
-                self._say(number, Finding("undecided", id, message, others=(other,)))
+                self._add_finding(number, Finding("undecided", id, message, others=(other,)))
 
     def _id(self, live: int) -> Id:
         return self._rows[self._places[live]].id
 
-    def _covered(
+    def _report_covered(
         self,
         number: int,
         inner: int,
@@ -257,7 +259,7 @@ class _Linter:
         message = f"is covered by {ids[0]!r}: every event that matches it matches that too"
         if len(ids) > 1:
             message += f" ({' ⊂ '.join(str(id) for id in (row.id, *ids[:6]))})"
-        self._say(
+        self._add_finding(
             number,
             Finding(
                 "covered",
@@ -270,16 +272,16 @@ class _Linter:
             ),
         )
 
-    def _equivalent(self, number: int, first: int, events: list[Event], proof: str) -> None:
+    def _report_equivalent(self, number: int, first: int, events: list[Event], proof: str) -> None:
         row, other = self._rows[number], self._rows[first].id
         event = events[0] if events else None
         message = f"means the same as {other!r}"
         span = ((0, len(row.selector)),)
         found = Finding("equivalent", row.id, message, "", span, (other,), event, proof)
-        self._say(number, found)
+        self._add_finding(number, found)
 
 
-def _firsts(found: dict[int, Neighbours]) -> dict[int, int]:
+def _first_equivalents(found: dict[int, Neighbours]) -> dict[int, int]:
     """For those that are equal to others, the first of them all."""
     firsts: dict[int, int] = {}
 

@@ -52,7 +52,7 @@ _WITH_ABSENT = ((0, True), (-1, True), (0, False))
 
 
 @dataclass(frozen=True, slots=True)
-class Live:
+class LiveSelector:
     """A selector that some events match.
 
     Attributes:
@@ -83,22 +83,26 @@ class Neighbours:
     unsure: int | None = None
 
 
-def neighbours(lives: list[Live], reasoner: Reasoner, progress: Progress) -> dict[int, Neighbours]:
+def neighbours(
+    lives: list[LiveSelector], reasoner: Reasoner, progress: Progress
+) -> dict[int, Neighbours]:
     """What covers each subscription most tightly, and what is equal to it."""
     candidates = _candidates(lives, reasoner, progress)
     popular = np.bincount(candidates[1], minlength=len(lives))
     found: dict[int, Neighbours] = {}
-    for inner, outer in _grouped(candidates, len(lives)):
+    for inner, outer in _candidate_groups(candidates, len(lives)):
         if inner % 1024 == 0:
             progress("proving", inner, inner / len(lives))
         if len(outer):
             # What few others match is tight.
             tight_first = outer[np.argsort(popular[outer], kind="stable")]
-            found[inner] = _around(inner, tight_first.tolist(), lives, reasoner)
+            found[inner] = _neighbours_of(inner, tight_first.tolist(), lives, reasoner)
     return found
 
 
-def _around(inner: int, candidates: list[int], lives: list[Live], reasoner: Reasoner) -> Neighbours:
+def _neighbours_of(
+    inner: int, candidates: list[int], lives: list[LiveSelector], reasoner: Reasoner
+) -> Neighbours:
     around = Neighbours()
     against: list[Event] = []  # events of the inner that some candidate did not match
     proofs = 0
@@ -108,11 +112,11 @@ def _around(inner: int, candidates: list[int], lives: list[Live], reasoner: Reas
         proofs += 1
         if proofs > _PROOFS:
             break
-        told = _telling(lives[inner].selector, lives[outer].selector, reasoner)
+        told = _event_of_inner_alone(lives[inner].selector, lives[outer].selector, reasoner)
         if told.event is not None:
             against.append(told.event)
         elif told.found is False:
-            alone = _event_of_one(lives[outer], lives[inner], reasoner)
+            alone = _event_of_outer_alone(lives[outer], lives[inner], reasoner)
             if alone.found is not False:
                 around.cover, around.event = outer, alone.event
                 break
@@ -122,7 +126,7 @@ def _around(inner: int, candidates: list[int], lives: list[Live], reasoner: Reas
     return around
 
 
-def _event_of_one(outer: Live, inner: Live, reasoner: Reasoner) -> Answer:
+def _event_of_outer_alone(outer: LiveSelector, inner: LiveSelector, reasoner: Reasoner) -> Answer:
     """An event that matches the outer alone; a proof that there is none; or neither."""
     for event in outer.events:
         if not reasoner.matches(inner.selector, event):
@@ -130,7 +134,7 @@ def _event_of_one(outer: Live, inner: Live, reasoner: Reasoner) -> Answer:
     return reasoner.telling(outer.selector, inner.selector)
 
 
-class _Ready(Subscription):
+class _RewrittenSubscription(Subscription):
     """A subscription whose selector has its common form already."""
 
     __slots__ = ()
@@ -144,17 +148,17 @@ class _Ready(Subscription):
 
 
 def _candidates(
-    lives: list[Live], reasoner: Reasoner, progress: Progress
+    lives: list[LiveSelector], reasoner: Reasoner, progress: Progress
 ) -> tuple[Numbers, Numbers]:
     """Pairs (covered, covering) that two events say nothing against."""
     engine = BlockEngine()
     for number, live in enumerate(lives):
         tests = sum(1 for _ in predicates(live.selector))
         # Of what an event matches the first are taken: those with many tests, which are tight.
-        engine.add(_Ready(number, "", tests, live.condition))
+        engine.add(_RewrittenSubscription(number, "", tests, live.condition))
         if number % 4096 == 0:
             progress("indexing", number, number / len(lives))
-    absent = _looked_for(lives)
+    absent = _null_tested_paths(lives)
     inner: list[Numbers] = []
     outer: list[Numbers] = []
     for begin in range(0, len(lives), _CHUNK):
@@ -164,7 +168,7 @@ def _candidates(
         for side, full in _WITH_ABSENT if absent else _WITHOUT:
             events = [live.events[side] for live in some]
             if full:
-                events = [_filled(live, side, absent, reasoner) for live in some]
+                events = [_event_with_fillers(live, side, absent, reasoner) for live in some]
             batch = EventBatch.of(events, reasoner.schema, reasoner.domains.semantics)
             matches = engine.match(batch, _CANDIDATES).limited(_CANDIDATES)
             keys = (matches.event + begin) * len(lives) + matches.subscription
@@ -177,7 +181,7 @@ def _candidates(
     return np.concatenate(inner), np.concatenate(outer)
 
 
-def _looked_for(lives: list[Live]) -> list[Path]:
+def _null_tested_paths(lives: list[LiveSelector]) -> list[Path]:
     """Attributes that some selectors ask whether they are NULL; the ones asked for most."""
     asked = Counter(
         test.operand.path
@@ -188,7 +192,9 @@ def _looked_for(lives: list[Live]) -> list[Path]:
     return [path for path, _ in asked.most_common(_FILLED)]
 
 
-def _filled(live: Live, side: int, paths: list[Path], reasoner: Reasoner) -> Event:
+def _event_with_fillers(
+    live: LiveSelector, side: int, paths: list[Path], reasoner: Reasoner
+) -> Event:
     """An event of the subscription, with attributes that it does not look at.
 
     Without a type they are objects, of which every test is unknown but IS NULL, which is false.
@@ -203,7 +209,7 @@ def _filled(live: Live, side: int, paths: list[Path], reasoner: Reasoner) -> Eve
     return event
 
 
-def _grouped(pairs: tuple[Numbers, Numbers], count: int) -> Iterator[tuple[int, Numbers]]:
+def _candidate_groups(pairs: tuple[Numbers, Numbers], count: int) -> Iterator[tuple[int, Numbers]]:
     ends = np.searchsorted(pairs[0], np.arange(count + 1))
     for covered, (low, high) in enumerate(pairwise(ends.tolist())):
         yield covered, pairs[1][low:high]
@@ -212,9 +218,9 @@ def _grouped(pairs: tuple[Numbers, Numbers], count: int) -> Iterator[tuple[int, 
 # -- proofs ---------------------------------------------------------------------------------------
 
 
-def _telling(inner: BoolExpr, outer: BoolExpr, reasoner: Reasoner) -> Answer:
+def _event_of_inner_alone(inner: BoolExpr, outer: BoolExpr, reasoner: Reasoner) -> Answer:
     """An event that matches the inner and not the outer, or a proof that there is none."""
-    if not reasoner.strict and _follows(_all_of(inner), outer, reasoner):
+    if not reasoner.strict and _follows(_conjuncts(inner), outer, reasoner):
         return Answer(False)
     return reasoner.telling(inner, outer)
 
@@ -233,7 +239,7 @@ def _follows(given: tuple[BoolExpr, ...], wanted: BoolExpr, reasoner: Reasoner) 
     attribute = _attribute(wanted)
     for known in given:
         if isinstance(known, Or):
-            if all(_follows(_all_of(part), wanted, reasoner) for part in known.operands):
+            if all(_follows(_conjuncts(part), wanted, reasoner) for part in known.operands):
                 return True
         elif attribute is not None and attribute == _attribute(known):
             if _implies(known, wanted, attribute, reasoner):
@@ -241,7 +247,7 @@ def _follows(given: tuple[BoolExpr, ...], wanted: BoolExpr, reasoner: Reasoner) 
     return False
 
 
-def _all_of(expr: BoolExpr) -> tuple[BoolExpr, ...]:
+def _conjuncts(expr: BoolExpr) -> tuple[BoolExpr, ...]:
     return expr.operands if isinstance(expr, And) else (expr,)
 
 

@@ -12,10 +12,10 @@ from itertools import islice
 from random import Random
 from typing import Any, NamedTuple
 
-from tamis.analysis.cell_diagrams import Diagrams, shared
-from tamis.analysis.invert import invert, invert_alike, invert_order
-from tamis.analysis.slots import Kind, Slot, calls_functions
-from tamis.analysis.space import Space, TooLarge
+from tamis.analysis.cell_diagrams import Diagrams, shared_diagrams
+from tamis.analysis.invert import invert, invert_order, invert_test
+from tamis.analysis.slots import Slot, SlotKind, calls_functions
+from tamis.analysis.space import DiagramTooLarge, Space
 from tamis.covering.domains import Domains
 from tamis.covering.regions import Cell
 from tamis.language.evaluate import evaluate, look_up
@@ -81,7 +81,7 @@ class Reasoner:
             self._always = {path: _FILLERS[kind] for path, kind in schema.types.items()}
         elif schema is not None and semantics == "default":
             self._always = schema.defaults
-        self.diagrams = diagrams or shared()
+        self.diagrams = diagrams or shared_diagrams()
 
     # -- questions --------------------------------------------------------------------------------
 
@@ -101,19 +101,19 @@ class Reasoner:
 
     def matching(self, selector: BoolExpr) -> Answer:
         """An event that matches."""
-        return self._asked([selector], lambda f: f, lambda m: m[0])
+        return self._ask([selector], lambda f: f, lambda m: m[0])
 
     def missing(self, selector: BoolExpr) -> Answer:
         """An event that does not match."""
-        return self._asked([selector], lambda f: ~f, lambda m: not m[0])
+        return self._ask([selector], lambda f: ~f, lambda m: not m[0])
 
     def telling(self, first: BoolExpr, second: BoolExpr) -> Answer:
         """An event that matches the first and not the second; if there is none, it is covered."""
-        return self._asked([first, second], lambda f, g: f & ~g, lambda m: m[0] and not m[1])
+        return self._ask([first, second], lambda f, g: f & ~g, lambda m: m[0] and not m[1])
 
     def differing(self, first: BoolExpr, second: BoolExpr) -> Answer:
         """An event that matches one of two; if there is none, they are equivalent."""
-        return self._asked([first, second], lambda f, g: (f & ~g) | (g & ~f), _differ)
+        return self._ask([first, second], lambda f, g: (f & ~g) | (g & ~f), _differ)
 
     def whole(self, selector: BoolExpr) -> BoolExpr:
         """The selector with what `strict` adds to it."""
@@ -134,7 +134,7 @@ class Reasoner:
         space = Space(wholes, self.domains, self.diagrams)
         return space, [space.function(whole) for whole in wholes]
 
-    def _asked(
+    def _ask(
         self,
         selectors: list[BoolExpr],
         question: Callable[..., Any],
@@ -142,7 +142,7 @@ class Reasoner:
     ) -> Answer:
         try:
             space, functions = self.space(selectors)
-        except TooLarge:
+        except DiagramTooLarge:
             return UNDECIDED
         return self.answer(space, question(*functions), selectors, wanted)
 
@@ -170,7 +170,7 @@ class Reasoner:
         choices = list(islice(space.choices(function), _CHOICES))
         paths = sorted(set().union(*(attributes(selector) for selector in selectors)))
         for cells in choices:
-            event = self.event_of(_chosen(_known(space, cells), paths))
+            event = self.event_of(_chosen_values(_cell_values(space, cells), paths))
             if event is not None:
                 yield event
         if space.sure:
@@ -178,10 +178,10 @@ class Reasoner:
         random = Random(0)
         tried = _values(space, paths)
         for _ in range(_GUESSES):
-            known = _known(space, random.choice(choices), random)
+            known = _cell_values(space, random.choice(choices), random)
             for path in random.sample(paths, random.randint(0, len(paths))):
                 known[path] = random.choice(tried[path])
-            event = self.event_of(_chosen(known, paths))
+            event = self.event_of(_chosen_values(known, paths))
             if event is not None:
                 yield event
 
@@ -210,7 +210,7 @@ class Reasoner:
         return event
 
 
-def _chosen(known: dict[Path, Value], paths: list[Path]) -> dict[Path, Value]:
+def _chosen_values(known: dict[Path, Value], paths: list[Path]) -> dict[Path, Value]:
     """The values of some attributes; what holds another is an object, as the space has it."""
     chosen = {path: known.get(path) for path in paths}
     for path in paths:
@@ -236,13 +236,13 @@ class Study:
 
     def matching(self) -> Answer:
         """An event that matches."""
-        return self._asked(self._function, lambda m: m[0])
+        return self._ask(self._function, lambda m: m[0])
 
     def missing(self) -> Answer:
         """An event that does not match."""
-        return self._asked(~self._function, lambda m: not m[0])
+        return self._ask(~self._function, lambda m: not m[0])
 
-    def _asked(self, function: Any, wanted: Callable[[list[bool]], bool]) -> Answer:
+    def _ask(self, function: Any, wanted: Callable[[list[bool]], bool]) -> Answer:
         return self._reasoner.answer(self._space, function, [self._selector], wanted)
 
     def examples(self, count: int) -> list[Event]:
@@ -279,26 +279,28 @@ def _differ(matches: list[bool]) -> bool:
     return matches[0] is not matches[1]
 
 
-def _known(space: Space, cells: list[Cell], random: Random | None = None) -> dict[Path, Value]:
+def _cell_values(
+    space: Space, cells: list[Cell], random: Random | None = None
+) -> dict[Path, Value]:
     """Values of attributes for a choice of cells: as they are, and as derived values ask."""
     known: dict[Path, Value] = {}
     derived: list[tuple[Slot, Cell]] = []
     for slot, cell in zip(space.slots, cells, strict=True):
-        if slot.kind is Kind.ATTRIBUTE and isinstance(slot.terms[0], Attribute):
+        if slot.kind is SlotKind.ATTRIBUTE and isinstance(slot.terms[0], Attribute):
             known[slot.terms[0].path] = cell.witness
         elif any(truth is not None for truth in cell.vector):
             derived.append((slot, cell))
     if random is not None:
         random.shuffle(derived)
     for slot, cell in derived:
-        if slot.kind is Kind.DERIVED:
+        if slot.kind is SlotKind.DERIVED:
             invert(slot.terms[0], cell.witness, known)
-        elif slot.kind is Kind.COMPARED:
+        elif slot.kind is SlotKind.COMPARED:
             assert isinstance(cell.witness, int)
             left, right = slot.terms
             invert_order(left, right, cell.witness, known)
         elif cell.vector[0]:
-            invert_alike(slot.tests[0], known)
+            invert_test(slot.tests[0], known)
     return known
 
 
@@ -308,7 +310,7 @@ def _values(space: Space, paths: list[Path]) -> dict[Path, list[Value]]:
     found: dict[Path, list[Value]] = {path: [] for path in paths}
     for slot in space.slots:
         witnesses = [cell.witness for cell in slot.cells]
-        if slot.kind is Kind.ATTRIBUTE and isinstance(slot.terms[0], Attribute):
+        if slot.kind is SlotKind.ATTRIBUTE and isinstance(slot.terms[0], Attribute):
             found[slot.terms[0].path] += witnesses
         else:
             common += witnesses

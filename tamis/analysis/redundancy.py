@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from tamis.analysis.reasoner import Study
-from tamis.analysis.space import TooLarge
+from tamis.analysis.space import DiagramTooLarge
 from tamis.language.expr import (
     JUNCTION,
     STRUCTURE,
@@ -25,7 +25,7 @@ from tamis.language.expr import (
 _TESTS = 64
 
 
-class Shortened(NamedTuple):
+class Simplification(NamedTuple):
     """A selector without what it does not need.
 
     Attributes:
@@ -37,7 +37,7 @@ class Shortened(NamedTuple):
     dropped: list[BoolExpr]
 
 
-def shortened(selector: BoolExpr, study: Study) -> Shortened | None:
+def simplify(selector: BoolExpr, study: Study) -> Simplification | None:
     """Drop what can be dropped, the last parts first; None if that is nothing.
 
     Each part that goes was proved to make no difference, after those that went before it. So of
@@ -48,13 +48,13 @@ def shortened(selector: BoolExpr, study: Study) -> Shortened | None:
     try:
         left, dropped = selector, []
         for part in _parts(selector):
-            without = _without(left, part)
+            without = _drop_part(left, part)
             if without is not None and study.is_same(without):
                 left = without
                 dropped.append(part)
-    except TooLarge:
+    except DiagramTooLarge:
         return None
-    return Shortened(left, dropped[::-1]) if dropped else None
+    return Simplification(left, dropped[::-1]) if dropped else None
 
 
 def conflict(selector: BoolExpr, study: Study) -> list[BoolExpr]:
@@ -67,7 +67,7 @@ def conflict(selector: BoolExpr, study: Study) -> list[BoolExpr]:
             rest = [other for other in left if other is not part]
             if rest and study.is_dead(rest[0] if len(rest) == 1 else And(tuple(rest))):
                 left = rest
-    except TooLarge:
+    except DiagramTooLarge:
         pass
     return left
 
@@ -83,7 +83,7 @@ def _parts(expr: BoolExpr) -> Iterator[BoolExpr]:
             pending.extend(children(current))  # type: ignore[arg-type]
 
 
-def _without(expr: BoolExpr, part: BoolExpr) -> BoolExpr | None:
+def _drop_part(expr: BoolExpr, part: BoolExpr) -> BoolExpr | None:
     """The same without a part, which is told by identity; None if it is not there, or needed."""
     if isinstance(expr, JUNCTION) and any(operand is part for operand in expr.operands):
         rest = tuple(operand for operand in expr.operands if operand is not part)
@@ -91,6 +91,6 @@ def _without(expr: BoolExpr, part: BoolExpr) -> BoolExpr | None:
             return None if len(rest) < expr.k else with_operands(expr, rest)
         return rest[0] if len(rest) == 1 else with_operands(expr, rest)
     if isinstance(expr, (*JUNCTION, Not)):
-        changed = map_structure(expr, lambda operand: _without(operand, part) or operand)
+        changed = map_structure(expr, lambda operand: _drop_part(operand, part) or operand)
         return None if changed is expr else changed
     return None

@@ -66,14 +66,14 @@ def _collect(expr: BoolExpr, domains: Domains, edges: Edges) -> bool:
     # NULL makes every test something else than true, but IS NULL, of which any value does.
     has_other = nullable
     # Where NULL will do for that, a few values are enough.
-    tries = _few(expr, kind) if nullable else None
-    for value in _tries(leaf, kind) if tries is None else tries:
+    tries = _few_values(expr, kind) if nullable else None
+    for value in _candidate_values(leaf, kind) if tries is None else tries:
         if value is None:
             if not nullable:
                 continue
         elif kind is not None and type_of(value) is not kind:
             continue
-        if evaluate(expr, _nested(path, value)) is True:
+        if evaluate(expr, _nested_event(path, value)) is True:
             found.append(value)
         else:
             has_other = True
@@ -111,7 +111,7 @@ def _attribute(leaf: BoolExpr) -> Attribute | None:
     return operand
 
 
-def _nested(path: Path, value: Value) -> dict[str, object]:
+def _nested_event(path: Path, value: Value) -> dict[str, object]:
     event: dict[str, object] = {path[-1]: value}
     for name in reversed(path[:-1]):
         event = {name: event}
@@ -121,7 +121,7 @@ def _nested(path: Path, value: Value) -> dict[str, object]:
 _NEAR_AND_FAR = {"=": (0, 0), "<": (-1, -2), "<=": (0, -2), ">": (1, 2), ">=": (0, 2)}
 
 
-def _few(leaf: BoolExpr, kind: Type | None) -> list[Value] | None:
+def _few_values(leaf: BoolExpr, kind: Type | None) -> list[Value] | None:
     """Two values that make the commonest tests true; None for others."""
     if isinstance(leaf, Between):
         return [leaf.low.value, leaf.high.value]  # type: ignore[union-attr]
@@ -134,35 +134,35 @@ def _few(leaf: BoolExpr, kind: Type | None) -> list[Value] | None:
         return None
     if wanted[1] == 0:
         return [value]
-    around = list(_around(value, kind))
+    around = list(_values_around(value, kind))
     return [around[2 + place] for place in wanted] if len(around) == 5 else None
 
 
-def _tries(leaf: BoolExpr, kind: Type | None) -> Iterator[Value]:
+def _candidate_values(leaf: BoolExpr, kind: Type | None) -> Iterator[Value]:
     """Values that may make a test, or its NOT, true; the closest calls first and last."""
     if isinstance(leaf, Comparison):
         literal = leaf.right if isinstance(leaf.right, Literal) else leaf.left
         assert isinstance(literal, Literal) and literal.value is not None
-        yield from _around(literal.value, kind)
+        yield from _values_around(literal.value, kind)
     elif isinstance(leaf, Between):
         assert isinstance(leaf.low, Literal) and isinstance(leaf.high, Literal)
         for bound in (leaf.low.value, leaf.high.value):
             assert bound is not None
-            yield from _around(bound, kind)
+            yield from _values_around(bound, kind)
     elif isinstance(leaf, In):
         for item in (leaf.items[0], leaf.items[-1]):
             if item.value is not None:
-                yield from _around(item.value, kind)
+                yield from _values_around(item.value, kind)
     elif isinstance(leaf, StringTest):
         assert isinstance(leaf.part, Literal)
         if isinstance(leaf.part.value, str):
-            yield from _with(leaf.part.value)
+            yield from _candidate_texts(leaf.part.value)
     elif isinstance(leaf, Like):
         runs = like_runs(leaf.pattern, leaf.escape, leaf.ignore_case)
-        yield from _with("".join(c or "a" for run in runs for c in run))
+        yield from _candidate_texts("".join(c or "a" for run in runs for c in run))
         yield _HIGH.join("".join(c or "b" for c in run) for run in runs)
     elif isinstance(leaf, RLike):
-        yield from (text for sample in samples(leaf.pattern) for text in _with(sample))
+        yield from (text for sample in samples(leaf.pattern) for text in _candidate_texts(sample))
     elif isinstance(leaf, IsNull):
         yield None
         yield from (0, 0.0, "", False, Timestamp(0), [])
@@ -170,11 +170,11 @@ def _tries(leaf: BoolExpr, kind: Type | None) -> Iterator[Value]:
         yield from (True, False)
 
 
-def _with(text: str) -> Iterator[str]:
+def _candidate_texts(text: str) -> Iterator[str]:
     yield from (text, "", _HIGH, text + _HIGH, _HIGH + text, _HIGH + text + _HIGH)
 
 
-def _around(value: Scalar, kind: Type | None) -> Iterator[Value]:
+def _values_around(value: Scalar, kind: Type | None) -> Iterator[Value]:
     """What is far below, next below, equal, next above, far above."""
     if isinstance(value, bool):
         yield from (False, True)

@@ -29,7 +29,7 @@ from tamis.language.expr import (
 from tamis.values import OPAQUE
 
 
-class Kind(Enum):
+class SlotKind(Enum):
     """What a slot is; only of an attribute is it sure that every cell can be had."""
 
     ATTRIBUTE = "attribute"
@@ -49,7 +49,7 @@ class Slot:
         cells: What they can say together.
     """
 
-    kind: Kind
+    kind: SlotKind
     terms: tuple[ValueExpr, ...]
     tests: tuple[Predicate, ...]
     cells: tuple[Cell, ...]
@@ -57,7 +57,7 @@ class Slot:
     @property
     def sure(self) -> bool:
         """Whether each cell, and nothing but the cells, can be had whatever other slots are."""
-        return self.kind is Kind.ATTRIBUTE and not any(cell.free for cell in self.cells)
+        return self.kind is SlotKind.ATTRIBUTE and not any(cell.free for cell in self.cells)
 
 
 def slots_of(tests: Iterable[Predicate], domains: Domains) -> list[Slot]:
@@ -74,7 +74,7 @@ def slots_of(tests: Iterable[Predicate], domains: Domains) -> list[Slot]:
         elif not isinstance(each, Literal) and not is_constant(each):
             alone[each] = None
     found = [_slot(terms, tuple(held), domains) for terms, held in by_term.items()]
-    return found + [Slot(Kind.TEST, (), (each,), _ANY) for each in alone]
+    return found + [Slot(SlotKind.TEST, (), (each,), _ANY) for each in alone]
 
 
 _ANY = tuple(Cell((truth,), None) for truth in (None, True, False))
@@ -82,13 +82,15 @@ _ANY = tuple(Cell((truth,), None) for truth in (None, True, False))
 
 def _slot(terms: tuple[ValueExpr, ...], tests: tuple[Predicate, ...], domains: Domains) -> Slot:
     if len(terms) == 2:
-        return Slot(Kind.COMPARED, terms, tests, _compared(terms, tests))
+        return Slot(SlotKind.COMPARED, terms, tests, _comparison_cells(terms, tests))
     types, nullable = domains.of(terms[0])
-    kind = Kind.ATTRIBUTE if isinstance(terms[0], Attribute) else Kind.DERIVED
+    kind = SlotKind.ATTRIBUTE if isinstance(terms[0], Attribute) else SlotKind.DERIVED
     return Slot(kind, terms, tests, regions_of(terms[0], tests, types, nullable).cells)
 
 
-def _compared(terms: tuple[ValueExpr, ...], tests: tuple[Predicate, ...]) -> tuple[Cell, ...]:
+def _comparison_cells(
+    terms: tuple[ValueExpr, ...], tests: tuple[Predicate, ...]
+) -> tuple[Cell, ...]:
     """The first is less than the other, equal, greater; or they do not compare."""
     cells: dict[tuple[bool | None, ...], Cell] = {}
     for order in (None, -1, 0, 1):

@@ -16,7 +16,7 @@ from operator import and_, or_
 from typing import Any
 
 from tamis.analysis.cell_diagrams import Diagrams
-from tamis.analysis.slots import Kind, Slot, null_cell, object_cell, slots_of
+from tamis.analysis.slots import Slot, SlotKind, null_cell, object_cell, slots_of
 from tamis.covering.domains import Domains
 from tamis.covering.regions import Cell
 from tamis.language.evaluate import evaluate
@@ -35,7 +35,7 @@ from tamis.language.expr import (
 Rails = tuple[Any, Any]
 
 
-class TooLarge(Exception):
+class DiagramTooLarge(Exception):
     """The diagrams of a question grow beyond what is worth it."""
 
 
@@ -62,7 +62,7 @@ class Space:
         self._diagrams = diagrams
         tests = dict.fromkeys(chain.from_iterable(predicates(s) for s in selectors))
         if len(tests) > _TESTS:
-            raise TooLarge
+            raise DiagramTooLarge
         self.slots = slots_of(tests, domains)
         self.sure = all(slot.sure for slot in self.slots)
         self._bases: list[int] = []
@@ -84,58 +84,58 @@ class Space:
         Raises:
             TooLarge: Its diagram is.
         """
-        return self._true(expr) if not isinstance(expr, Xor) else self._both(expr)[0]
+        return self._true_rail(expr) if not isinstance(expr, Xor) else self._both_rails(expr)[0]
 
-    def _true(self, expr: BoolExpr) -> Any:
+    def _true_rail(self, expr: BoolExpr) -> Any:
         """One rail where one is enough, which is half of the work."""
         if isinstance(expr, And):
-            return self._joined(and_, [self._true(operand) for operand in expr.operands])
+            return self._join(and_, [self._true_rail(operand) for operand in expr.operands])
         if isinstance(expr, Or):
-            return self._joined(or_, [self._true(operand) for operand in expr.operands])
+            return self._join(or_, [self._true_rail(operand) for operand in expr.operands])
         if isinstance(expr, AtLeast):
-            return self._counted(expr.k, [self._true(operand) for operand in expr.operands])
-        return self._both(expr)[0]
+            return self._at_least_k(expr.k, [self._true_rail(operand) for operand in expr.operands])
+        return self._both_rails(expr)[0]
 
-    def _both(self, expr: BoolExpr) -> Rails:
+    def _both_rails(self, expr: BoolExpr) -> Rails:
         """Where it is certainly true, and where it is certainly false."""
         rails = _RAILS.get(type(expr))
         found = rails(self, expr) if rails else self._test(expr)  # type: ignore[arg-type]
         return found
 
     def _all(self, expr: And) -> Rails:
-        parts = [self._both(operand) for operand in expr.operands]
-        return self._joined(and_, [t for t, _ in parts]), self._joined(or_, [f for _, f in parts])
+        parts = [self._both_rails(operand) for operand in expr.operands]
+        return self._join(and_, [t for t, _ in parts]), self._join(or_, [f for _, f in parts])
 
     def _any(self, expr: Or) -> Rails:
-        parts = [self._both(operand) for operand in expr.operands]
-        return self._joined(or_, [t for t, _ in parts]), self._joined(and_, [f for _, f in parts])
+        parts = [self._both_rails(operand) for operand in expr.operands]
+        return self._join(or_, [t for t, _ in parts]), self._join(and_, [f for _, f in parts])
 
     def _parity(self, expr: Xor) -> Rails:
-        true, false = self._both(expr.operands[0])
+        true, false = self._both_rails(expr.operands[0])
         for operand in expr.operands[1:]:
-            t, f = self._both(operand)
+            t, f = self._both_rails(operand)
             true, false = (true & f) | (false & t), (true & t) | (false & f)
         return true, false
 
     def _at_least(self, expr: AtLeast) -> Rails:
-        parts = [self._both(operand) for operand in expr.operands]
+        parts = [self._both_rails(operand) for operand in expr.operands]
         needed = len(parts) - expr.k + 1
         return (
-            self._counted(expr.k, [t for t, _ in parts]),
-            self._counted(needed, [f for _, f in parts]),
+            self._at_least_k(expr.k, [t for t, _ in parts]),
+            self._at_least_k(needed, [f for _, f in parts]),
         )
 
-    def _joined(self, joined: Callable[[Any, Any], Any], parts: list[Any]) -> Any:
+    def _join(self, operator: Callable[[Any, Any], Any], parts: list[Any]) -> Any:
         if len(self._tests) <= _FEW:
-            return reduce(joined, parts)
+            return reduce(operator, parts)
         found = parts[0]
         for part in parts[1:]:
-            found = joined(found, part)
+            found = operator(found, part)
             if found.dag_size > _NODES:
-                raise TooLarge
+                raise DiagramTooLarge
         return found
 
-    def _counted(self, k: int, parts: list[Any]) -> Any:
+    def _at_least_k(self, k: int, parts: list[Any]) -> Any:
         # reached[j]: at least j of the parts so far.
         true, false = self._diagrams.true, self._diagrams.false
         reached = [true] + [false] * k
@@ -143,16 +143,16 @@ class Space:
             for j in range(k, 0, -1):
                 reached[j] = reached[j] | (reached[j - 1] & part)
             if len(parts) > _FEW and reached[k].dag_size > _NODES:
-                raise TooLarge
+                raise DiagramTooLarge
         return reached[k]
 
     def _test(self, test: Predicate) -> Rails:
         found = self._rails.get(test)
         if found is None:
-            found = self._rails[test] = self._made(test)
+            found = self._rails[test] = self._build_rails(test)
         return found
 
-    def _made(self, test: Predicate) -> Rails:
+    def _build_rails(self, test: Predicate) -> Rails:
         place = self._tests.get(test)
         if place is None:
             truth = test.value if isinstance(test, Literal) else evaluate(test, {})
@@ -192,7 +192,7 @@ class Space:
         plain = {
             slot.terms[0].path: n  # type: ignore[union-attr]
             for n, slot in enumerate(self.slots)
-            if slot.kind is Kind.ATTRIBUTE
+            if slot.kind is SlotKind.ATTRIBUTE
         }
         for path, inner in plain.items():
             for length in range(1, len(path)):

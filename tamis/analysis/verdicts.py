@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from tamis.analysis.reasoner import Event, Reasoner
-from tamis.analysis.redundancy import Shortened, conflict, shortened
+from tamis.analysis.redundancy import Simplification, conflict, simplify
 from tamis.analysis.simple_selectors import plain_edges
 from tamis.analysis.slots import calls_functions
-from tamis.analysis.space import TooLarge
+from tamis.analysis.space import DiagramTooLarge
 from tamis.language.expr import BoolExpr
 
 
@@ -23,48 +23,48 @@ class Verdict(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class SelectorAnalysis:
     """A selector by itself.
 
     Attributes:
         verdict: When it matches.
         events: Up to two events that match, as far apart as they come.
         conflict: Parts that can never be true together, if it never matches.
-        shortened: The selector without what it does not need, if there is something.
+        simplification: The selector without what it does not need, if there is something.
     """
 
     verdict: Verdict
     events: list[Event] = field(default_factory=list)
     conflict: list[BoolExpr] = field(default_factory=list)
-    shortened: Shortened | None = None
+    simplification: Simplification | None = None
 
 
-def judge(selector: BoolExpr, reasoner: Reasoner) -> Judgement:
+def analyse_selector(selector: BoolExpr, reasoner: Reasoner) -> SelectorAnalysis:
     """Say when a selector matches, and what it could do without."""
-    quick = _plain(selector, reasoner)
+    quick = _plain_events(selector, reasoner)
     if quick:
-        return Judgement(Verdict.SOMETIMES, quick)
+        return SelectorAnalysis(Verdict.SOMETIMES, quick)
     try:
         study = reasoner.study(selector)
-    except TooLarge:
-        return Judgement(Verdict.UNDECIDED)
+    except DiagramTooLarge:
+        return SelectorAnalysis(Verdict.UNDECIDED)
     matching = study.matching()
     if matching.found is False:
-        return Judgement(Verdict.NEVER, conflict=conflict(selector, study))
+        return SelectorAnalysis(Verdict.NEVER, conflict=conflict(selector, study))
     missing = study.missing()
-    shorter = shortened(selector, study) if missing.found is not False else None
+    shorter = simplify(selector, study) if missing.found is not False else None
     events = [] if calls_functions(selector) else study.examples(2)
     if matching.event is not None and not events:
         events = [matching.event]
     if missing.found is False:
         # That it is true of every event is proved; that there is one is plain.
-        return Judgement(Verdict.ALWAYS, events)
+        return SelectorAnalysis(Verdict.ALWAYS, events)
     decided = matching.found and missing.found
     verdict = Verdict.SOMETIMES if decided else Verdict.UNDECIDED
-    return Judgement(verdict, events, shortened=shorter)
+    return SelectorAnalysis(verdict, events, simplification=shorter)
 
 
-def _plain(selector: BoolExpr, reasoner: Reasoner) -> list[Event]:
+def _plain_events(selector: BoolExpr, reasoner: Reasoner) -> list[Event]:
     edges = plain_edges(selector, reasoner.domains)
     if edges is None:
         return []

@@ -17,7 +17,7 @@ _LENGTH = 4
 _EVENTS = 8
 
 
-def telling_stream(
+def distinguishing_stream(
     old: Selector, new: Selector, reasoner: Reasoner
 ) -> tuple[list[Event], int] | None:
     """Events, so many µs apart, the last of which matches one selector alone; None if not found.
@@ -36,11 +36,11 @@ def telling_stream(
         for gap in (selector.within, selector.within + 1)
     }
     for length in range(1, _LENGTH + 1):
-        for chosen in _ordered(events[:_EVENTS], length):
+        for chosen in _orderings(events[:_EVENTS], length):
             for gap in sorted(gaps):
                 times = [gap * n for n in range(length)]
                 last = length - 1
-                first, second = (last in _matched(s, chosen, times) for s in (old, new))
+                first, second = (last in _matching_positions(s, chosen, times) for s in (old, new))
                 if first is not second:
                     return chosen, gap
     return None
@@ -62,27 +62,27 @@ def _events(
                 event = answer.event
                 for key in keys:
                     if key is not None and look_up(key.path, event) is None:
-                        event = _with(event, key.path)
+                        event = _with_key(event, key.path)
                 if event not in seen:
                     seen.append(event)
                     yield event
 
 
-def _with(event: Event, path: Path) -> Event:
+def _with_key(event: Event, path: Path) -> Event:
     """The event with some value for a key, if there is room for it."""
     name, *inner = path
     if not inner:
         return {**event, name: 1}
     inside = event.get(name, {})
-    return {**event, name: _with(inside, tuple(inner))} if isinstance(inside, dict) else event
+    return {**event, name: _with_key(inside, tuple(inner))} if isinstance(inside, dict) else event
 
 
-def _ordered(events: list[Event], length: int) -> Iterator[list[Event]]:
+def _orderings(events: list[Event], length: int) -> Iterator[list[Event]]:
     for chosen in combinations(range(len(events) * 2), length):
         yield [events[n % len(events)] for n in chosen]
 
 
-def _matched(selector: Selector, events: list[Event], times: list[int]) -> list[int]:
+def _matching_positions(selector: Selector, events: list[Event], times: list[int]) -> list[int]:
     if not isinstance(selector, Sequence):
         return [n for n, event in enumerate(events) if evaluate(selector, event) is True]
     return completions(selector, events, times)

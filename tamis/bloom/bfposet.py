@@ -18,11 +18,11 @@ from tamis.bloom.chain import Bits
 from tamis.bloom.counting_filter import CountingBloom
 from tamis.bloom.filter import Bloom, filters_of
 from tamis.bloom.hashing import Shape
-from tamis.bloom.hasse_diagram import Diagram
+from tamis.bloom.hasse_diagram import HasseDiagram
 from tamis.bloom.pictures import digraph, poset_lines
 from tamis.bloom.poset import Poset
-from tamis.bloom.poset_predicate import Held, Leaf, canonical
-from tamis.kernels.bloom.places import Offsets, sorted_in_groups
+from tamis.bloom.poset_predicate import Leaf, StoredPredicate, canonical_text
+from tamis.kernels.bloom.places import Offsets, sorted_group_places
 from tamis.language.evaluate import Event, look_up, value_of
 from tamis.language.expr import Attribute, ValueExpr
 from tamis.language.printer import to_text
@@ -53,14 +53,14 @@ class BFPoset:
         self.shape = shape
         self.neighbours = frozenset(neighbours)
         self.universe = CountingBloom(shape)
-        self._held: dict[str, Held] = {}
+        self._held: dict[str, StoredPredicate] = {}
         self._posets: dict[ValueExpr, Poset] = {}
         # By the first name of a path: the posets that an event with this name is to be shown to.
         self._named: dict[str, dict[Path, Poset]] = {}
         self._nullable: dict[ValueExpr, Poset] = {}
         self._computed: dict[ValueExpr, Poset] = {}
-        self._residual: dict[Held, None] = {}
-        self._always: dict[Held, None] = {}
+        self._residual: dict[StoredPredicate, None] = {}
+        self._always: dict[StoredPredicate, None] = {}
 
     # -- Listing 2 --------------------------------------------------------------------------------
 
@@ -85,7 +85,7 @@ class BFPoset:
         Raises:
             KeyError: It is not there; nothing has changed.
         """
-        self.release([self._held[canonical(predicate)] for predicate in predicates])
+        self.release([self._held[canonical_text(predicate)] for predicate in predicates])
         return set(self.neighbours - {address})
 
     def match(self, event: Event) -> Bloom:
@@ -98,20 +98,20 @@ class BFPoset:
 
     # -- for those who keep what they hold --------------------------------------------------------
 
-    def hold(self, predicates: Iterable[Leaf]) -> list[Held]:
+    def hold(self, predicates: Iterable[Leaf]) -> list[StoredPredicate]:
         """Store predicates, or store them once more."""
         found = []
         for predicate in predicates:
-            text = canonical(predicate)
+            text = canonical_text(predicate)
             held = self._held.get(text)
             if held is None:
-                held = self._held[text] = Held(predicate, text, self.shape)
+                held = self._held[text] = StoredPredicate(predicate, text, self.shape)
                 self._place(held)
             held.count += 1
             found.append(held)
         return found
 
-    def release(self, found: Iterable[Held]) -> None:
+    def release(self, found: Iterable[StoredPredicate]) -> None:
         """Hold predicates once less; the last time, forget them."""
         for held in found:
             held.count -= 1
@@ -121,12 +121,15 @@ class BFPoset:
 
     def filter_of(self, predicates: Iterable[Leaf]) -> Bloom:
         """The filter of a conjunction, whether or not it is stored: the bits of its own alone."""
-        texts = [(canonical(predicate), predicate) for predicate in predicates]
-        return self.filter_of_held(
-            [self._held.get(text) or Held(leaf, text, self.shape) for text, leaf in texts]
+        texts = [(canonical_text(predicate), predicate) for predicate in predicates]
+        return self.filter_of_stored(
+            [
+                self._held.get(text) or StoredPredicate(leaf, text, self.shape)
+                for text, leaf in texts
+            ]
         )
 
-    def filter_of_held(self, found: Iterable[Held]) -> Bloom:
+    def filter_of_stored(self, found: Iterable[StoredPredicate]) -> Bloom:
         """The same, of what is stored."""
         return Bloom.at(self.shape, {place for held in found for place in held.places})
 
@@ -141,14 +144,14 @@ class BFPoset:
             ends.append(size)
         out = np.empty(size, np.int32)
         words = np.zeros(self.shape.words, np.uint64)
-        begins = sorted_in_groups(np.concatenate(found), np.array(ends), words, out)
+        begins = sorted_group_places(np.concatenate(found), np.array(ends), words, out)
         return begins, out[: begins[-1]]
 
-    def satisfied(self, event: Event) -> Iterator[Held]:
+    def satisfied_predicates(self, event: Event) -> Iterator[StoredPredicate]:
         """All predicates that an event satisfies, each once."""
-        for poset, value in self._asked(event):
-            yield from poset.satisfied(value, lambda held: held.holds(event))
-        yield from self._elsewhere(event)
+        for poset, value in self._relevant_posets(event):
+            yield from poset.satisfied_predicates(value, lambda held: held.holds(event))
+        yield from self._satisfied_without_poset(event)
 
     # -- looking around ---------------------------------------------------------------------------
 
@@ -158,25 +161,25 @@ class BFPoset:
 
     def __contains__(self, predicate: Leaf) -> bool:
         """Whether a predicate is stored."""
-        return canonical(predicate) in self._held
+        return canonical_text(predicate) in self._held
 
     @property
     def attributes(self) -> list[str]:
         """What there is a poset for, sorted."""
         return sorted(map(to_text, self._posets))
 
-    def whole(self, predicate: Leaf) -> Bloom:
+    def filter_with_covers(self, predicate: Leaf) -> Bloom:
         """The filter of a stored predicate with all that cover it, as Figure 1 has it.
 
         Raises:
             KeyError: It is not stored.
         """
-        held = self._held[canonical(predicate)]
+        held = self._held[canonical_text(predicate)]
         poset = None if held.place.term is None else self._posets[held.place.term]
         above = [held] if poset is None else [h for h in poset if h is held or h.covers(held)]
-        return self.filter_of_held(above)
+        return self.filter_of_stored(above)
 
-    def diagrams(self) -> Iterator[tuple[str, Diagram]]:
+    def diagrams(self) -> Iterator[tuple[str, HasseDiagram]]:
         """By attribute, its poset with all links; what looks at no or at several has none."""
         for text, poset in sorted((to_text(term), poset) for term, poset in self._posets.items()):
             yield text, poset.diagram()
@@ -187,7 +190,7 @@ class BFPoset:
 
     # -- parts ------------------------------------------------------------------------------------
 
-    def _asked(self, event: Event) -> Iterator[tuple[Poset, Value]]:
+    def _relevant_posets(self, event: Event) -> Iterator[tuple[Poset, Value]]:
         """The posets that an event is to be shown to, with its value."""
         for name in event:
             for path, poset in self._named.get(name, {}).items():
@@ -202,7 +205,7 @@ class BFPoset:
             if value is not None:
                 yield poset, value
 
-    def _elsewhere(self, event: Event) -> Iterator[Held]:
+    def _satisfied_without_poset(self, event: Event) -> Iterator[StoredPredicate]:
         yield from self._always
         for held in self._residual:
             if held.holds(event):
@@ -210,13 +213,15 @@ class BFPoset:
 
     def _gather(self, event: Event, found: list[Bits]) -> None:
         """Add the bits of all predicates that an event satisfies, which may repeat."""
-        for poset, value in self._asked(event):
+        for poset, value in self._relevant_posets(event):
             found += poset.bits(value, lambda held: held.holds(event))
         if self._always or self._residual:
-            places = [place for held in self._elsewhere(event) for place in held.places]
+            places = [
+                place for held in self._satisfied_without_poset(event) for place in held.places
+            ]
             found.append(np.array(places, np.int32))
 
-    def _place(self, held: Held) -> None:
+    def _place(self, held: StoredPredicate) -> None:
         self.universe.add(held.key)
         term, tests, always, residual = held.place
         if always:
@@ -235,7 +240,7 @@ class BFPoset:
             if poset.null:
                 self._nullable[term] = poset
 
-    def _displace(self, held: Held) -> None:
+    def _displace(self, held: StoredPredicate) -> None:
         self.universe.remove(held.key)
         term, tests, always, residual = held.place
         if always:

@@ -96,7 +96,7 @@ def bits_of(shape: Shape, places: Iterable[int] | npt.NDArray[np.integer]) -> Bi
     """Places in any order, with repeats or not, all below m, the smaller way."""
     found = places if isinstance(places, np.ndarray) else np.fromiter(places, np.int64)
     if 2 * len(found) <= shape.words:
-        return smaller(shape, np.unique(found).astype(shape.dtype))
+        return compact_bits(shape, np.unique(found).astype(shape.dtype))
     # Many: to set them is quicker than to sort them.
     words = np.zeros(shape.words, np.uint64)
     words_of(found, words)
@@ -105,7 +105,7 @@ def bits_of(shape: Shape, places: Iterable[int] | npt.NDArray[np.integer]) -> Bi
     return SparseBits(shape, dense.places) if itemsize * len(dense) <= dense.nbytes else dense
 
 
-def smaller(shape: Shape, places: Places) -> BitSet:
+def compact_bits(shape: Shape, places: Places) -> BitSet:
     """Places that ascend, the smaller way."""
     sparse = SparseBits(shape, places)
     if sparse.nbytes <= 8 * shape.words:
@@ -116,7 +116,7 @@ def smaller(shape: Shape, places: Places) -> BitSet:
 def union(one: BitSet, other: BitSet) -> BitSet:
     """The bits of both."""
     if isinstance(one, SparseBits) and isinstance(other, SparseBits):
-        return smaller(one.shape, np.union1d(one.places, other.places))
+        return compact_bits(one.shape, np.union1d(one.places, other.places))
     both = DenseBits(one.shape, one.words | other.words)
     return both  # not fewer than the dense one of the two has
 
@@ -128,6 +128,6 @@ def subset(one: BitSet, other: BitSet) -> bool:
     return not np.any(one.words & ~other.words)
 
 
-def each(bits: BitSet) -> Iterator[int]:
+def iterate_places(bits: BitSet) -> Iterator[int]:
     """The places, ascending."""
     return iter(bits.places.tolist())

@@ -13,7 +13,7 @@ from itertools import accumulate, islice
 import numpy as np
 import numpy.typing as npt
 
-from tamis.bloom.poset_predicate import Held
+from tamis.bloom.poset_predicate import StoredPredicate
 from tamis.predicates.shapes import Interval
 from tamis.values import Scalar
 
@@ -34,40 +34,40 @@ class Chain:
         """Begin with none; `upper` ones are bounded from above."""
         self._upper = upper
         self.keys: list[Key] = []
-        self._held: dict[Key, list[Held]] = {}
-        self._laid_out: tuple[Bits, list[int]] | None = None
+        self._held: dict[Key, list[StoredPredicate]] = {}
+        self._layout: tuple[Bits, list[int]] | None = None
 
     def __len__(self) -> int:
         """How many different half-lines there are."""
         return len(self.keys)
 
-    def add(self, interval: Interval, held: Held) -> None:
+    def add(self, interval: Interval, held: StoredPredicate) -> None:
         """Put a half-line where it belongs."""
         key = self._key(interval)
         if key not in self._held:
             insort(self.keys, key)
             self._held[key] = []
         self._held[key].append(held)
-        self._laid_out = None
+        self._layout = None
 
-    def remove(self, interval: Interval, held: Held) -> None:
+    def remove(self, interval: Interval, held: StoredPredicate) -> None:
         """Take a half-line out."""
         key = self._key(interval)
         members = self._held[key]
         members.remove(held)
-        self._laid_out = None
+        self._layout = None
         if not members:
             del self._held[key]
             del self.keys[bisect_left(self.keys, key)]
 
     def end(self, value: Scalar) -> int:
         """How many of the half-lines, from the widest on, have a value."""
-        least, value = _ordered(value)
+        least, value = _order_key(value)
         if self._upper:
             return len(self.keys) - bisect_left(self.keys, (least, value, True))
         return bisect_right(self.keys, (least, value, False))
 
-    def widest(self, count: int) -> list[Held]:
+    def widest_predicates(self, count: int) -> list[StoredPredicate]:
         """The predicates of so many half-lines, from the widest on."""
         keys = reversed(self.keys) if self._upper else self.keys
         return [held for key in islice(keys, count) for held in self._held[key]]
@@ -78,23 +78,23 @@ class Chain:
         The bits of all stand in one array, from the widest on, so these are the first of them, and
         the filters of a chain take no more room than the bits of its half-lines.
         """
-        if self._laid_out is None:
+        if self._layout is None:
             keys = reversed(self.keys) if self._upper else self.keys
             groups = [self._held[key] for key in keys]
             bits = [place for group in groups for held in group for place in held.places]
             sizes = (sum(len(held.places) for held in group) for group in groups)
-            self._laid_out = np.array(bits, np.int32), [0, *accumulate(sizes)]
-        laid_out, ends = self._laid_out
+            self._layout = np.array(bits, np.int32), [0, *accumulate(sizes)]
+        laid_out, ends = self._layout
         return laid_out[: ends[count]]
 
     def _key(self, interval: Interval) -> Key:
         # x < 5 is within x <= 5, and stands before it; x >= 5 stands before x > 5, which it covers.
         if self._upper:
             assert interval.high is not None
-            return *_ordered(interval.high), interval.high_closed
+            return *_order_key(interval.high), interval.high_closed
         assert interval.low is not None
-        return *_ordered(interval.low), not interval.low_closed
+        return *_order_key(interval.low), not interval.low_closed
 
 
-def _ordered(value: Scalar) -> tuple[bool, Scalar]:
+def _order_key(value: Scalar) -> tuple[bool, Scalar]:
     return (True, 0) if isinstance(value, float) and math.isnan(value) else (False, value)

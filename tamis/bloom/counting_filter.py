@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tamis.bloom.bit_sets import smaller
+from tamis.bloom.bit_sets import compact_bits
 from tamis.bloom.filter import Bloom
 from tamis.bloom.hashing import Shape
 
@@ -59,7 +59,7 @@ class CountingBloom:
     def bloom(self) -> Bloom:
         """The same as a filter: the bits that are set at least once."""
         places = np.flatnonzero(self.counts).astype(self.shape.dtype)
-        return Bloom(self.shape, smaller(self.shape, places))
+        return Bloom(self.shape, compact_bits(self.shape, places))
 
     @property
     def fill(self) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.bloom.bit_sets import BitSet, SparseBits, bits_of, subset, union
-from tamis.bloom.filter_codec import decoded, decoded_many, encoded
+from tamis.bloom.filter_codec import decode_filter, decode_filters, encode_filter
 from tamis.bloom.hashing import Keys, Shape
 from tamis.errors import InputError
 
@@ -121,7 +121,7 @@ class Bloom:
 
     def to_bytes(self) -> bytes:
         """As it goes over the wire; see `wire.py`."""
-        return encoded(self.shape, self.bits)
+        return encode_filter(self.shape, self.bits)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Bloom:
@@ -130,12 +130,12 @@ class Bloom:
         Raises:
             InputError: It is not a filter, or of another version.
         """
-        return cls(*decoded(data))
+        return cls(*decode_filter(data))
 
     @classmethod
     def from_many(cls, shape: Shape, filters: Sequence[bytes]) -> list[Bloom | None]:
         """Read several of one shape; None for what is none, or of another shape."""
-        found = decoded_many(shape, filters)
+        found = decode_filters(shape, filters)
         return [None if bits is None else cls(shape, bits) for bits in found]
 
     def _check(self, other: Bloom) -> None:

@@ -29,7 +29,7 @@ from tamis.kernels.bloom.deltas import deltas_size, put_deltas, take_deltas, tak
 SPARSE, DENSE = 1, 2
 
 
-def encoded(shape: Shape, bits: BitSet) -> bytes:
+def encode_filter(shape: Shape, bits: BitSet) -> bytes:
     """A filter as bytes."""
     places = bits.places
     head = _varint(shape.m) + _varint(shape.k)
@@ -55,7 +55,7 @@ def _form_and_size(shape: Shape, bits: BitSet) -> tuple[int, int]:
     return (SPARSE, head + sparse) if sparse <= dense else (DENSE, head + dense)
 
 
-def decoded(data: bytes) -> tuple[Shape, BitSet]:
+def decode_filter(data: bytes) -> tuple[Shape, BitSet]:
     """A filter from bytes.
 
     Raises:
@@ -67,14 +67,14 @@ def decoded(data: bytes) -> tuple[Shape, BitSet]:
     m, at = _take_varint(data, 1, MOST_BITS)
     k, at = _take_varint(data, at, MOST_HASHES)
     shape = Shape(m, k)
-    bits = _sparse(shape, data, at) if data[0] == SPARSE else _dense(shape, data, at)
+    bits = _decode_sparse(shape, data, at) if data[0] == SPARSE else _decode_dense(shape, data, at)
     # In a form there is one shortest way: what takes as many bytes is written in it.
     if (data[0], len(data)) != _form_and_size(shape, bits):
         raise InputError("a damaged Bloom filter: written in another way than the shortest")
     return shape, bits
 
 
-def decoded_many(shape: Shape, filters: Sequence[bytes]) -> list[BitSet | None]:
+def decode_filters(shape: Shape, filters: Sequence[bytes]) -> list[BitSet | None]:
     """Filters of one shape from bytes; None for what is none, or of another shape."""
     head = bytes([SPARSE]) + _varint(shape.m) + _varint(shape.k)
     data = np.frombuffer(b"".join(filters), np.uint8)
@@ -92,14 +92,14 @@ def decoded_many(shape: Shape, filters: Sequence[bytes]) -> list[BitSet | None]:
     ]
     for i in np.flatnonzero(~is_sparse).tolist():
         try:
-            of, bits = decoded(filters[i])
+            of, bits = decode_filter(filters[i])
             found[i] = bits if of == shape else None
         except InputError:
             found[i] = None
     return found
 
 
-def _sparse(shape: Shape, data: bytes, at: int) -> BitSet:
+def _decode_sparse(shape: Shape, data: bytes, at: int) -> BitSet:
     count, at = _take_varint(data, at, shape.m)
     if count > len(data) - at:  # before room is made for them
         raise InputError("a damaged Bloom filter: it is cut off")
@@ -110,7 +110,7 @@ def _sparse(shape: Shape, data: bytes, at: int) -> BitSet:
     return SparseBits(shape, places)  # whoever reads it asks for the places
 
 
-def _dense(shape: Shape, data: bytes, at: int) -> BitSet:
+def _decode_dense(shape: Shape, data: bytes, at: int) -> BitSet:
     body = data[at:]
     if len(body) != (shape.m + 7) // 8:
         raise InputError("a damaged Bloom filter: its bits are not all there")

@@ -33,7 +33,7 @@ def best_hashes(m: int, n: float) -> int:
     return min(low, high, key=lambda k: false_positive_rate(m, k, n))
 
 
-def sized(n: int, p: float) -> Shape:
+def optimal_shape(n: int, p: float) -> Shape:
     """The smallest filter that has n elements and claims another at most as often as p.
 
     >>> sized(1000, 0.01)
@@ -45,15 +45,15 @@ def sized(n: int, p: float) -> Shape:
     if n < 1 or not 0 < p < 1:
         raise InputError(f"wanted: n from 1 on and p between 0 and 1, not n={n!r}, p={p!r}")
 
-    def enough(m: int) -> bool:
+    def is_enough(m: int) -> bool:
         return false_positive_rate(m, best_hashes(m, n), n) <= p
 
     low, high = 0, 1
-    while not enough(high):
+    while not is_enough(high):
         low, high = high, 2 * high
         if low >= MOST_BITS:
             raise InputError(f"a filter for n={n:,} and p={p} has more than {MOST_BITS:,} bits")
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
     return Shape(high, best_hashes(high, n))

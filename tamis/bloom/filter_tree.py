@@ -43,7 +43,7 @@ Offsets = npt.NDArray[np.int64]
 _NO_BITS = np.zeros(0, np.int32)
 
 
-class Seen(NamedTuple):
+class TreeNode(NamedTuple):
     """A node, as one looks at it from outside.
 
     Attributes:
@@ -132,7 +132,7 @@ class FilterTree(ABC):
         Raises:
             InputError: The filter is of another shape.
         """
-        _, codes = self.publish_many(*self._laid_out([bloom]), [source])
+        _, codes = self.publish_many(*self._flatten_filters([bloom]), [source])
         return {self._addresses[code] for code in codes.tolist()}
 
     def publish_each(
@@ -143,7 +143,7 @@ class FilterTree(ABC):
         Raises:
             InputError: A filter is of another shape.
         """
-        begins, codes = self.publish_many(*self._laid_out(filters), sources)
+        begins, codes = self.publish_many(*self._flatten_filters(filters), sources)
         found = [self._addresses[code] for code in codes.tolist()]
         return [set(found[begin:end]) for begin, end in pairwise(begins.tolist())]
 
@@ -196,7 +196,7 @@ class FilterTree(ABC):
         rows = FIELDS * int(header[NODES]) + ENTRY_FIELDS * int(header[ENTRIES])
         return 4 * (rows + 2 * int(header[POOL]))
 
-    def walk(self) -> Iterator[Seen]:
+    def walk(self) -> Iterator[TreeNode]:
         """All nodes, parents first, children ascending."""
         nodes, links, keys = self._trie.nodes, self._trie.links, self._trie.keys
         pending: list[tuple[int, int | None]] = [(ROOT, None)]
@@ -207,7 +207,7 @@ class FilterTree(ABC):
                 bits = tuple(keys[row[BITS] : row[BITS] + row[LENGTH]].tolist())
             else:
                 bits = (row[KEY],) if row[KEY] >= 0 else ()
-            yield Seen(number, parent, bits, tuple(self._hanging(row[ENTRY])))
+            yield TreeNode(number, parent, bits, tuple(self._addresses_at(row[ENTRY])))
             children = links[row[START] : row[START] + row[SIZE]].tolist() if row[SIZE] else []
             pending += [(child, number) for child in reversed(children)]
 
@@ -215,7 +215,7 @@ class FilterTree(ABC):
         """The tree, as a Graphviz digraph."""
         return digraph(type(self).__name__.lower(), tree_lines(self))
 
-    def _hanging(self, entry: int) -> Iterator[Hashable]:
+    def _addresses_at(self, entry: int) -> Iterator[Hashable]:
         entries = self._trie.entries
         while entry >= 0:
             yield self._addresses[int(entries[entry, ADDRESS])]
@@ -236,9 +236,9 @@ class FilterTree(ABC):
         """See the kernels."""
 
     def _bits(self, bloom: Bloom) -> Ints:
-        return self._laid_out([bloom])[1]
+        return self._flatten_filters([bloom])[1]
 
-    def _laid_out(self, filters: Sequence[Bloom]) -> tuple[Offsets, Ints]:
+    def _flatten_filters(self, filters: Sequence[Bloom]) -> tuple[Offsets, Ints]:
         """The bits of some filters, and where those of each begin."""
         for bloom in filters:
             if bloom.shape != self.shape:
@@ -252,14 +252,14 @@ class FilterTree(ABC):
         pool = 2 * len(keys) + 4 * bits + 64
         self._trie = Trie(
             header,
-            _longer(nodes, 2 * len(nodes) + bits + 64),
-            _longer(keys, pool),
-            _longer(links, pool),
-            _longer(entries, 2 * len(entries)),
+            _enlarge(nodes, 2 * len(nodes) + bits + 64),
+            _enlarge(keys, pool),
+            _enlarge(links, pool),
+            _enlarge(entries, 2 * len(entries)),
         )
 
 
-def _longer(array: Ints, size: int) -> Ints:
+def _enlarge(array: Ints, size: int) -> Ints:
     longer = np.empty((size, *array.shape[1:]), array.dtype)
     longer[: len(array)] = array
     return longer

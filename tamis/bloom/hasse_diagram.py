@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from tamis.bloom.poset_predicate import Held
+from tamis.bloom.poset_predicate import StoredPredicate
 
 
-class Group:
+class CoverGroup:
     """Predicates that cover each other, so that one of them speaks for all.
 
     Attributes:
@@ -21,18 +21,18 @@ class Group:
 
     __slots__ = ("above", "below", "members")
 
-    def __init__(self, first: Held) -> None:
+    def __init__(self, first: StoredPredicate) -> None:
         """Begin with one."""
         self.members = [first]
-        self.above: dict[Group, None] = {}
-        self.below: dict[Group, None] = {}
+        self.above: dict[CoverGroup, None] = {}
+        self.below: dict[CoverGroup, None] = {}
 
-    def covers(self, other: Held) -> bool:
+    def covers(self, other: StoredPredicate) -> bool:
         """Whether it covers a predicate."""
         return self.members[0].covers(other)
 
 
-class Diagram:
+class HasseDiagram:
     """Groups of predicates, linked by covering.
 
     Attributes:
@@ -41,14 +41,14 @@ class Diagram:
 
     def __init__(self) -> None:
         """Begin with none."""
-        self.roots: dict[Group, None] = {}
-        self._group: dict[Held, Group] = {}
+        self.roots: dict[CoverGroup, None] = {}
+        self._group: dict[StoredPredicate, CoverGroup] = {}
 
     def __len__(self) -> int:
         """How many predicates there are."""
         return len(self._group)
 
-    def __iter__(self) -> Iterator[Group]:
+    def __iter__(self) -> Iterator[CoverGroup]:
         """All groups, each after all that cover it."""
         waiting = {group: len(group.above) for group in dict.fromkeys(self._group.values())}
         ready = list(self.roots)
@@ -60,7 +60,7 @@ class Diagram:
                 if not waiting[below]:
                     ready.append(below)
 
-    def add(self, held: Held) -> None:
+    def add(self, held: StoredPredicate) -> None:
         """Put a predicate where it belongs."""
         above = self._lowest_above(held)
         for group in above:
@@ -68,7 +68,7 @@ class Diagram:
                 group.members.append(held)
                 self._group[held] = group
                 return
-        group = Group(held)
+        group = CoverGroup(held)
         below = self._highest_below(held, above)
         for upper in above:
             for lower in below:
@@ -81,7 +81,7 @@ class Diagram:
             self.roots[group] = None
         self._group[held] = group
 
-    def remove(self, held: Held) -> None:
+    def remove(self, held: StoredPredicate) -> None:
         """Take a predicate out."""
         group = self._group.pop(held)
         group.members.remove(held)
@@ -100,9 +100,11 @@ class Diagram:
             if not lower.above:
                 self.roots[lower] = None
 
-    def satisfied(self, holds: Callable[[Held], bool]) -> Iterator[Held]:
+    def satisfied_predicates(
+        self, holds: Callable[[StoredPredicate], bool]
+    ) -> Iterator[StoredPredicate]:
         """All predicates that hold, asked from the top: below one that does not, none does."""
-        seen: set[Group] = set()
+        seen: set[CoverGroup] = set()
         pending = list(self.roots)
         while pending:
             group = pending.pop()
@@ -113,13 +115,13 @@ class Diagram:
                 yield from group.members
                 pending += group.below
 
-    def covering(self, held: Held) -> Iterator[Held]:
+    def covering_predicates(self, held: StoredPredicate) -> Iterator[StoredPredicate]:
         """All predicates that cover one, itself among them if it is here."""
-        return self.satisfied(lambda other: other.covers(held))
+        return self.satisfied_predicates(lambda other: other.covers(held))
 
-    def _lowest_above(self, held: Held) -> list[Group]:
+    def _lowest_above(self, held: StoredPredicate) -> list[CoverGroup]:
         """The groups that cover a predicate, and of which none below does."""
-        seen: set[Group] = set()
+        seen: set[CoverGroup] = set()
         found = []
         pending = [root for root in self.roots if root.covers(held)]
         while pending:
@@ -133,13 +135,13 @@ class Diagram:
                 found.append(group)
         return found
 
-    def _highest_below(self, held: Held, above: list[Group]) -> list[Group]:
+    def _highest_below(self, held: StoredPredicate, above: list[CoverGroup]) -> list[CoverGroup]:
         """The groups that a predicate covers, and of which none above is covered by it.
 
         They are below all groups that cover it, so one of these is enough to look under.
         """
-        seen: set[Group] = set()
-        found: list[Group] = []
+        seen: set[CoverGroup] = set()
+        found: list[CoverGroup] = []
         pending = list(above[0].below) if above else list(self.roots)
         while pending:
             group = pending.pop()
@@ -158,11 +160,11 @@ class Diagram:
         ]
 
 
-def _link(upper: Group, lower: Group) -> None:
+def _link(upper: CoverGroup, lower: CoverGroup) -> None:
     upper.below[lower] = None
     lower.above[upper] = None
 
 
-def _unlink(upper: Group, lower: Group) -> None:
+def _unlink(upper: CoverGroup, lower: CoverGroup) -> None:
     upper.below.pop(lower, None)
     lower.above.pop(upper, None)

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable
 
 from tamis.bloom.chain import Bits
-from tamis.bloom.poset_predicate import Held
+from tamis.bloom.poset_predicate import StoredPredicate
 from tamis.predicates.shapes import Family, Within
 from tamis.values import Value
 
@@ -16,7 +16,7 @@ _KEPT = 1024  # cells whose bits are known
 class Cells:
     """The ends of ranges, and between them; and the bits of the ranges that a cell satisfies."""
 
-    def __init__(self, ranges: Iterable[Held]) -> None:
+    def __init__(self, ranges: Iterable[StoredPredicate]) -> None:
         """Cut at all ends of the ranges."""
         ends: set[int | float] = set()
         for held in ranges:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tamis.dot import quoted
+from tamis.dot import quote
 
 if TYPE_CHECKING:
     from tamis.bloom.bfposet import BFPoset
@@ -19,14 +19,14 @@ def poset_lines(poset: BFPoset) -> Iterator[str]:
     """Figure 1: by attribute a root, and below it constraints, each below those that cover it."""
     for number, (attribute, diagram) in enumerate(poset.diagrams()):
         top = f"p{number}"
-        yield f"  {top} [shape=box, label={quoted(attribute)}];"
-        yield f"  {top}n [label={quoted(_ROOT)}];"
+        yield f"  {top} [shape=box, label={quote(attribute)}];"
+        yield f"  {top}n [label={quote(_ROOT)}];"
         yield f"  {top} -> {top}n;"
         names = {group: f"{top}c{place}" for place, group in enumerate(diagram)}
         for group, name in names.items():
             texts = ", ".join(sorted(held.text for held in group.members))
-            label = f"{texts}\n{poset.whole(group.members[0].predicate)!r}"
-            yield f"  {name} [shape=box, style=rounded, label={quoted(label)}];"
+            label = f"{texts}\n{poset.filter_with_covers(group.members[0].predicate)!r}"
+            yield f"  {name} [shape=box, style=rounded, label={quote(label)}];"
             for upper in [names[above] for above in group.above] or [f"{top}n"]:
                 yield f"  {upper} -> {name};"
 
@@ -35,13 +35,13 @@ def tree_lines(tree: FilterTree) -> Iterator[str]:
     """Figures 2 and 3: the bits of each node, and addresses as leaves."""
     for number, parent, bits, addresses in tree.walk():
         label = _ROOT if parent is None else "{" + ",".join(map(str, bits)) + "}"
-        yield f"  t{number} [label={quoted(label)}];"
+        yield f"  t{number} [label={quote(label)}];"
         if parent is not None:
             yield f"  t{parent} -> t{number};"
         if addresses:
             names = sorted(map(str, addresses))
             more = [f"and {len(names) - _SHOWN} more"] if len(names) > _SHOWN else []
-            yield f"  a{number} [shape=box, label={quoted(', '.join([*names[:_SHOWN], *more]))}];"
+            yield f"  a{number} [shape=box, label={quote(', '.join([*names[:_SHOWN], *more]))}];"
             yield f"  t{number} -> a{number};"
 
 

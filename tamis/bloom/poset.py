@@ -19,9 +19,9 @@ from collections.abc import Callable, Iterable, Iterator
 import numpy as np
 
 from tamis.bloom.chain import Bits, Chain
-from tamis.bloom.hasse_diagram import Diagram
+from tamis.bloom.hasse_diagram import HasseDiagram
 from tamis.bloom.number_cells import Cells
-from tamis.bloom.poset_predicate import Held
+from tamis.bloom.poset_predicate import StoredPredicate
 from tamis.predicates.shapes import Family, Interval, Null, Within, family_of
 from tamis.values import Scalar, Value
 
@@ -42,11 +42,11 @@ class Poset:
 
     def __init__(self) -> None:
         """Begin with none."""
-        self.null: dict[Held, None] = {}
-        self._points: dict[Point, dict[Held, None]] = {}
+        self.null: dict[StoredPredicate, None] = {}
+        self._points: dict[Point, dict[StoredPredicate, None]] = {}
         self._chains: dict[tuple[Family, bool], Chain] = {}
-        self._ranges = Diagram()
-        self._loose: dict[Held, None] = {}
+        self._ranges = HasseDiagram()
+        self._loose: dict[StoredPredicate, None] = {}
         self._size = 0
         self._known: dict[Point, list[Bits]] = {}
         self._cells: Cells | None = None
@@ -55,9 +55,9 @@ class Poset:
         """How many constraints there are."""
         return self._size
 
-    def add(self, held: Held) -> None:
+    def add(self, held: StoredPredicate) -> None:
         """Take a constraint."""
-        self._changed()
+        self._clear_cache()
         self._size += 1
         if _is_null(held):
             self.null[held] = None
@@ -76,9 +76,9 @@ class Poset:
         else:
             self._loose[held] = None
 
-    def remove(self, held: Held) -> None:
+    def remove(self, held: StoredPredicate) -> None:
         """Forget a constraint."""
-        self._changed()
+        self._clear_cache()
         self._size -= 1
         if _is_null(held):
             del self.null[held]
@@ -98,7 +98,9 @@ class Poset:
         else:
             del self._loose[held]
 
-    def satisfied(self, value: Value, holds: Callable[[Held], bool]) -> Iterator[Held]:
+    def satisfied_predicates(
+        self, value: Value, holds: Callable[[StoredPredicate], bool]
+    ) -> Iterator[StoredPredicate]:
         """All constraints that a value satisfies; `holds` says it where the value does not."""
         if value is None:
             yield from self.null
@@ -109,18 +111,20 @@ class Poset:
             for upper in (False, True):
                 chain = self._chains.get((family, upper))
                 if chain is not None:
-                    yield from chain.widest(chain.end(value))  # type: ignore[arg-type]
-        yield from self._asked(holds)
+                    yield from chain.widest_predicates(chain.end(value))  # type: ignore[arg-type]
+        yield from self._satisfied_by_evaluation(holds)
 
-    def _asked(self, holds: Callable[[Held], bool]) -> Iterator[Held]:
-        yield from self._ranges.satisfied(holds)
+    def _satisfied_by_evaluation(
+        self, holds: Callable[[StoredPredicate], bool]
+    ) -> Iterator[StoredPredicate]:
+        yield from self._ranges.satisfied_predicates(holds)
         yield from filter(holds, self._loose)
 
-    def bits(self, value: Value, holds: Callable[[Held], bool]) -> list[Bits]:
+    def bits(self, value: Value, holds: Callable[[StoredPredicate], bool]) -> list[Bits]:
         """The bits of all constraints that a value satisfies: arrays to be put together."""
         family = None if value is None else family_of(value)
         if value is None or family is None:
-            return [_joined(self.satisfied(value, holds))]
+            return [_bits_of_predicates(self.satisfied_predicates(value, holds))]
         point = _point(family, value)  # type: ignore[arg-type]
         found = self._known.get(point)
         if found is None:
@@ -131,7 +135,7 @@ class Poset:
                 self._known[point] = found
         return found
 
-    def _bits(self, point: Point, holds: Callable[[Held], bool]) -> list[Bits]:
+    def _bits(self, point: Point, holds: Callable[[StoredPredicate], bool]) -> list[Bits]:
         """Those of a value, where they are not known.
 
         Where there is an equality with it, its filter with all that cover it is all of them; else,
@@ -139,7 +143,7 @@ class Poset:
         """
         family, value = point
         if point in self._points:
-            return [_joined(self.satisfied(value, holds))]
+            return [_bits_of_predicates(self.satisfied_predicates(value, holds))]
         found = []
         for upper in (False, True):
             chain = self._chains.get((family, upper))
@@ -148,55 +152,55 @@ class Poset:
         if len(self._ranges):
             found.append(self._range_bits(value, holds))
         if self._loose:
-            found.append(_joined(filter(holds, self._loose)))
+            found.append(_bits_of_predicates(filter(holds, self._loose)))
         return found
 
-    def _range_bits(self, value: Value, holds: Callable[[Held], bool]) -> Bits:
+    def _range_bits(self, value: Value, holds: Callable[[StoredPredicate], bool]) -> Bits:
         if self._cells is None:
             self._cells = Cells(held for group in self._ranges for held in group.members)
 
         def find() -> Bits:
-            return _joined(self._ranges.satisfied(holds))
+            return _bits_of_predicates(self._ranges.satisfied_predicates(holds))
 
         cell = self._cells.cell(value)
         return find() if cell is None else self._cells.bits(cell, find)
 
-    def _changed(self) -> None:
+    def _clear_cache(self) -> None:
         self._known.clear()
         self._cells = None
 
-    def __iter__(self) -> Iterator[Held]:
+    def __iter__(self) -> Iterator[StoredPredicate]:
         """All constraints."""
         yield from self.null
         yield from dict.fromkeys(held for group in self._points.values() for held in group)
         for chain in self._chains.values():
-            yield from chain.widest(len(chain))
+            yield from chain.widest_predicates(len(chain))
         for group in self._ranges:
             yield from group.members
         yield from self._loose
 
-    def diagram(self) -> Diagram:
+    def diagram(self) -> HasseDiagram:
         """All constraints with all links, as Figure 1 has them; made anew."""
-        diagram = Diagram()
+        diagram = HasseDiagram()
         for held in sorted(self, key=lambda held: held.text):
             diagram.add(held)
         return diagram
 
 
-def _joined(found: Iterable[Held]) -> Bits:
+def _bits_of_predicates(found: Iterable[StoredPredicate]) -> Bits:
     places = {place for held in found for place in held.places}
     return np.fromiter(places, np.int32, len(places)) if places else _NO_BITS
 
 
-def _is_null(held: Held) -> bool:
+def _is_null(held: StoredPredicate) -> bool:
     return held.place.tests == (Null(True),)
 
 
-def _is_range(held: Held) -> bool:
+def _is_range(held: StoredPredicate) -> bool:
     return all(isinstance(test, Within) or test == Null(False) for test in held.place.tests)
 
 
-def _points(held: Held) -> list[Point]:
+def _points(held: StoredPredicate) -> list[Point]:
     """The values that satisfy it, if they can be listed."""
     points = []
     for test in held.place.tests:
@@ -213,7 +217,7 @@ def _point(family: Family, value: Scalar) -> Point:
     return family, _NAN if isinstance(value, float) and math.isnan(value) else value
 
 
-def _half_line(held: Held) -> tuple[Family, Interval] | None:
+def _half_line(held: StoredPredicate) -> tuple[Family, Interval] | None:
     if len(held.place.tests) != 1:
         return None
     (test,) = held.place.tests

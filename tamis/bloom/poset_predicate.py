@@ -16,7 +16,7 @@ from tamis.predicates.shapes import Placement
 Leaf = Predicate | Not
 
 
-class Held:
+class StoredPredicate:
     """An attribute name and an attribute constraint, with the bits of its own filter.
 
     Attributes:
@@ -39,23 +39,23 @@ class Held:
         self.count = 0
 
     @cached_property
-    def asked(self) -> Constraint | None:
+    def constraint(self) -> Constraint | None:
         """What covering goes by; None if it looks at several terms."""
         found = constraint_of(self.predicate)
         return None if found is None else found[1]
 
-    def covers(self, other: Held) -> bool:
+    def covers(self, other: StoredPredicate) -> bool:
         """Whether it is true of every event that the other is true of."""
-        if self.asked is None or other.asked is None:
+        if self.constraint is None or other.constraint is None:
             return self.text == other.text
-        return self.asked.covers(other.asked)
+        return self.constraint.covers(other.constraint)
 
     def holds(self, event: Event) -> bool:
         """Whether it is certainly true of an event."""
         return evaluate(self.predicate, event) is True
 
 
-def canonical(predicate: Leaf) -> str:
+def canonical_text(predicate: Leaf) -> str:
     """The text of a predicate, by which it is known; rewrite it first.
 
     Texts and not trees, because 0.0 and -0.0 are equal in a tree and not in a text: what a filter

@@ -38,7 +38,7 @@ class SbsTree(FilterTree):
     def _find(self, bits: Ints) -> int:
         return sbstree_find(self._trie, bits)
 
-    def narrowed(
+    def narrow_filters(
         self, filters: Sequence[Bloom], without: Hashable = None, most: int = 512
     ) -> list[Bloom]:
         """The filters of all that is stored here and that events' filters have, and of no more.
@@ -64,7 +64,7 @@ class SbsTree(FilterTree):
         code = self._addresses.find(without)
         begins, bits = sbstree_narrow(
             self._trie,
-            *self._laid_out(filters),
+            *self._flatten_filters(filters),
             np.zeros(self.shape.words, np.uint64),
             self._addresses.capacity,
             -1 if code is None else code,

@@ -27,13 +27,13 @@ from tamis.cli import (
     user,
 )
 from tamis.cli.plugins import register_verbs
-from tamis.cli.shared.exit_codes import EXIT_CODES, Guarded, Verb
+from tamis.cli.shared.exit_codes import EXIT_CODES, GuardedVerbs, Verb
 
 __all__ = ["app", "main"]
 
 app = typer.Typer(
     name="tamis",
-    cls=Guarded,
+    cls=GuardedVerbs,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

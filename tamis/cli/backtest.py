@@ -8,17 +8,22 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tamis.cli.shared import console, exit_codes
-from tamis.cli.shared.load import counted
+from tamis.cli.shared.load import format_count
 from tamis.cli.shared.options import (
     SEMANTICS,
-    Bad,
+    BadLinePolicy,
     BadOption,
     QuietOption,
     SchemaOption,
     Semantics,
     read_schema,
 )
-from tamis.cli.shared.spark_session import ConfOption, MasterOption, running, watched
+from tamis.cli.shared.spark_session import (
+    ConfOption,
+    MasterOption,
+    show_spark_progress,
+    spark_session,
+)
 from tamis.cli.shared.spark_tables import CORRUPT, is_index, read_table
 from tamis.errors import InputError
 
@@ -41,7 +46,7 @@ cannot judge counts for neither; the exit code is 3 then, or if rows of a table 
 _RULES = "an index, or a table with [cyan]id[/cyan] and [cyan]selector[/cyan]."
 
 
-class Format(StrEnum):
+class BacktestFormat(StrEnum):
     """How to print the outcome."""
 
     table = "table"
@@ -73,16 +78,16 @@ def backtest(
         int, typer.Option(min=0, metavar="N", help="Rows of the table; json has them all.")
     ] = 50,
     format: Annotated[
-        Format,
+        BacktestFormat,
         typer.Option(
             metavar="FORMAT",
             help="[cyan]table[/cyan]: the subscriptions that change, those that change most "
             "first; or [cyan]json[/cyan]: everything.",
         ),
-    ] = Format.table,
+    ] = BacktestFormat.table,
     semantics: Annotated[Semantics | None, SEMANTICS] = None,
     schema: SchemaOption = None,
-    bad: BadOption = Bad.fail,
+    bad: BadOption = BadLinePolicy.fail,
     scratch: Annotated[
         str | None,
         typer.Option(metavar="DIR", help="For tables on a cluster: a folder that all workers see."),
@@ -96,11 +101,11 @@ def backtest(
     Both sets of rules judge every event, in one pass. For each subscription there are its
     matches under both, how many are gained and lost, and examples of these events.
     """
-    with running(master, conf) as spark:
+    with spark_session(master, conf) as spark:
         from tamis.spark import backtest
 
-        with watched(spark, "events", quiet):
-            table = read_table(spark, events, strict=bad is Bad.fail)
+        with show_spark_progress(spark, "events", quiet):
+            table = read_table(spark, events, strict=bad is BadLinePolicy.fail)
             found = backtest(
                 table,
                 current if is_index(current) else read_table(spark, current),
@@ -114,12 +119,12 @@ def backtest(
                 corrupt=CORRUPT if CORRUPT in table.columns else None,
                 scratch=scratch,
             )
-    if found.unjudged and bad is Bad.fail:
+    if found.unjudged and bad is BadLinePolicy.fail:
         why = found.faults[0] if found.faults else "one of the rule sets cannot judge them"
-        error = InputError(f"{counted(found.unjudged, 'event')} not judged: {why}", events)
+        error = InputError(f"{format_count(found.unjudged, 'event')} not judged: {why}", events)
         error.add_note("--bad skip leaves such events out and goes on")
         raise error
-    if format is Format.json:
+    if format is BacktestFormat.json:
         typer.echo(_json(found))
     else:
         _show(found, limit)
@@ -130,8 +135,8 @@ def backtest(
 
 
 def _summary(found: Backtest) -> str:
-    aside = f", {counted(found.unjudged, 'bad event')}" if found.unjudged else ""
-    return f"{counted(found.events, 'event')}{aside}, {found.seconds:.2f} s"
+    aside = f", {format_count(found.unjudged, 'bad event')}" if found.unjudged else ""
+    return f"{format_count(found.events, 'event')}{aside}, {found.seconds:.2f} s"
 
 
 def _json(found: Backtest) -> str:
@@ -183,7 +188,7 @@ def _show(found: Backtest, limit: int) -> None:
 
 
 def _side(side: Side) -> str:
-    rejected = f", {counted(side.rejected, 'rejected row')}" if side.rejected else ""
+    rejected = f", {format_count(side.rejected, 'rejected row')}" if side.rejected else ""
     version = f"version {side.version}, " if side.version else ""
-    subscriptions = counted(side.subscriptions, "subscription")
+    subscriptions = format_count(side.subscriptions, "subscription")
     return f"{version}{subscriptions}{rejected}, {side.matches:,} matches"

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tamis.cli.shared import console, exit_codes
-from tamis.cli.shared.load import counted, hinting, load
+from tamis.cli.shared.load import bad_line_hint, format_count, load
 from tamis.cli.shared.options import (
-    Bad,
+    BadLinePolicy,
     BadOption,
     QuietOption,
     SchemaOption,
@@ -60,7 +60,7 @@ def compile(
     ],
     semantics: SemanticsOption = Semantics.sql,
     schema: SchemaOption = None,
-    bad: BadOption = Bad.fail,
+    bad: BadOption = BadLinePolicy.fail,
     spark: SparkOption = False,
     rejects: Annotated[
         str | None,
@@ -94,17 +94,17 @@ def compile(
     def on_bad(line: BadLine) -> None:
         nonlocal skipped
         skipped += 1
-        console.skipped(str(line))
+        console.report_skipped(str(line))
 
-    with hinting(), Progress(quiet, answers_on_terminal=False) as bar:
+    with bad_line_hint(), Progress(quiet, answers_on_terminal=False) as bar:
         load(matcher, subscriptions, bad, on_bad, bar)
         bar.start("index")
         matcher.save(out)
     if not quiet:
         seconds = time.perf_counter() - began
         console.note(
-            f"{counted(len(matcher), 'subscription')}, {seconds:.2f} s, "
-            f"{counted(skipped, 'bad line')}"
+            f"{format_count(len(matcher), 'subscription')}, {seconds:.2f} s, "
+            f"{format_count(skipped, 'bad line')}"
         )
     if skipped:
         raise typer.Exit(exit_codes.SOME_SKIPPED)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tamis.cli.shared import console, exit_codes
-from tamis.cli.shared.load import counted
+from tamis.cli.shared.load import format_count
 from tamis.cli.shared.options import (
     QuietOption,
     SchemaOption,
@@ -43,14 +43,14 @@ Each change of meaning comes with an event that tells old from new.
 """
 
 
-class Format(StrEnum):
+class DiffFormat(StrEnum):
     """How to print changes."""
 
     table = "table"
     jsonl = "jsonl"
 
 
-class Kind(StrEnum):
+class ChangeKind(StrEnum):
     """What can become of a subscription, and `never`."""
 
     added = "added"
@@ -76,7 +76,7 @@ def diff(
     semantics: SemanticsOption = Semantics.sql,
     schema: SchemaOption = None,
     format: Annotated[
-        Format | None,
+        DiffFormat | None,
         typer.Option(
             metavar="FORMAT",
             help="[cyan]table[/cyan] (to read) or [cyan]jsonl[/cyan] (a line per change). By "
@@ -85,7 +85,7 @@ def diff(
         ),
     ] = None,
     fail_on: Annotated[
-        list[Kind] | None,
+        list[ChangeKind] | None,
         typer.Option(
             "--fail-on",
             metavar="KIND",
@@ -106,7 +106,7 @@ def diff(
     from tamis.analysis import diff as compared
 
     began = time.perf_counter()
-    chosen = format or (Format.table if console.on_terminal() else Format.jsonl)
+    chosen = format or (DiffFormat.table if console.stdout_is_terminal() else DiffFormat.jsonl)
     attributes = read_schema(schema)
     with Progress(quiet, answers_on_terminal=False) as bar:
         bar.start("subscriptions")
@@ -117,18 +117,18 @@ def diff(
             after,
             attributes,
             semantics.value,
-            progress=lambda what, done, part: bar.reached(done, part),
+            progress=lambda what, done, part: bar.update(done, part),
         )
     _show(changes, chosen)
     if not quiet:
         kinds = Counter(change.kind for change in changes)
         told = ", ".join(f"{count:,} {kind}" for kind, count in kinds.items()) or "no change"
         seconds = time.perf_counter() - began
-        both = f"{len(before):,} and {counted(len(after), 'subscription')}"
+        both = f"{len(before):,} and {format_count(len(after), 'subscription')}"
         console.note(f"{both}, {told}, {seconds:.2f} s")
     if any(change.kind == "bad" for change in changes):
         raise typer.Exit(exit_codes.BAD_INPUT)
-    wanted = {kind.value for kind in fail_on or Kind} - {"never"}
+    wanted = {kind.value for kind in fail_on or ChangeKind} - {"never"}
     if any(change.kind in wanted for change in changes):
         raise typer.Exit(exit_codes.NO)
 
@@ -139,8 +139,8 @@ def _rows(file: str) -> list[tuple[Id, str, int]]:
     return [(row.id, row.selector, row.priority) for row in read_subscriptions(file)]
 
 
-def _show(changes: list[Change], format: Format) -> None:
-    if format is Format.table:
+def _show(changes: list[Change], format: DiffFormat) -> None:
+    if format is DiffFormat.table:
         if changes:
             console.stdout().print(_table(changes))
         return
@@ -161,11 +161,11 @@ def _table(changes: list[Change]) -> Table:
     table.add_column("", overflow="fold")
     for change in changes:
         kind = Text(change.kind, _STYLES.get(change.kind, "cyan"))
-        table.add_row(kind, Text(str(change.id)), _told(change))
+        table.add_row(kind, Text(str(change.id)), _change_text(change))
     return table
 
 
-def _told(change: Change) -> Text:
+def _change_text(change: Change) -> Text:
     import msgspec
     from rich.text import Text
 

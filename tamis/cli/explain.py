@@ -36,7 +36,7 @@ The exit code is 0 if the event matches and 1 if it does not, as with grep; with
 """
 
 
-class Format(StrEnum):
+class ExplainFormat(StrEnum):
     """How to print an explanation."""
 
     tree = "tree"
@@ -74,9 +74,9 @@ def explain(
         typer.Option("--events", "-e", metavar="FILE", help="Typical events, for --plan to go by."),
     ] = None,
     format: Annotated[
-        Format,
+        ExplainFormat,
         typer.Option(metavar="FORMAT", help="[cyan]tree[/cyan] (to read) or [cyan]json[/cyan]."),
-    ] = Format.tree,
+    ] = ExplainFormat.tree,
     semantics: SemanticsOption = Semantics.sql,
     schema: SchemaOption = None,
 ) -> None:
@@ -108,23 +108,23 @@ def explain(
         explanation = matcher.explain(named, _event(event))
         _show(explanation, format)
     if plan:
-        from tamis.cli.shared.plan_text import planned
+        from tamis.cli.shared.plan_text import subscription_plan
 
         matcher = Matcher(attributes, semantics.value, engine="block")
-        _show(planned(matcher, named, text, subscriptions, events), format)
+        _show(subscription_plan(matcher, named, text, subscriptions, events), format)
     if explanation is not None and not explanation.matches:
         raise typer.Exit(exit_codes.NO)
 
 
-def _show(told: Explanation | SubscriptionPlan, format: Format) -> None:
-    if format is Format.json:
+def _show(answer: Explanation | SubscriptionPlan, format: ExplainFormat) -> None:
+    if format is ExplainFormat.json:
         import msgspec
 
-        typer.echo(msgspec.json.encode(told.to_dict()))
+        typer.echo(msgspec.json.encode(answer.to_dict()))
         return
     from rich.text import Text
 
-    drawn = Text(str(told))
+    drawn = Text(str(answer))
     for mark, style in (("✓", "green"), ("✗", "red"), (r"\?", "yellow")):
         # The mark that opens a node, not one inside some text.
         drawn.highlight_regex(rf"(?m)^[│├└─ ]*{mark} ", style)
@@ -133,7 +133,7 @@ def _show(told: Explanation | SubscriptionPlan, format: Format) -> None:
 
 def _find(file: str, id: str) -> SubscriptionRow:
     from tamis.events.subscription_files import read_subscriptions
-    from tamis.language.lexer import nearest
+    from tamis.language.lexer import spelling_hint
 
     others: list[str] = []
     bad: list[BadLine] = []
@@ -142,13 +142,13 @@ def _find(file: str, id: str) -> SubscriptionRow:
         if str(row.id) == id:
             return row
         others.append(str(row.id))
-    raise _not_found(file, id, nearest(id, others), bad)
+    raise _not_found_error(file, id, spelling_hint(id, others), bad)
 
 
 _SHOWN = 5
 
 
-def _not_found(file: str, id: str, hint: str, bad: list[BadLine]) -> InputError:
+def _not_found_error(file: str, id: str, hint: str, bad: list[BadLine]) -> InputError:
     for line in bad:
         # In a file of selectors the line is the id; of others the fault may name it.
         if str(line.line) == id or line.reason.startswith(

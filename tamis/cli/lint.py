@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tamis.cli.shared import console, exit_codes
-from tamis.cli.shared.load import counted
+from tamis.cli.shared.load import format_count
 from tamis.cli.shared.options import (
     QuietOption,
     SchemaOption,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from tamis.analysis import Finding
-    from tamis.analysis.lint import Row
+    from tamis.analysis.lint import LintRow
 
 EXAMPLES = """\
 [bold]Examples[/bold]
@@ -45,7 +45,7 @@ docs/lint.md says what each kind of finding means.
 """
 
 
-class Format(StrEnum):
+class LintFormat(StrEnum):
     """How to print findings."""
 
     table = "table"
@@ -71,7 +71,7 @@ def lint(
     semantics: SemanticsOption = Semantics.sql,
     schema: SchemaOption = None,
     format: Annotated[
-        Format | None,
+        LintFormat | None,
         typer.Option(
             metavar="FORMAT",
             help="[cyan]table[/cyan] (to read), [cyan]jsonl[/cyan] (a line per finding) or "
@@ -99,7 +99,7 @@ def lint(
     from tamis.events.subscription_files import read_subscriptions
 
     began = time.perf_counter()
-    chosen = format or (Format.table if console.on_terminal() else Format.jsonl)
+    chosen = format or (LintFormat.table if console.stdout_is_terminal() else LintFormat.jsonl)
     unreadable: list[Finding] = []
 
     def on_bad(line: object) -> None:
@@ -116,28 +116,28 @@ def lint(
             if what != stage:
                 stage = what
                 bar.start(what)
-            bar.reached(done, part)
+            bar.update(done, part)
 
         findings = linted(rows, attributes, semantics.value, progress=progress)
     findings = sorted(unreadable + findings, key=lambda found: found.line)
     _show(findings, chosen, file)
     if not quiet:
         by_level = Counter(found.level for found in findings)
-        told = ", ".join(counted(by_level[level], level) for level in reversed(_LEVELS))
+        told = ", ".join(format_count(by_level[level], level) for level in reversed(_LEVELS))
         seconds = time.perf_counter() - began
-        console.note(f"{counted(len(rows), 'subscription')}, {told}, {seconds:.2f} s")
+        console.note(f"{format_count(len(rows), 'subscription')}, {told}, {seconds:.2f} s")
     if fail_on is not FailOn.never:
         grave = _LEVELS[_LEVELS.index(fail_on.value) :]
         if any(found.level in grave for found in findings):
             raise typer.Exit(exit_codes.NO)
 
 
-def _row(row: object) -> Row:
-    from tamis.analysis.lint import Row
+def _row(row: object) -> LintRow:
+    from tamis.analysis.lint import LintRow
     from tamis.events.subscription_files import SubscriptionRow
 
     assert isinstance(row, SubscriptionRow)
-    return Row(row.id, row.selector, row.line)
+    return LintRow(row.id, row.selector, row.line)
 
 
 def _bad_line(line: object) -> Finding:
@@ -148,23 +148,23 @@ def _bad_line(line: object) -> Finding:
     return Finding("bad-line", None, line.reason, line=line.line)
 
 
-def _show(findings: list[Finding], format: Format, file: str) -> None:
-    if format is Format.table:
+def _show(findings: list[Finding], format: LintFormat, file: str) -> None:
+    if format is LintFormat.table:
         if findings:
             out = console.stdout()
             out.print(_table(findings, out.width))
         return
     import msgspec
 
-    if format is Format.jsonl:
+    if format is LintFormat.jsonl:
         for found in findings:
             typer.echo(msgspec.json.encode(found.to_dict()))
         return
     from tamis import __version__
     from tamis.cli.shared.sarif import sarif
-    from tamis.events.records import Source
+    from tamis.events.records import InputFile
 
-    by_line = Source(file).format == ""
+    by_line = InputFile(file).format == ""
     told = sarif(findings, file, __version__, by_line)
     typer.echo(msgspec.json.format(msgspec.json.encode(told), indent=2))
 
@@ -192,11 +192,11 @@ def _add_text(said: object, found: Finding, style: str, width: int) -> None:
     import msgspec
     from rich.text import Text
 
-    from tamis.cli.shared.carets import underlined
+    from tamis.cli.shared.carets import underline_spans
 
     assert isinstance(said, Text)
     if found.text:
-        shown, marks = underlined(found.text, found.spans, width - 4)
+        shown, marks = underline_spans(found.text, found.spans, width - 4)
         said.append(f"\n  {shown}")
         whole = found.spans == ((0, len(found.text)),)
         if marks and not whole:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tamis.cli.shared import console, exit_codes
-from tamis.cli.shared.load import counted, hinting, load
-from tamis.cli.shared.match_output import Format, open_answers
+from tamis.cli.shared.load import bad_line_hint, format_count, load
+from tamis.cli.shared.match_output import MatchFormat, open_answers
 from tamis.cli.shared.options import (
     SEMANTICS,
-    Bad,
+    BadLinePolicy,
     BadOption,
     QuietOption,
     SchemaOption,
@@ -79,7 +79,7 @@ def match(
     ] = None,
     schema: SchemaOption = None,
     format: Annotated[
-        Format | None,
+        MatchFormat | None,
         typer.Option(
             metavar="FORMAT",
             help="[cyan]table[/cyan] (to read), [cyan]jsonl[/cyan] (a line per event), "
@@ -100,7 +100,7 @@ def match(
         int | None,
         typer.Option(min=0, metavar="K", help="At most K matches per event: the first ones."),
     ] = None,
-    bad: BadOption = Bad.fail,
+    bad: BadOption = BadLinePolicy.fail,
     costs: Annotated[
         bool,
         typer.Option(
@@ -142,10 +142,10 @@ def match(
     def on_bad(line: BadLine) -> None:
         nonlocal skipped
         skipped += 1
-        console.skipped(str(line))
+        console.report_skipped(str(line))
 
     with (
-        hinting(),
+        bad_line_hint(),
         open_answers(format, out, matcher) as answers,
         Progress(quiet, answers.on_terminal) as bar,
     ):
@@ -158,12 +158,13 @@ def match(
             answers.write(numbers, batch, matches)
             event_count += len(batch)
             pair_count += len(matches)
-            bar.reached(event_count, fraction)
+            bar.update(event_count, fraction)
     if not quiet:
         seconds = time.perf_counter() - began
         console.note(
-            f"{counted(event_count, 'event')}, {counted(len(matcher), 'subscription')}, "
-            f"{counted(pair_count, 'pair')}, {seconds:.2f} s, {counted(skipped, 'bad line')}"
+            f"{format_count(event_count, 'event')}, {format_count(len(matcher), 'subscription')}, "
+            f"{format_count(pair_count, 'pair')}, {seconds:.2f} s, "
+            f"{format_count(skipped, 'bad line')}"
         )
     if costs:
         console.show(console.stderr(), str(matcher.costs()))

@@ -18,7 +18,7 @@ from tamis.cli.shared.exit_codes import Verb, Verbs
 from tamis.errors import BrokerError, InputError
 
 if TYPE_CHECKING:
-    from tamis.broker.overlay.picture import Picture
+    from tamis.broker.overlay.picture import OverlaySnapshot
 
 EXAMPLES = """\
 [bold]Examples[/bold]
@@ -55,7 +55,7 @@ app = typer.Typer(
 )
 
 
-class Format(StrEnum):
+class OverlayFormat(StrEnum):
     """How to show it."""
 
     table = "table"
@@ -68,11 +68,11 @@ def show(
     context: typer.Context,
     nats: NatsOption = "nats://127.0.0.1:4222",
     format: Annotated[
-        Format,
+        OverlayFormat,
         typer.Option(
             help="[cyan]table[/cyan], [cyan]json[/cyan], or [cyan]dot[/cyan] for Graphviz."
         ),
-    ] = Format.table,
+    ] = OverlayFormat.table,
     out: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Draw it there: .svg, .png, .pdf, or .dot for the text."),
@@ -98,12 +98,12 @@ def show(
     from tamis.broker.overlay.picture import dot
 
     options = credentials(user, tls_ca, nats)
-    shown = asyncio.run(_looked(nats, prefix, options, timeout if wait else None))
+    shown = asyncio.run(_fetch_overlay(nats, prefix, options, timeout if wait else None))
     if out is not None:
         _draw(dot(shown), out)
-    elif format is Format.json:
+    elif format is OverlayFormat.json:
         typer.echo(msgspec.json.format(msgspec.json.encode(shown), indent=2))
-    elif format is Format.dot:
+    elif format is OverlayFormat.dot:
         typer.echo(dot(shown), nl=False)
     else:
         for line in tables(shown):
@@ -125,11 +125,11 @@ def unlink(
     """Take a link away, with what waits to go over it, and tell the others."""
 
     async def work() -> int:
-        from tamis.broker.fabric.connection import connected
+        from tamis.broker.fabric.connection import open_connection
         from tamis.broker.overlay.unlink import unlink as unlinking
         from tamis.broker.protocol.names import Names
 
-        connection = await connected(nats, **credentials(user, tls_ca, nats))
+        connection = await open_connection(nats, **credentials(user, tls_ca, nats))
         try:
             return await unlinking(connection, Names(prefix), node, forget=forget)
         finally:
@@ -140,21 +140,21 @@ def unlink(
     console.note(f"unlinked {node}{lost}")
 
 
-async def _looked(
+async def _fetch_overlay(
     nats: str, prefix: str, options: dict[str, Any], seconds: float | None
-) -> Picture:
-    from tamis.broker.fabric.connection import connected
-    from tamis.broker.overlay.discovery import overlay
-    from tamis.broker.overlay.picture import picture
+) -> OverlaySnapshot:
+    from tamis.broker.fabric.connection import open_connection
+    from tamis.broker.overlay.discovery import gather_overlay
+    from tamis.broker.overlay.picture import overlay_snapshot
     from tamis.broker.protocol.names import Names
 
-    connection = await connected(nats, **options)
+    connection = await open_connection(nats, **options)
     loop = asyncio.get_running_loop()
     deadline = loop.time() + (seconds or 0)
     try:
         while True:
-            shown = picture(await overlay(connection, Names(prefix)))
-            if seconds is None or shown.in_step:
+            shown = overlay_snapshot(await gather_overlay(connection, Names(prefix)))
+            if seconds is None or shown.is_converged:
                 return shown
             if loop.time() > deadline:
                 silent = ", ".join(shown.silent) or "none"
@@ -180,7 +180,7 @@ def _draw(text: str, out: Path) -> None:
         raise InputError(f"Graphviz cannot draw it: {done.stderr.decode().strip()}", str(out))
 
 
-def tables(shown: Picture) -> Iterator[str]:
+def tables(shown: OverlaySnapshot) -> Iterator[str]:
     """The nodes, then the links, in columns."""
     rows: list[tuple[str, ...]] = [
         ("node", "brokers", "subs", "events", "delivered", "evaluated", "checked", "in vain")
@@ -212,7 +212,7 @@ def tables(shown: Picture) -> Iterator[str]:
             yield f"{name} has no link to {where}: {trouble or 'it is just being made'}"
 
 
-def _state(shown: Picture, name: str, neighbour: str) -> str:
+def _state(shown: OverlaySnapshot, name: str, neighbour: str) -> str:
     link = shown.nodes[name].links[neighbour]
     there = shown.nodes[neighbour].links.get(name) if neighbour in shown.nodes else None
     if link["refused"]:

@@ -27,7 +27,7 @@ A selector that begins with a minus sign goes after [cyan]--[/cyan].
 """
 
 
-class Format(StrEnum):
+class ParseFormat(StrEnum):
     """How to print a selector."""
 
     text = "text"
@@ -44,13 +44,13 @@ def parse(
         str | None, typer.Option("--file", "-f", metavar="FILE", help=SubscriptionsHelp)
     ] = None,
     format: Annotated[
-        Format,
+        ParseFormat,
         typer.Option(
             metavar="FORMAT",
             help="[cyan]text[/cyan] (as Tamis writes it), [cyan]tree[/cyan] or [cyan]json[/cyan] "
             "(a line each).",
         ),
-    ] = Format.text,
+    ] = ParseFormat.text,
     rewrite: Annotated[
         bool,
         typer.Option("--rewrite", metavar="", help="Bring it to the form that engines match."),
@@ -75,18 +75,20 @@ def parse(
         console.error(str(message))
 
     # A file's selectors have a place to blame; one on the command line is its own place.
-    for id, text, place in _given(selectors, file, fault):
+    for id, text, place in _read_selectors(selectors, file, fault):
         try:
             selector = Subscription.of(id, text, schema=declared).selector
         except TamisError as error:
             fault(f"{place}{error}")
             continue
-        typer.echo(_printed(rewritten(selector) if rewrite else selector, format, id, bool(file)))
+        typer.echo(
+            _format_selector(rewritten(selector) if rewrite else selector, format, id, bool(file))
+        )
     if faults:
         raise typer.Exit(exit_codes.BAD_INPUT)
 
 
-def _given(
+def _read_selectors(
     selectors: list[str] | None, file: str | None, fault: Callable[[object], None]
 ) -> Iterator[tuple[Id, str, str]]:
     if file is None:
@@ -99,13 +101,13 @@ def _given(
         yield row.id, row.selector, f"{file}:{row.line}: "
 
 
-def _printed(selector: Selector, format: Format, id: Id, has_id: bool) -> str:
+def _format_selector(selector: Selector, format: ParseFormat, id: Id, has_id: bool) -> str:
     from tamis.cli.shared import selector_tree
 
-    if format is Format.text:
+    if format is ParseFormat.text:
         return str(selector)
-    if format is Format.tree:
-        return "\n".join(selector_tree.drawn(selector))
+    if format is ParseFormat.tree:
+        return "\n".join(selector_tree.draw_tree(selector))
     import msgspec
 
     about = {"id": id} if has_id else {}

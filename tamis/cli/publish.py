@@ -10,7 +10,7 @@ import typer
 from tamis.cli.serve import PrefixOption
 from tamis.cli.shared import console
 from tamis.cli.shared.broker_client import AuthorityOption, NatsOption, UserOption, client
-from tamis.cli.shared.load import counted
+from tamis.cli.shared.load import format_count
 from tamis.cli.shared.options import QuietOption
 from tamis.errors import InputError
 
@@ -51,14 +51,14 @@ def publish(
         raise typer.BadParameter("give events, or --events FILE")
     count = 0
     with client(nats, None, prefix, user, tls_ca) as c:
-        for some in _given(event or []) if events is None else _lines(events):
+        for some in _encode_events(event or []) if events is None else _lines(events):
             last = c.publish_many(some, ttl=ttl)[-1]
             count += len(some)
         if not quiet and count:
-            console.note(f"{counted(count, 'event')}; the last is number {last}")
+            console.note(f"{format_count(count, 'event')}; the last is number {last}")
 
 
-def _given(events: list[str]) -> Iterator[list[bytes]]:
+def _encode_events(events: list[str]) -> Iterator[list[bytes]]:
     import msgspec
 
     from tamis.events.records import json_fault
@@ -72,10 +72,10 @@ def _given(events: list[str]) -> Iterator[list[bytes]]:
 
 
 def _lines(file: str) -> Iterator[list[bytes]]:
-    from tamis.events.records import Source
+    from tamis.events.records import InputFile
 
     some: list[bytes] = []
-    for item in Source(file).lines():
+    for item in InputFile(file).lines():
         if item is not None and item[1].strip():
             some.append(item[1].strip())
         if some and (item is None or len(some) == _CHUNK):

@@ -10,7 +10,7 @@ import typer
 
 from tamis.cli.shared import console
 from tamis.cli.shared.broker_client import AuthorityOption, UserOption, credentials
-from tamis.cli.shared.load import counted
+from tamis.cli.shared.load import format_count
 from tamis.cli.shared.options import (
     QuietOption,
     SchemaOption,
@@ -18,7 +18,13 @@ from tamis.cli.shared.options import (
     SemanticsOption,
     read_schema,
 )
-from tamis.cli.shared.serve_setup import Routing, beside, guarded, hosts_of, node_settings
+from tamis.cli.shared.serve_setup import (
+    Routing,
+    build_guard,
+    gateway_runner,
+    hosts_of,
+    node_settings,
+)
 
 EXAMPLES = """\
 [bold]Examples[/bold]
@@ -211,7 +217,7 @@ def serve(
     say = (lambda text: None) if quiet else console.note
     file = users if users is not None else data / "users.json"
     known = file if users is not None or file.exists() else None
-    guard = guarded(known, data, prefix, tls_cert, tls_key)
+    guard = build_guard(known, data, prefix, tls_cert, tls_key)
     if tls_cert is None and not all(map(is_loopback, (host, *hosts_of(http)))):
         say("tokens and events travel in the clear: --tls-cert and --tls-key would hide them")
     broker = asyncio.run(
@@ -220,11 +226,11 @@ def serve(
             url=nats,
             server=server,
             guard=guard,
-            beside=beside(http, guard, say),
+            companion=gateway_runner(http, guard, say),
             say=say,
             ready=lambda url: say(f"serving at {url}{f' as {name}' * bool(name)}; Ctrl-C to stop"),
             **credentials(user, tls_ca, nats or ""),
         )
     )
     figures = broker.figures
-    say(f"{counted(figures.events, 'event')}, {figures.deliveries:,} delivered")
+    say(f"{format_count(figures.events, 'event')}, {figures.deliveries:,} delivered")

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tamis.cli.shared import console
-from tamis.cli.shared.load import counted
+from tamis.cli.shared.load import format_count
 from tamis.cli.shared.options import QuietOption
-from tamis.cli.shared.spark_session import ConfOption, MasterOption, pairs, running
+from tamis.cli.shared.spark_session import ConfOption, MasterOption, pairs, spark_session
 from tamis.cli.shared.spark_tables import CORRUPT
 from tamis.errors import InputError
 
@@ -40,7 +40,7 @@ the output once. A micro-batch is judged by the version of the index that is new
 _LOOK = 0.5
 
 
-class Source(StrEnum):
+class StreamSource(StrEnum):
     """Where events come from."""
 
     json = "json"
@@ -55,7 +55,7 @@ class Sink(StrEnum):
     json = "json"
 
 
-class Form(StrEnum):
+class StreamForm(StrEnum):
     """A row per match, or a row per event."""
 
     pairs = "pairs"
@@ -76,13 +76,13 @@ def stream(
         typer.Option("--events", "-e", metavar="DIR", help="A folder that files arrive in."),
     ] = None,
     format: Annotated[
-        Source,
+        StreamSource,
         typer.Option(
             metavar="FORMAT",
             help="Of the events: [cyan]json[/cyan] (lines), [cyan]parquet[/cyan] or "
             "[cyan]kafka[/cyan].",
         ),
-    ] = Source.json,
+    ] = StreamSource.json,
     option: Annotated[
         list[str] | None,
         typer.Option(
@@ -100,11 +100,11 @@ def stream(
         ),
     ] = None,
     form: Annotated[
-        Form,
+        StreamForm,
         typer.Option(
             metavar="FORM", help="[cyan]pairs[/cyan]: a row per match; or [cyan]lists[/cyan]."
         ),
-    ] = Form.pairs,
+    ] = StreamForm.pairs,
     out_format: Annotated[
         Sink, typer.Option(metavar="FORMAT", help="[cyan]parquet[/cyan] or [cyan]json[/cyan].")
     ] = Sink.parquet,
@@ -126,12 +126,12 @@ def stream(
 
     Events that cannot be read or judged are set aside: [cyan]error[/cyan] says why.
     """
-    if (events is None) is not (format is Source.kafka):
+    if (events is None) is not (format is StreamSource.kafka):
         raise typer.BadParameter("give --events DIR, or --format kafka with --option …")
     if once and every:
         raise typer.BadParameter("give one of --once and --every")
     options = pairs(option, "--option")
-    with running(master, conf) as spark:
+    with spark_session(master, conf) as spark:
         from tamis.spark import match
 
         columns = _columns(spark, schema, format, events)
@@ -151,14 +151,14 @@ def stream(
 
 
 def _columns(
-    spark: SparkSession, schema: str | None, format: Source, events: str | None
+    spark: SparkSession, schema: str | None, format: StreamSource, events: str | None
 ) -> StructType:
     """The columns of the events; those of text have one more, for what cannot be read."""
     from pyspark.sql.types import StringType, StructType
 
     if schema is not None:
         text = Path(schema).read_text() if Path(schema).is_file() else schema
-        columns = _declared(text.strip())
+        columns = _parse_columns(text.strip())
     elif events is not None:
         columns = spark.read.format(format.value).load(events).schema
     else:
@@ -167,12 +167,12 @@ def _columns(
         raise InputError(
             "there are no events yet to tell the columns by; give --schema", events or ""
         )
-    if format is not Source.parquet and CORRUPT not in columns.fieldNames():
+    if format is not StreamSource.parquet and CORRUPT not in columns.fieldNames():
         columns = StructType([*columns.fields]).add(CORRUPT, StringType())
     return columns
 
 
-def _declared(text: str) -> StructType:
+def _parse_columns(text: str) -> StructType:
     from pyspark.sql.types import StructType
 
     columns = StructType.fromDDL(text)
@@ -183,18 +183,18 @@ def _declared(text: str) -> StructType:
 
 def _source(
     spark: SparkSession,
-    format: Source,
+    format: StreamSource,
     events: str | None,
     columns: StructType,
     options: dict[str, str],
 ) -> DataFrame:
     reader = spark.readStream.format(format.value).options(**options)
-    if format is Source.kafka:
-        return parsed(reader.load(), columns)
+    if format is StreamSource.kafka:
+        return parse_events(reader.load(), columns)
     return reader.schema(columns).load(events)
 
 
-def parsed(messages: DataFrame, columns: StructType) -> DataFrame:
+def parse_events(messages: DataFrame, columns: StructType) -> DataFrame:
     """The events that are the values of messages, as JSON."""
     from pyspark.sql import functions as F
 
@@ -218,20 +218,20 @@ def _follow(query: Any, index: str, quiet: bool) -> None:
                 if progress["batchId"] > last and progress["numInputRows"]:
                     last = progress["batchId"]
                     rows += progress["numInputRows"]
-                    say(_told(progress, index, query.id))
+                    say(_batch_line(progress, index, query.id))
             if not running:
                 break
             time.sleep(_LOOK)
     query.awaitTermination(_LOOK)  # it has ended, and raises if it failed
     if not quiet:
         seconds = time.perf_counter() - began
-        console.note(f"{counted(rows, 'event')}, {seconds:.2f} s")
+        console.note(f"{format_count(rows, 'event')}, {seconds:.2f} s")
 
 
-def _told(progress: Any, index: str, query: str) -> str:
+def _batch_line(progress: Any, index: str, query: str) -> str:
     version = _version(index, query, progress["batchId"])
     return (
-        f"batch {progress['batchId']}: {counted(progress['numInputRows'], 'event')}, "
+        f"batch {progress['batchId']}: {format_count(progress['numInputRows'], 'event')}, "
         f"{progress['processedRowsPerSecond']:,.0f} per second{version}"
     )
 

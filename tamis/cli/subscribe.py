@@ -28,7 +28,7 @@ when it has been printed.
 """
 
 
-class Form(StrEnum):
+class SubscribeFormat(StrEnum):
     """What to print."""
 
     jsonl = "jsonl"
@@ -55,13 +55,13 @@ def subscribe(
         typer.Option(min=0.01, metavar="SECONDS", help="End when nothing has come for so long."),
     ] = None,
     format: Annotated[
-        Form,
+        SubscribeFormat,
         typer.Option(
             metavar="FORMAT",
             help="[cyan]jsonl[/cyan], [cyan]events[/cyan] (the events alone) or "
             "[cyan]pretty[/cyan].",
         ),
-    ] = Form.jsonl,
+    ] = SubscribeFormat.jsonl,
     nats: NatsOption = "nats://127.0.0.1:4222",
     user: UserOption = None,
     tls_ca: AuthorityOption = None,
@@ -79,17 +79,17 @@ def subscribe(
             console.note("subscribed; Ctrl-C to stop")
         out = console.stdout()
         for message in c.messages(limit=count, timeout=timeout):
-            console.show(out, _told(message, format))
+            console.show(out, _message_text(message, format))
             out.file.flush()
             message.ack()
 
 
-def _told(message: SyncMessage, format: Form) -> str:
+def _message_text(message: SyncMessage, format: SubscribeFormat) -> str:
     import json
 
-    if format is Form.events:
+    if format is SubscribeFormat.events:
         return json.dumps(message.event, ensure_ascii=False)
-    if format is Form.pretty:
+    if format is SubscribeFormat.pretty:
         again = "  (again)" if message.redelivered else ""
         names = ", ".join(message.subscriptions)
         event = json.dumps(message.event, ensure_ascii=False)

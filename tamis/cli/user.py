@@ -118,7 +118,7 @@ def token(name: NameArgument, users: FileOption = DEFAULT) -> None:
     from tamis.broker.security.users import with_new_token
 
     known = _read(users)
-    user, secret = with_new_token(_known(known, name, users))
+    user, secret = with_new_token(_find_user(known, name, users))
     _write(users, known, user)
     typer.echo(secret)
 
@@ -129,7 +129,7 @@ def remove(name: NameArgument, users: FileOption = DEFAULT) -> None:
     from tamis.broker.security.users import Users, write_users
 
     known = _read(users)
-    _known(known, name, users)
+    _find_user(known, name, users)
     left = {each: user for each, user in known.by_name.items() if each != name}
     write_users(users, Users(left))
 
@@ -178,7 +178,7 @@ def _read(file: Path) -> Users:
     return read_users(file) if file.exists() else Users()
 
 
-def _known(known: Users, name: str, file: Path) -> User:
+def _find_user(known: Users, name: str, file: Path) -> User:
     from tamis.errors import BrokerError
 
     if name not in known.by_name:

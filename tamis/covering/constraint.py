@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from tamis.covering import spans as sets
 from tamis.covering.spans import ALL, Bound, Spans
-from tamis.covering.wildcards import ANY, Wild, head_of, matches_all, wild
+from tamis.covering.wildcards import ANY, Wild, head_of, matches_all, wildcard_pattern
 from tamis.language.evaluate import any_of
 from tamis.language.evaluate import test as compared
 from tamis.language.expr import Like, Literal, Not, Predicate, RLike, StringTest, ValueExpr
@@ -31,7 +31,7 @@ OPAQUE: Final = 4
 _LONGEST = 24
 
 
-class Matching(NamedTuple):
+class PatternTest(NamedTuple):
     """The value is a text that LIKE (or ILIKE) matches, or one that it does not match."""
 
     pattern: Wild
@@ -39,7 +39,7 @@ class Matching(NamedTuple):
     wanted: bool
 
 
-class Membership(NamedTuple):
+class MembershipTest(NamedTuple):
     """The value is a list, and whether the item is in it is certain and as wanted.
 
     The family is there because Python holds that True == 1.
@@ -50,7 +50,7 @@ class Membership(NamedTuple):
     wanted: bool
 
 
-ValueTest = Matching | Membership | Text
+ValueTest = PatternTest | MembershipTest | Text
 
 
 class Constraint(NamedTuple):
@@ -90,7 +90,7 @@ class Constraint(NamedTuple):
         if other.kinds & ~self.kinds:
             return False
         for family, inner in other.spans:
-            outer = self._of(family)
+            outer = self._spans_of(family)
             if not (outer and sets.includes(outer, inner)):
                 return False
         if not self.tests or self.tests <= other.tests:
@@ -103,7 +103,7 @@ class Constraint(NamedTuple):
         if family is None:
             kind = NULL if value is None else LIST if isinstance(value, list) else OPAQUE
             return bool(self.kinds & kind) and all(_holds(test, value) for test in self.tests)
-        if not sets.contains(self._of(family), sets.bound_of(value)):  # type: ignore[arg-type]
+        if not sets.contains(self._spans_of(family), sets.bound_of(value)):  # type: ignore[arg-type]
             return False
         return not self.tests or all(_holds(test, value) for test in self.tests)
 
@@ -112,9 +112,9 @@ class Constraint(NamedTuple):
         spans = [
             (family, common)
             for family, mine in self.spans
-            if (common := sets.intersection(mine, other._of(family)))
+            if (common := sets.intersection(mine, other._spans_of(family)))
         ]
-        return _settled(self.kinds & other.kinds, spans, self.tests | other.tests)
+        return _simplify_constraint(self.kinds & other.kinds, spans, self.tests | other.tests)
 
     def union(self, other: Constraint) -> Constraint:
         """What satisfies one of the two, neither of which has tests."""
@@ -123,11 +123,11 @@ class Constraint(NamedTuple):
             tuple(
                 (family, joined)
                 for family in Family
-                if (joined := sets.union((*self._of(family), *other._of(family))))
+                if (joined := sets.union((*self._spans_of(family), *other._spans_of(family))))
             ),
         )
 
-    def _of(self, family: Family) -> Spans:
+    def _spans_of(self, family: Family) -> Spans:
         for mine, spans in self.spans:
             if mine is family:
                 return spans
@@ -136,16 +136,16 @@ class Constraint(NamedTuple):
     def _passes(self, test: ValueTest) -> bool:
         if test in self.tests or any(_implies(mine, test) for mine in self.tests):
             return True
-        if isinstance(test, Membership) or self.kinds:
+        if isinstance(test, MembershipTest) or self.kinds:
             return False
         # One span at a time: the only text of it, or what all of its texts begin with.
-        for span in self._of(Family.TEXT):
+        for span in self._spans_of(Family.TEXT):
             point = sets.point_of(Family.TEXT, span)
             if isinstance(point, str):
                 if not _holds(test, point):
                     return False
             elif not (
-                isinstance(test, Matching)
+                isinstance(test, PatternTest)
                 and test.wanted
                 and not test.ignore_case
                 and matches_all(test.pattern, (*sets.prefix_of(span), ANY))
@@ -179,15 +179,15 @@ def constraint_of(predicate: Predicate | Not) -> tuple[ValueExpr | None, Constra
 
 
 def _within(test: Within) -> Constraint:
-    return _ordered(test.family, sets.spans_of(test.family, test.intervals))
+    return _span_constraint(test.family, sets.spans_of(test.family, test.intervals))
 
 
 def _except(test: Except) -> Constraint:
     points = sets.spans_of_points(test.family, test.points)
-    return _ordered(test.family, sets.complement(points))
+    return _span_constraint(test.family, sets.complement(points))
 
 
-def _ordered(family: Family, spans: Spans) -> Constraint:
+def _span_constraint(family: Family, spans: Spans) -> Constraint:
     return Constraint(0, ((family, spans),)) if spans else NOTHING
 
 
@@ -199,7 +199,7 @@ def _member(test: Member) -> Constraint:
     family = family_of(test.item)
     if test.wanted and family not in (Family.NUMBER, Family.TEXT):
         return NOTHING  # elements are integers or texts
-    return Constraint(LIST, (), frozenset([Membership(family, test.item, test.wanted)]))
+    return Constraint(LIST, (), frozenset([MembershipTest(family, test.item, test.wanted)]))
 
 
 # -- text -----------------------------------------------------------------------------------------
@@ -212,32 +212,32 @@ def _text(test: Text) -> Constraint:
         parts = _parts(test.test.function, test.test.text.value)
         if parts is None:
             return Constraint(0, _ANY_TEXT.spans, frozenset([test]))
-        return _exact(sets.spans_of_points(Family.TEXT, parts), test.wanted)
+        return _exact_text(sets.spans_of_points(Family.TEXT, parts), test.wanted)
     ignore_case = isinstance(test.test, Like) and test.test.ignore_case
     pattern = _pattern(test.test)
     head = head_of(pattern)
     if pattern == (ANY,):
-        return _exact(ALL, test.wanted)
+        return _exact_text(ALL, test.wanted)
     if not ignore_case and pattern == (*head, ANY):
-        return _exact(sets.with_prefix(head), test.wanted)
+        return _exact_text(sets.prefix_spans(head), test.wanted)
     if not ignore_case and pattern == (*head,):
-        return _exact(sets.spans_of_points(Family.TEXT, [head]), test.wanted)
-    narrowed = sets.with_prefix(head) if test.wanted and not ignore_case else ALL
+        return _exact_text(sets.spans_of_points(Family.TEXT, [head]), test.wanted)
+    narrowed = sets.prefix_spans(head) if test.wanted and not ignore_case else ALL
     return Constraint(
-        0, ((Family.TEXT, narrowed),), frozenset([Matching(pattern, ignore_case, test.wanted)])
+        0, ((Family.TEXT, narrowed),), frozenset([PatternTest(pattern, ignore_case, test.wanted)])
     )
 
 
-def _exact(spans: Spans, wanted: bool) -> Constraint:
-    return _ordered(Family.TEXT, spans if wanted else sets.complement(spans))
+def _exact_text(spans: Spans, wanted: bool) -> Constraint:
+    return _span_constraint(Family.TEXT, spans if wanted else sets.complement(spans))
 
 
 def _pattern(test: StringTest | Like) -> Wild:
     if isinstance(test, Like):
-        return wild(like_runs(test.pattern, test.escape, test.ignore_case))
+        return wildcard_pattern(like_runs(test.pattern, test.escape, test.ignore_case))
     assert isinstance(test.part, Literal) and isinstance(test.part.value, str)
     part = tuple(test.part.value)
-    return wild(
+    return wildcard_pattern(
         {"contains": [(), part, ()], "startswith": [part, ()], "endswith": [(), part]}[
             test.function
         ]
@@ -260,7 +260,7 @@ def _parts(function: str, text: Scalar | None) -> Iterable[str] | None:
 # -- tests ----------------------------------------------------------------------------------------
 
 
-def _settled(
+def _simplify_constraint(
     kinds: int,
     spans: list[tuple[Family, Spans]],
     tests: frozenset[ValueTest],
@@ -279,15 +279,15 @@ def _settled(
         for span, point in zip(texts, points, strict=True)
         if all(_holds(test, point) for test in tests)
     ]
-    return _ordered(family, tuple(kept))
+    return _span_constraint(family, tuple(kept))
 
 
 def _holds(test: ValueTest, value: Value | Bound) -> bool:
-    if isinstance(test, Membership):
+    if isinstance(test, MembershipTest):
         assert isinstance(value, list)
         return any_of(compared("=", each, test.item) for each in value) is test.wanted
     assert isinstance(value, str)
-    if isinstance(test, Matching):
+    if isinstance(test, PatternTest):
         text = value.lower() if test.ignore_case else value
         return matches_all(test.pattern, text) is test.wanted
     if isinstance(test.test, RLike):
@@ -299,7 +299,7 @@ def _holds(test: ValueTest, value: Value | Bound) -> bool:
 
 def _implies(given: ValueTest, test: ValueTest) -> bool:
     """Whether a value that passes one test passes another one too, as far as can be told."""
-    if not (isinstance(given, Matching) and isinstance(test, Matching)):
+    if not (isinstance(given, PatternTest) and isinstance(test, PatternTest)):
         return given == test
     if given.wanted is not test.wanted or given.ignore_case is not test.ignore_case:
         return False

@@ -27,7 +27,7 @@ from tamis.language.rewrite import rewrite
 MOST: Final = 64
 
 
-class Filter(NamedTuple):
+class ConjunctiveFilter(NamedTuple):
     """A conjunction of constraints, one per term.
 
     Attributes:
@@ -38,7 +38,7 @@ class Filter(NamedTuple):
     terms: Mapping[ValueExpr, Constraint]
     others: frozenset[BoolExpr] = frozenset()
 
-    def covers(self, other: Filter) -> bool:
+    def covers(self, other: ConjunctiveFilter) -> bool:
         """Whether all events that satisfy the other satisfy this one."""
         if len(self.terms) > len(other.terms):
             return False
@@ -53,7 +53,7 @@ class Filter(NamedTuple):
         return hash((frozenset(self.terms.items()), self.others))
 
 
-ANYTHING: Final = Filter({})
+ANYTHING: Final = ConjunctiveFilter({})
 
 
 class Coverage(NamedTuple):
@@ -64,7 +64,7 @@ class Coverage(NamedTuple):
         sequence: The selector itself if it is a sequence, which only an equal one covers.
     """
 
-    filters: tuple[Filter, ...]
+    filters: tuple[ConjunctiveFilter, ...]
     sequence: Sequence | None = None
 
     def covers(self, other: Coverage) -> bool:
@@ -90,7 +90,7 @@ def coverage_of(selector: Selector) -> Coverage:
         filters = [conjunction(operands)]
     else:
         filters = [conjunction(each) for each in found]
-    return Coverage(_joined(each for each in filters if each is not None))
+    return Coverage(_merge_filters(each for each in filters if each is not None))
 
 
 def covers(general: Selector, special: Selector) -> bool:
@@ -109,7 +109,7 @@ def covers(general: Selector, special: Selector) -> bool:
     return coverage_of(general).covers(coverage_of(special))
 
 
-def conjunction(operands: Iterable[BoolExpr]) -> Filter | None:
+def conjunction(operands: Iterable[BoolExpr]) -> ConjunctiveFilter | None:
     """Predicates, or NOT of them, all of which must hold; None if they cannot.
 
     What is neither is kept as it is.
@@ -130,13 +130,13 @@ def conjunction(operands: Iterable[BoolExpr]) -> Filter | None:
         if constraint.is_empty:
             return None
     kept = {term: asked for term, asked in terms.items() if not asked.is_all}
-    return Filter(kept, frozenset(others))
+    return ConjunctiveFilter(kept, frozenset(others))
 
 
-def _joined(filters: Iterable[Filter]) -> tuple[Filter, ...]:
+def _merge_filters(filters: Iterable[ConjunctiveFilter]) -> tuple[ConjunctiveFilter, ...]:
     """One filter for all that ask one thing of one term: together they may cover more."""
     unions: dict[ValueExpr, Constraint] = {}
-    rest: list[Filter] = []
+    rest: list[ConjunctiveFilter] = []
     for each in filters:
         if each == ANYTHING:
             return (ANYTHING,)
@@ -148,4 +148,4 @@ def _joined(filters: Iterable[Filter]) -> tuple[Filter, ...]:
         rest.append(each)
     if EVERYTHING in unions.values():
         return (ANYTHING,)
-    return (*(Filter({term: asked}) for term, asked in unions.items()), *rest)
+    return (*(ConjunctiveFilter({term: asked}) for term, asked in unions.items()), *rest)

@@ -21,13 +21,13 @@ def samples(pattern: str) -> list[str]:
         return []
     found = []
     for last, more in ((False, 0), (True, 0), (False, 1), (True, 1)):
-        text = _Reader(pattern, last, more).alternatives(0)
+        text = _RegexSampler(pattern, last, more).alternatives(0)
         if text not in found:
             found.append(text)
     return found
 
 
-class _Reader:
+class _RegexSampler:
     """One reading of the pattern; `at` is the next character."""
 
     def __init__(self, pattern: str, last: bool, more: int) -> None:
@@ -54,7 +54,7 @@ class _Reader:
     def concatenation(self, depth: int) -> str:
         parts: list[str] = []
         while self.peek() and self.peek() not in "|)":
-            parts.append(self.repeated(self.atom(depth)))
+            parts.append(self.repeat(self.atom(depth)))
         return "".join(parts)
 
     def atom(self, depth: int) -> str:
@@ -97,7 +97,7 @@ class _Reader:
             return next((c for c in "a0 -zA~" if c not in inside), "\N{EURO SIGN}")
         return inside[-1 if self.last else 0] if inside else ""
 
-    def repeated(self, atom: str) -> str:
+    def repeat(self, atom: str) -> str:
         times = 1
         while (sign := self.peek()) and sign in "*+?{":
             if sign == "{":

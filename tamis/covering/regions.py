@@ -139,7 +139,7 @@ def regions_of(
     term: ValueExpr, predicates: Sequence[Predicate], types: Collection[Type], nullable: bool
 ) -> Regions:
     """The same where it is known that all are tests of the term."""
-    bare = tuple([_off_its_term(predicate, term) for predicate in predicates])
+    bare = tuple([_detach_from_term(predicate, term) for predicate in predicates])
     return _regions(bare, frozenset(types), nullable)
 
 
@@ -149,7 +149,7 @@ def _regions(tests: tuple[Predicate, ...], types: frozenset[Type], nullable: boo
 
     truths = [_truth_of(test) for test in tests]
 
-    def tried(values: Iterable[Value], free: tuple[int, ...] = ()) -> None:
+    def add_cells(values: Iterable[Value], free: tuple[int, ...] = ()) -> None:
         for value in values:
             vector = tuple([truth(value) for truth in truths])
             if vector not in cells:
@@ -158,18 +158,22 @@ def _regions(tests: tuple[Predicate, ...], types: frozenset[Type], nullable: boo
                 cells[vector] = cells[vector]._replace(free=free)
 
     constants = [constant for test in tests for constant in _constants(test)]
-    seen = frozenset[Type]().union(*map(_looks_at, tests)) & types
+    seen = frozenset[Type]().union(*map(_tested_types, tests)) & types
     if nullable:
-        tried([None])
+        add_cells([None])
     if seen & NUMBERS:
-        tried(numbers(_of(constants, (int, float)), Type.INT in types, Type.DBL in types))
+        add_cells(
+            numbers(
+                _constants_of_type(constants, (int, float)), Type.INT in types, Type.DBL in types
+            )
+        )
     if Type.STR in seen:
-        found, free = texts(tests, _of(constants, str))
-        tried(found, free)
+        found, free = texts(tests, _constants_of_type(constants, str))
+        add_cells(found, free)
     if Type.BOOL in seen:
-        tried([True, False])
+        add_cells([True, False])
     if Type.TIMESTAMP in seen:
-        tried(instants(_of(constants, Timestamp)))
+        add_cells(instants(_constants_of_type(constants, Timestamp)))
     if seen & _LISTS:
         items = [_item(test) for test in tests]
         found_lists, whole = lists(
@@ -178,9 +182,9 @@ def _regions(tests: tuple[Predicate, ...], types: frozenset[Type], nullable: boo
             Type.STR_LIST in types,
         )
         loose = () if whole else tuple(i for i, item in enumerate(items) if item is not None)
-        tried(found_lists, loose)
+        add_cells(found_lists, loose)
     # All values that no test looks at are alike: they are there, and that is all.
-    tried([_SOME[kind] for kind in _UNSEEN_FIRST if kind in types and kind not in seen][:1])
+    add_cells([_SOME[kind] for kind in _UNSEEN_FIRST if kind in types and kind not in seen][:1])
     return Regions(tuple(cells.values()))
 
 
@@ -203,19 +207,21 @@ def _truth_of(test: Predicate) -> Callable[[Value], Truth]:
     return truth
 
 
-def _of(constants: list[Value], kind: type | tuple[type, ...]) -> list:  # type: ignore[type-arg]
+def _constants_of_type(constants: list[Value], kind: type | tuple[type, ...]) -> list:  # type: ignore[type-arg]
     return [c for c in constants if isinstance(c, kind) and not isinstance(c, bool)]
 
 
 # -- tests, taken off their term ------------------------------------------------------------------
 
 
-def _off_its_term(test: Predicate, term: ValueExpr) -> Predicate:
+def _detach_from_term(test: Predicate, term: ValueExpr) -> Predicate:
     """The same test of an attribute called `value`, with its constants computed."""
-    return _REBUILT[type(test)](test, lambda part: _VALUE if part == term else _computed(part))
+    return _REBUILT[type(test)](
+        test, lambda part: _VALUE if part == term else _compute_constant(part)
+    )
 
 
-def _computed(part: ValueExpr) -> ValueExpr:
+def _compute_constant(part: ValueExpr) -> ValueExpr:
     if isinstance(part, Literal):
         return Literal(part.value, part.type)
     return Literal.of(value_of(part, {}))  # type: ignore[arg-type]
@@ -260,7 +266,7 @@ _LOOKED_AT: dict[type, frozenset[Type]] = {
 }
 
 
-def _looks_at(test: Predicate) -> frozenset[Type]:
+def _tested_types(test: Predicate) -> frozenset[Type]:
     """The types whose values the test may tell apart; of all others it is unknown.
 
     (IS NULL is false of them all.)

@@ -62,7 +62,7 @@ def value_of_bound(family: Family, bound: Bound) -> Scalar:
     return value
 
 
-def after(family: Family, bound: Bound) -> Bound | None:
+def next_bound(family: Family, bound: Bound) -> Bound | None:
     """The least value above one; None if there is none."""
     if isinstance(bound, str):
         return bound + "\0"
@@ -99,18 +99,18 @@ def _span(family: Family, interval: Interval) -> Span | None:
     low = None if interval.low is None else bound_of(interval.low)
     high = None if interval.high is None else bound_of(interval.high)
     if low is not None and not interval.low_closed:
-        low = after(family, low)
+        low = next_bound(family, low)
         if low is None:
             return None
     if high is not None and interval.high_closed:
-        high = after(family, high)
+        high = next_bound(family, high)
     least = _LEAST[family]
     if high is not None and (high == least or (low is not None and low >= high)):
         return None
     return (None if low == least else low, high)
 
 
-def with_prefix(prefix: str) -> Spans:
+def prefix_spans(prefix: str) -> Spans:
     """The texts that begin so."""
     # Nothing stands between the texts with a prefix and the first text without it.
     stem = prefix.rstrip(_LAST_LETTER)
@@ -129,7 +129,7 @@ def prefix_of(span: Span) -> str:
     if high == low + "\0":
         return low
     for length in range(len(low), 0, -1):
-        end = with_prefix(low[:length])[0][1]
+        end = prefix_spans(low[:length])[0][1]
         if end is None or (isinstance(high, str) and high <= end):
             return low[:length]
     return ""
@@ -138,15 +138,15 @@ def prefix_of(span: Span) -> str:
 def union(spans: Iterable[Span]) -> Spans:
     """What is in one or more of them."""
     joined: list[Span] = []
-    for low, high in sorted(spans, key=_by_low):
+    for low, high in sorted(spans, key=_low_key):
         if joined and _reaches(joined[-1][1], low):
-            joined[-1] = (joined[-1][0], _later(joined[-1][1], high))
+            joined[-1] = (joined[-1][0], _later_bound(joined[-1][1], high))
         else:
             joined.append((low, high))
     return tuple(joined)
 
 
-def _by_low(span: Span) -> tuple[bool, Bound]:
+def _low_key(span: Span) -> tuple[bool, Bound]:
     return (False, 0) if span[0] is None else (True, span[0])
 
 
@@ -154,7 +154,7 @@ def _reaches(high: Bound | None, low: Bound | None) -> bool:
     return high is None or low is None or high >= low
 
 
-def _later(one: Bound | None, other: Bound | None) -> Bound | None:
+def _later_bound(one: Bound | None, other: Bound | None) -> Bound | None:
     return None if one is None or other is None else max(one, other)
 
 
@@ -199,9 +199,9 @@ def includes(outer: Spans, inner: Spans) -> bool:
     if len(outer) == len(inner) == 1:
         return _holds(outer[0], inner[0])
     # Spans do not touch, so each inner one must lie in a single outer one.
-    lows = [_by_low(span) for span in outer]
+    lows = [_low_key(span) for span in outer]
     for span in inner:
-        place = bisect_right(lows, _by_low(span)) - 1
+        place = bisect_right(lows, _low_key(span)) - 1
         if place < 0 or not _holds(outer[place], span):
             return False
     return True
@@ -225,4 +225,4 @@ def contains(spans: Spans, bound: Bound) -> bool:
 def point_of(family: Family, span: Span) -> Bound | None:
     """The only value of a span; None if there are others."""
     low = _LEAST[family] if span[0] is None else span[0]
-    return low if low is not None and after(family, low) == span[1] else None
+    return low if low is not None and next_bound(family, low) == span[1] else None

@@ -36,20 +36,20 @@ def texts(tests: Sequence[Predicate], constants: list[str]) -> tuple[list[str], 
         tests: Tests of one value; those that do not look at text are passed over.
         constants: What comparisons compare with.
     """
-    unsure = [i for i, test in enumerate(tests) if _is_beyond(test)]
+    unsure = [i for i, test in enumerate(tests) if _has_no_automaton(test)]
     others = [i for i, test in enumerate(tests) if _looks_at_text(test) and i not in unsure]
     hard = [i for i in others if not _is_prefix(tests[i])]
     sharp = [tests[i] for i in others]
     found: list[str] | None = None
     if hard:
-        found = _walked(sharp, constants)
+        found = _walk_states(sharp, constants)
         if found is None:
             unsure += hard
             sharp = [tests[i] for i in others if i not in hard]
     if found is None:
-        found = _ranged(sharp, constants)
+        found = _range_texts(sharp, constants)
     for i in unsure:
-        found += _guessed(tests[i])
+        found += _guess_texts(tests[i])
     return found, tuple(sorted(unsure))
 
 
@@ -59,7 +59,7 @@ def _looks_at_text(test: Predicate) -> bool:
     return isinstance(test, Like)
 
 
-def _is_beyond(test: Predicate) -> bool:
+def _has_no_automaton(test: Predicate) -> bool:
     """Whether there is no automaton for it here."""
     if isinstance(test, RLike):
         return True
@@ -71,7 +71,7 @@ def _is_beyond(test: Predicate) -> bool:
     )
 
 
-def _guessed(test: Predicate) -> list[str]:
+def _guess_texts(test: Predicate) -> list[str]:
     """Texts that the test is likely to accept."""
     if isinstance(test, RLike):
         return samples(test.pattern)
@@ -106,7 +106,7 @@ def _prefix(test: Predicate) -> str | None:
     return None
 
 
-def _ranged(tests: Sequence[Predicate], constants: list[str]) -> list[str]:
+def _range_texts(tests: Sequence[Predicate], constants: list[str]) -> list[str]:
     """A text at each place where a truth can change, and one between each two.
 
     The least text above t is t followed by U+0000. Texts that begin with p end before the least
@@ -116,7 +116,7 @@ def _ranged(tests: Sequence[Predicate], constants: list[str]) -> list[str]:
     for test in tests:
         begun = _prefix(test)
         assert begun is not None
-        places |= {begun, _after(begun)}
+        places |= {begun, _least_text_after(begun)}
     ordered = sorted(places)
     found = list(ordered)
     for low, high in pairwise((*ordered, None)):
@@ -128,7 +128,7 @@ def _ranged(tests: Sequence[Predicate], constants: list[str]) -> list[str]:
     return found
 
 
-def _after(begun: str) -> str:
+def _least_text_after(begun: str) -> str:
     """The least text above all that begin so; empty if there is none."""
     while begun:
         point = ord(begun[-1]) + 1
@@ -150,10 +150,10 @@ class _Walker(NamedTuple):
     step: Callable[[object, str], object]
 
 
-def _walked(tests: Sequence[Predicate], constants: list[str]) -> list[str] | None:
+def _walk_states(tests: Sequence[Predicate], constants: list[str]) -> list[str] | None:
     """A shortest text for every state; None if there are too many."""
     ordered = sorted(set(constants))
-    walkers = [_compared(c) for c in ordered] + [_walker(test) for test in tests]
+    walkers = [_comparison_walker(c) for c in ordered] + [_walker(test) for test in tests]
     letters = _alphabet(tests, ordered)
     begin = tuple([walker.start for walker in walkers])
     reached = {begin: ""}
@@ -175,7 +175,7 @@ def _walked(tests: Sequence[Predicate], constants: list[str]) -> list[str] | Non
     return list(reached.values())
 
 
-def _compared(constant: str) -> _Walker:
+def _comparison_walker(constant: str) -> _Walker:
     """Against a constant: so many letters alike (0, 1, …), or less, or greater."""
     less, greater, length = -1, -2, len(constant)
 
@@ -195,7 +195,7 @@ def _compared(constant: str) -> _Walker:
 def _walker(test: Predicate) -> _Walker:
     if isinstance(test, Like):
         runs = like_runs(test.pattern, test.escape, test.ignore_case)
-        return _patterned(runs, test.ignore_case)
+        return _pattern_walker(runs, test.ignore_case)
     assert isinstance(test, StringTest)
     held = test.part if isinstance(test.part, Literal) else test.text
     assert isinstance(held, Literal)
@@ -206,11 +206,11 @@ def _walker(test: Predicate) -> _Walker:
         runs = {"contains": [(), part, ()], "startswith": [part, ()], "endswith": [(), part]}[
             test.function
         ]
-        return _patterned(runs, False)
-    return _inside(held.value, anywhere=test.function != "startswith")
+        return _pattern_walker(runs, False)
+    return _substring_walker(held.value, anywhere=test.function != "startswith")
 
 
-def _patterned(runs: Sequence[Run], ignore_case: bool) -> _Walker:
+def _pattern_walker(runs: Sequence[Run], ignore_case: bool) -> _Walker:
     """A LIKE pattern: the places in it that have been reached; its None is any letter."""
     pattern: list[str | None] = []
     loops: set[int] = set()  # the places where a % stands
@@ -222,7 +222,7 @@ def _patterned(runs: Sequence[Run], ignore_case: bool) -> _Walker:
     # What has come to a % at the end stays accepted; what is before the last % is of no matter.
     accepted = frozenset((length,)) if length in loops else None
 
-    def single(places: frozenset[int], letter: str) -> frozenset[int]:
+    def advance(places: frozenset[int], letter: str) -> frozenset[int]:
         after = {p for p in places if p in loops}
         after |= {p + 1 for p in places if p < length and pattern[p] in (None, letter)}
         if accepted is not None and length in after:
@@ -233,13 +233,13 @@ def _patterned(runs: Sequence[Run], ignore_case: bool) -> _Walker:
     def step(places: object, letter: str) -> object:
         assert isinstance(places, frozenset)
         for lower in letter.lower() if ignore_case else letter:
-            places = single(places, lower)
+            places = advance(places, lower)
         return places
 
     return _Walker(accepted if accepted and not length else frozenset((0,)), step)
 
 
-def _inside(text: str, anywhere: bool) -> _Walker:
+def _substring_walker(text: str, anywhere: bool) -> _Walker:
     """A constant that contains, begins or ends with the value: where the value may end in it."""
 
     def step(places: object, letter: str) -> object:
@@ -272,20 +272,20 @@ def _alphabet(tests: Sequence[Predicate], constants: list[str]) -> list[str]:
         upper = _capitals()
         named |= {capital for letter in folded for capital in upper.get(letter, ())}
         named.add(_DOTTED_I)  # the only letter that is two in lower case
-    return sorted(named) + _others(named, bool(constants))
+    return sorted(named) + _other_letters(named, bool(constants))
 
 
-def _others(named: set[str], everywhere: bool) -> list[str]:
+def _other_letters(named: set[str], everywhere: bool) -> list[str]:
     points = [-1, *sorted(map(ord, named)), _LAST + 1]
     readable = [c for c in _READABLE if c not in named]
     if readable and not everywhere:
         return readable[:1]
     gaps = list(pairwise(points))
-    found = [next((c for c in readable if a < ord(c) < b), _between(a, b)) for a, b in gaps]
+    found = [next((c for c in readable if a < ord(c) < b), _letter_between(a, b)) for a, b in gaps]
     return [letter for letter in found if letter][: None if everywhere else 1]
 
 
-def _between(low: int, high: int) -> str:
+def _letter_between(low: int, high: int) -> str:
     point = low + 1
     if 0xD800 <= point <= 0xDFFF:  # surrogates are no text
         point = 0xE000

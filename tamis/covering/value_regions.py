@@ -103,12 +103,12 @@ def lists(items: list[Scalar | Opaque], ints: bool, texts: bool) -> tuple[list[V
         wanted = sorted({int(i) for i in items if _is_whole(i)})  # type: ignore[arg-type]
         other = next(n for n in range(len(wanted) + 1) if n not in wanted)
         whole &= len(wanted) <= _ITEMS
-        found += _combined(wanted, other)
+        found += _item_lists(wanted, other)
     if texts:
         spelt = sorted({i for i in items if isinstance(i, str)})
         unlike = next(t for t in ("a" * n for n in range(1, len(spelt) + 2)) if t not in spelt)
         whole &= len(spelt) <= _ITEMS
-        found += _combined(spelt, unlike)
+        found += _item_lists(spelt, unlike)
     return found, whole
 
 
@@ -118,7 +118,7 @@ def _is_whole(item: Scalar | Opaque) -> bool:
     return math.isfinite(item) and item == math.floor(item) and INT_MIN <= item <= INT_MAX
 
 
-def _combined(items: list, other: object) -> Iterator[list]:  # type: ignore[type-arg]
+def _item_lists(items: list, other: object) -> Iterator[list]:  # type: ignore[type-arg]
     sizes = range(1, len(items) + 1) if len(items) <= _ITEMS else (1, len(items))
     chosen = chain(([other],), *(map(list, combinations(items, size)) for size in sizes))
     for some in chosen:

@@ -29,7 +29,7 @@ ONE: Final = Wildcard.ONE
 ANY: Final = Wildcard.ANY
 
 
-def wild(runs: Iterable[Run]) -> Wild:
+def wildcard_pattern(runs: Iterable[Run]) -> Wild:
     """The pattern of what stands between two %, in one spelling: `%_%` is `_%`."""
     letters: list[Letter] = []
     begun = False

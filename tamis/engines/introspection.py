@@ -77,18 +77,18 @@ class SubscriptionPlan:
         if self.segment is not None:
             lines.append(
                 f"  segment {self.segment} of {self.segments}, with "
-                f"{_counted(self.size, 'subscription')}; shares {self._known()}"
+                f"{_count_text(self.size, 'subscription')}; shares {self._share_basis()}"
             )
         if self.cover:
-            lines += ["  hangs under", *_indented(self.cover)]
+            lines += ["  hangs under", *_check_tree_lines(self.cover)]
         if self.checks:
             then = "then checked" if self.cover else "checked"
-            lines += [f"  {then}, in this order", *_indented(self.checks)]
+            lines += [f"  {then}, in this order", *_check_tree_lines(self.checks)]
         lines.append(f"  cost: {self._cost()}")
         return "\n".join(lines)
 
-    def _known(self) -> str:
-        return f"of {_counted(self.events, 'event')}" if self.events else "are guesses"
+    def _share_basis(self) -> str:
+        return f"of {_count_text(self.events, 'event')}" if self.events else "are guesses"
 
     def _cost(self) -> str:
         looks = f"{_amount(1000 * self.looks)} looks per 1,000 events"
@@ -152,7 +152,7 @@ class Costs:
             lines.append(
                 f"{row.share:6.1%}  {row.checks:11,.1f}  {matches:>12}  {row.way:<6}  {row.id}"
             )
-        return "\n".join([*lines, f"counted on {_counted(self.events, 'event')}"])
+        return "\n".join([*lines, f"counted on {_count_text(self.events, 'event')}"])
 
     def to_dict(self) -> dict[str, object]:
         """The same, as plain data for JSON."""
@@ -160,7 +160,7 @@ class Costs:
 
 
 @runtime_checkable
-class Planned(Protocol):
+class CostBasedEngine(Protocol):
     """An engine that lays subscriptions out by what they cost, and counts what they do."""
 
     def plan_of(self, id: Id, events: EventBatch | None = None) -> SubscriptionPlan:
@@ -173,19 +173,19 @@ class Planned(Protocol):
         """The most expensive subscriptions."""
 
 
-def _indented(checks: tuple[Check, ...]) -> list[str]:
+def _check_tree_lines(checks: tuple[Check, ...]) -> list[str]:
     lines = []
     for i, check in enumerate(checks):
         last = i == len(checks) - 1
-        for j, line in enumerate(_drawn(check)):
+        for j, line in enumerate(_check_lines(check)):
             stem = ("└─ " if last else "├─ ") if j == 0 else ("   " if last else "│  ")
             lines.append(f"  {stem}{line}")
     return lines
 
 
-def _drawn(check: Check) -> list[str]:
+def _check_lines(check: Check) -> list[str]:
     share = "" if check.share is None else f"  ({percent(check.share)} of events)"
-    return [f"{check.text}{share}", *(line[2:] for line in _indented(check.parts))]
+    return [f"{check.text}{share}", *(line[2:] for line in _check_tree_lines(check.parts))]
 
 
 def percent(share: float) -> str:
@@ -199,5 +199,5 @@ def _amount(number: float) -> str:
     return f"{number:.2g}" if number < 9.95 else f"{number:,.0f}"
 
 
-def _counted(number: int, noun: str) -> str:
+def _count_text(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -16,7 +16,7 @@ class Number:
     uses: int = 0
 
 
-class Numbers(Generic[T]):
+class NumberPool(Generic[T]):
     """A number for everything that some node has.
 
     >>> letters = Numbers(first=16)
@@ -56,11 +56,11 @@ class Numbers(Generic[T]):
                 self._free.pop()
         return found.number
 
-    def used(self, thing: T) -> None:
+    def add_use(self, thing: T) -> None:
         """Count one more node that has a thing."""
         self.given[thing].uses += 1
 
-    def unused(self, thing: T) -> None:
+    def drop_use(self, thing: T) -> None:
         """Count one node less."""
         self.given[thing].uses -= 1
         self.give_back(thing)

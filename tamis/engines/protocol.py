@@ -44,7 +44,7 @@ class Engine(Protocol):
 
 
 @runtime_checkable
-class Recording(Protocol):
+class RecordingEngine(Protocol):
     """An engine that keeps what it was given as text, so that nobody else need keep it."""
 
     def text(self, id: Id) -> tuple[str, int]:
@@ -65,7 +65,7 @@ class Recording(Protocol):
 
 
 @runtime_checkable
-class MatchesEvent(Protocol):
+class SingleEventEngine(Protocol):
     """An engine with a quicker way for one event."""
 
     def match_event(self, event: Mapping[str, object]) -> list[Id] | None:
@@ -73,7 +73,7 @@ class MatchesEvent(Protocol):
 
 
 @runtime_checkable
-class Counts(Protocol):
+class MatchCountEngine(Protocol):
     """An engine that can count without keeping what it found."""
 
     def counts(self, batch: EventBatch) -> dict[Id, int]:

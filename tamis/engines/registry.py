@@ -10,7 +10,9 @@ from tamis.errors import InputError
 from tamis.schema import Schema
 
 
-def made(name: str, options: Mapping[str, object], schema: Schema | None, semantics: str) -> Engine:
+def make_engine(
+    name: str, options: Mapping[str, object], schema: Schema | None, semantics: str
+) -> Engine:
     """An engine without subscriptions.
 
     Args:

@@ -75,7 +75,7 @@ class Roster:
         ids = ids_array([subscription.id for subscription in found])
         return Matches(events, event, places[number], ids, priorities)
 
-    def matches_up_to(self, ends: NDArray[np.int64], number: NDArray[np.int32]) -> Matches:
+    def matches_from_ends(self, ends: NDArray[np.int64], number: NDArray[np.int32]) -> Matches:
         """The answer: the subscriptions of all events, by number, and where each event's end."""
         event = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
         return self.matches(len(ends), event, number)

@@ -60,7 +60,7 @@ class Subscription:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle as text: shorter than the tree, and a deep tree is too much for pickle."""
-        return _restored, (self.id, self.text, self.priority, self.required, self.functions)
+        return _restore, (self.id, self.text, self.priority, self.required, self.functions)
 
     @property
     def condition(self) -> Selector:
@@ -69,10 +69,10 @@ class Subscription:
         With the required attributes as tests, every engine has the four semantics for nothing:
         `default` and `total` are settled when a batch of events is made.
         """
-        return rewrite(self.whole)
+        return rewrite(self.full_selector)
 
     @property
-    def whole(self) -> Selector:
+    def full_selector(self) -> Selector:
         """The selector as it was written, and what `strict` adds to it."""
         if not self.required or isinstance(self.selector, Sequence):
             return self.selector
@@ -91,7 +91,7 @@ def satisfies(event: Event, subscription: Subscription) -> bool:
     return evaluate(subscription.selector, event) is True  # type: ignore[arg-type]
 
 
-def _restored(
+def _restore(
     id: Id, text: str, priority: int, required: frozenset[Path], functions: Functions
 ) -> Subscription:
     return Subscription(id, text, priority, parse(text, functions), required, functions)

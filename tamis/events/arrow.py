@@ -21,8 +21,8 @@ from tamis.events.column import (
     Column,
     Columns,
     Wanted,
-    blaming,
-    one_piece,
+    to_one_chunk,
+    wrap_event_errors,
 )
 from tamis.events.dicts import columns_of_values, flatten_values
 from tamis.paths import Path, path_text
@@ -60,9 +60,9 @@ def _flatten_fields(
 
 
 def _flatten_array(array: pa.Array, path: Path, wanted: Wanted, found: Columns) -> None:
-    with blaming(path):
+    with wrap_event_errors(path):
         _validate(array)
-        plain = _plain(array)
+        plain = _plain_array(array)
         if plain is None:
             rows, raws = _python_values(array)
         elif not wanted:
@@ -73,7 +73,7 @@ def _flatten_array(array: pa.Array, path: Path, wanted: Wanted, found: Columns) 
         flatten_values(rows, raws, path, wanted, len(array), found)
     elif pa.types.is_struct(plain.type):
         # flatten() and not field(): a null object has no fields, whatever lies under it.
-        with blaming(path):
+        with wrap_event_errors(path):
             names = [field.name for field in plain.type]
         _flatten_fields(names, plain.flatten(), path, wanted, found)
 
@@ -99,18 +99,18 @@ def _validate(array: pa.Array) -> None:
 
 def _first_undecodable(array: pa.Array) -> int | None:
     start, end = 0, len(array)
-    if _decodable(array):
+    if _is_decodable(array):
         return None
     while end - start > 1:  # the first bad row is among these
         middle = (start + end) // 2
-        if _decodable(array.slice(start, middle - start)):
+        if _is_decodable(array.slice(start, middle - start)):
             start = middle
         else:
             end = middle
     return start
 
 
-def _decodable(array: pa.Array) -> bool:
+def _is_decodable(array: pa.Array) -> bool:
     try:
         array.to_pylist()
     except UnicodeDecodeError:
@@ -118,14 +118,14 @@ def _decodable(array: pa.Array) -> bool:
     return True
 
 
-def _plain(array: pa.Array) -> pa.Array | None:
+def _plain_array(array: pa.Array) -> pa.Array | None:
     """The array in one piece, with extensions and encodings taken off.
 
     None if that takes Python: a union, or a kernel that this Arrow does not have.
     """
     try:
         if isinstance(array, pa.ChunkedArray):
-            array = one_piece(array)
+            array = to_one_chunk(array)
         while True:
             kind = array.type
             if isinstance(kind, pa.BaseExtensionType):
@@ -152,7 +152,7 @@ def _python_values(array: pa.Array) -> tuple[list[int], list[object]]:
 
 def _columns_of_array(array: pa.Array) -> tuple[Column, ...]:
     """Columns of an array of any type; objects are opaque."""
-    plain = _plain(array)
+    plain = _plain_array(array)
     if plain is None:
         return columns_of_values(*_python_values(array), len(array))
     return _columns_of_plain(plain)
@@ -171,18 +171,18 @@ def _columns_of_plain(array: pa.Array) -> tuple[Column, ...]:
     if is_arrow_list(arrow):
         return _list_columns(array)
     if t.is_integer(arrow):
-        return (Column(Type.INT, _checked(lambda a: a.cast(pa.int64()), array)),)
+        return (Column(Type.INT, _convert_array(lambda a: a.cast(pa.int64()), array)),)
     if t.is_floating(arrow):
         return (Column(Type.DBL, array.cast(pa.float64())),)
     if t.is_large_string(arrow) or t.is_string_view(arrow):
         return (Column(Type.STR, array.cast(pa.string())),)
     if t.is_timestamp(arrow) or t.is_date(arrow):
-        return (Column(Type.TIMESTAMP, _checked(_to_timestamp, array)),)
+        return (Column(Type.TIMESTAMP, _convert_array(_to_timestamp, array)),)
     there = array.is_valid()
     return _split([(Type.OPAQUE, there, there)])
 
 
-def _checked(convert: Callable[[pa.Array], pa.Array], array: pa.Array) -> pa.Array:
+def _convert_array(convert: Callable[[pa.Array], pa.Array], array: pa.Array) -> pa.Array:
     try:
         return convert(array)
     except pa.ArrowInvalid as error:
@@ -194,10 +194,10 @@ def _checked(convert: Callable[[pa.Array], pa.Array], array: pa.Array) -> pa.Arr
                 good = middle
             except pa.ArrowInvalid:
                 bad = middle
-        raise EventError(f"{_shown(array, good)} does not fit into 64 bits", good) from error
+        raise EventError(f"{_value_text(array, good)} does not fit into 64 bits", good) from error
 
 
-def _shown(array: pa.Array, row: int) -> str:
+def _value_text(array: pa.Array, row: int) -> str:
     if pa.types.is_integer(array.type):
         return f"integer {array[row].as_py()}"
     number = array.slice(row, 1).view(pa.int32() if array.type == pa.date32() else pa.int64())

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from tamis.errors import EventError
 from tamis.events.arrow import columns_of_arrow
 from tamis.events.column import Column, Columns, values_of
-from tamis.events.conform import checked_schema, conformed, wanted
+from tamis.events.conform import checked_schema, conform, wanted_attributes
 from tamis.events.dicts import columns_of_dicts
 from tamis.paths import Path, path_text
 from tamis.schema import Schema, SchemaLike
@@ -70,7 +70,7 @@ class EventBatch:
             SchemaError: The semantics need a schema, or there are none of this name.
         """
         if isinstance(events, EventBatch):
-            return events._under(checked_schema(schema, semantics), semantics)
+            return events._conform_to(checked_schema(schema, semantics), semantics)
         if _is_pandas(events):
             events = _from_pandas(events)
         elif isinstance(events, pa.Array | pa.ChunkedArray):
@@ -111,8 +111,8 @@ class EventBatch:
             for row, event in enumerate(events):
                 if not issubclass(type(event), Mapping):
                     raise EventError(f"an event is a mapping, not {type(event).__name__}", row)
-        columns = columns_of_dicts(events, wanted(schema))
-        columns = conformed(columns, len(events), schema, semantics)
+        columns = columns_of_dicts(events, wanted_attributes(schema))
+        columns = conform(columns, len(events), schema, semantics)
         return cls(columns, len(events), schema, semantics)
 
     @classmethod
@@ -134,10 +134,10 @@ class EventBatch:
             names = events.schema.names
         except UnicodeDecodeError:
             raise EventError("the name of a column is not valid UTF-8") from None
-        columns = columns_of_arrow(names, events.columns, wanted(schema))
-        return cls(conformed(columns, length, schema, semantics), length, schema, semantics)
+        columns = columns_of_arrow(names, events.columns, wanted_attributes(schema))
+        return cls(conform(columns, length, schema, semantics), length, schema, semantics)
 
-    def _under(self, schema: Schema | None, semantics: str) -> EventBatch:
+    def _conform_to(self, schema: Schema | None, semantics: str) -> EventBatch:
         """The same events under a schema and semantics, which need not be those they have."""
         # `sql` and `strict` change nothing about events: what conforms already does so under them.
         if self.schema == schema and semantics in (self.semantics, "sql", "strict"):
@@ -147,7 +147,7 @@ class EventBatch:
             kept = self.columns
             if schema is not None and not schema.open:
                 kept = {path: kept[path] for path in schema.types if path in kept}
-            columns = conformed(dict(kept), self._length, schema, semantics)
+            columns = conform(dict(kept), self._length, schema, semantics)
             return EventBatch(columns, self._length, schema, semantics)
         return EventBatch.from_dicts(self.rows(), schema, semantics)
 
@@ -210,10 +210,10 @@ class EventBatch:
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, batch.schema) as stream:
             stream.write_batch(batch)
-        return _unpickled, (layout, sink.getvalue(), self._length, self.schema, self.semantics)
+        return _from_pickle, (layout, sink.getvalue(), self._length, self.schema, self.semantics)
 
 
-def _unpickled(
+def _from_pickle(
     layout: list[tuple[Path, Type]],
     buffer: pa.Buffer,
     length: int,

@@ -62,7 +62,7 @@ def array_of(kind: Type, values: Sequence[Value]) -> pa.Array:
         array = pa.array(micros, pa.int64()).view(ARROW[kind])
     else:
         array = pa.array(values, ARROW[kind])
-    return one_piece(array)
+    return to_one_chunk(array)
 
 
 def values_of(column: Column) -> list[Value]:
@@ -77,7 +77,7 @@ def values_of(column: Column) -> list[Value]:
     return values
 
 
-def one_piece(array: pa.Array) -> pa.Array:
+def to_one_chunk(array: pa.Array) -> pa.Array:
     """The chunks of an array as one."""
     if not isinstance(array, pa.ChunkedArray):
         return array
@@ -92,7 +92,7 @@ TOO_DEEP = f"objects nest deeper than {MAX_DEPTH}"
 
 
 @contextmanager
-def blaming(path: Path) -> Iterator[None]:
+def wrap_event_errors(path: Path) -> Iterator[None]:
     """Whatever goes wrong inside is an EventError about this attribute."""
     try:
         yield

@@ -21,7 +21,7 @@ def checked_schema(schema: SchemaLike | None, semantics: str) -> Schema | None:
     return None if schema is None else Schema.of(schema)
 
 
-def wanted(schema: Schema | None) -> Wanted:
+def wanted_attributes(schema: Schema | None) -> Wanted:
     """Which attributes to read at all: under a closed schema, what it declares."""
     if schema is None or schema.open:
         return None
@@ -33,13 +33,13 @@ def wanted(schema: Schema | None) -> Wanted:
     return tree
 
 
-def conformed(columns: Columns, length: int, schema: Schema | None, semantics: str) -> Columns:
+def conform(columns: Columns, length: int, schema: Schema | None, semantics: str) -> Columns:
     """Columns of the declared types, with defaults filled in or attributes required."""
     if schema is None or length == 0:
         return columns
     for path, kind in schema.types.items():
         if path in columns:
-            columns[path] = (Column(kind, _as_declared(columns[path], kind, path)),)
+            columns[path] = (Column(kind, _to_declared_type(columns[path], kind, path)),)
         if semantics == "total":
             _require(columns.get(path), path)
     if semantics == "default":
@@ -48,12 +48,12 @@ def conformed(columns: Columns, length: int, schema: Schema | None, semantics: s
     return columns
 
 
-def _as_declared(columns: tuple[Column, ...], kind: Type, path: Path) -> pa.Array:
+def _to_declared_type(columns: tuple[Column, ...], kind: Type, path: Path) -> pa.Array:
     arrays: list[pa.Array] = []
     faults: list[tuple[int, str]] = []
     for column in columns:
         try:
-            arrays.append(_coerced(column, kind))
+            arrays.append(_coerce_column(column, kind))
         except EventError as error:
             faults.append((error.event or 0, error.reason))
     if faults:
@@ -62,7 +62,7 @@ def _as_declared(columns: tuple[Column, ...], kind: Type, path: Path) -> pa.Arra
     return arrays[0] if len(arrays) == 1 else pc.coalesce(*arrays)
 
 
-def _coerced(column: Column, kind: Type) -> pa.Array:
+def _coerce_column(column: Column, kind: Type) -> pa.Array:
     """A column as `schema.coerce` would have each of its values."""
     if column.type is kind:
         return column.data

@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from tamis.errors import InputError, shortened
-from tamis.events.records import Records, Source, count_fault, csv_header, csv_rows
+from tamis.errors import InputError, shorten
+from tamis.events.records import InputFile, Records, count_fault, csv_header, csv_rows
 from tamis.paths import Path, parse_path, path_text
 from tamis.schema import Schema
 from tamis.values import INT_MAX, INT_MIN, Timestamp, Type
@@ -19,7 +19,7 @@ from tamis.values import INT_MAX, INT_MIN, Timestamp, Type
 _Convert: TypeAlias = "Callable[[str], object] | None"
 
 
-def csv_events(source: Source, schema: Schema | None) -> Records:
+def csv_events(source: InputFile, schema: Schema | None) -> Records:
     """The rows of a CSV file as events."""
     rows = csv_rows(source)
     header = csv_header(rows, source)
@@ -58,7 +58,7 @@ def _paths(header: list[str], schema: Schema | None) -> list[Path]:
     return paths
 
 
-def _check_paths(source: Source, paths: list[Path]) -> None:
+def _check_paths(source: InputFile, paths: list[Path]) -> None:
     seen: set[Path] = set()
     for path in sorted(paths, key=len):
         for length in range(1, len(path) + 1):
@@ -68,7 +68,7 @@ def _check_paths(source: Source, paths: list[Path]) -> None:
         seen.add(path)
 
 
-def _converters(source: Source, paths: list[Path], schema: Schema | None) -> list[_Convert]:
+def _converters(source: InputFile, paths: list[Path], schema: Schema | None) -> list[_Convert]:
     """How to read each column; None for those that nobody can ask about."""
     declared = {} if schema is None else schema.types
     ignored = schema is not None and not schema.open
@@ -81,23 +81,23 @@ def _converters(source: Source, paths: list[Path], schema: Schema | None) -> lis
     ]
 
 
-def _column_types(source: Source, width: int, columns: list[int]) -> dict[int, Type]:
+def _column_types(source: InputFile, width: int, columns: list[int]) -> dict[int, Type]:
     if not source.path.is_file():
         reason = "CSV is read twice, so it must be a file; write it to disk, or use JSON lines"
         raise InputError(reason, source.name)
     types: dict[int, Type] = {}
-    rows = csv_rows(Source(source.path))
+    rows = csv_rows(InputFile(source.path))
     next(rows, None)
     for _, fields, fault in rows:
         if fault or len(fields) != width:
             continue
         for i in columns:
             if fields[i] and (so_far := types.get(i)) is not Type.STR:
-                types[i] = _joined(so_far, _type_of_text(fields[i]))
+                types[i] = _join_types(so_far, _type_of_text(fields[i]))
     return types
 
 
-def _joined(so_far: Type | None, found: Type) -> Type:
+def _join_types(so_far: Type | None, found: Type) -> Type:
     if so_far is None or so_far is found:
         return found
     return Type.DBL if {so_far, found} == {Type.INT, Type.DBL} else Type.STR
@@ -130,7 +130,7 @@ def _type_of_text(text: str) -> Type:
 
 def _bool(text: str) -> bool:
     if text.lower() not in ("true", "false"):
-        raise ValueError(f"{shortened(text)!r} is not of type BOOL; write true or false")
+        raise ValueError(f"{shorten(text)!r} is not of type BOOL; write true or false")
     return text.lower() == "true"
 
 
@@ -138,7 +138,7 @@ def _number(text: str) -> object:
     if text in _NOT_FINITE:
         return float(text)
     if not _NUMBER.fullmatch(text):
-        raise ValueError(f"{shortened(text)!r} is not a number")
+        raise ValueError(f"{shorten(text)!r} is not a number")
     return int(text) if text.lstrip("+-").isdigit() else float(text)
 
 
@@ -146,9 +146,7 @@ def _list(text: str) -> object:
     try:
         return msgspec.json.decode(text, type=list)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
-        raise ValueError(
-            f"{shortened(text)!r} is not a list; write it as in JSON: [1, 2]"
-        ) from None
+        raise ValueError(f"{shorten(text)!r} is not a list; write it as in JSON: [1, 2]") from None
 
 
 _INFERRED: dict[Type | None, Callable[[str], object]] = {

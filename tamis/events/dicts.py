@@ -10,7 +10,15 @@ import numpy as np
 import pyarrow as pa
 
 from tamis.errors import EventError
-from tamis.events.column import MAX_DEPTH, TOO_DEEP, Column, Columns, Wanted, array_of, blaming
+from tamis.events.column import (
+    MAX_DEPTH,
+    TOO_DEEP,
+    Column,
+    Columns,
+    Wanted,
+    array_of,
+    wrap_event_errors,
+)
 from tamis.paths import Path, path_text
 from tamis.values import Type, to_value, type_of
 
@@ -82,7 +90,7 @@ def flatten_values(
     if not raws:
         return
     if not wanted:
-        with blaming(path):
+        with wrap_event_errors(path):
             columns = columns_of_values(rows, raws, length)
         if columns:
             found[path] = columns
@@ -98,9 +106,9 @@ def columns_of_values(
 ) -> tuple[Column, ...]:
     """Columns of values, none of them None, that stand at the given rows; objects are opaque."""
     only = _only_type(raws)
-    groups = {only: (rows, raws)} if only else _by_type(rows, raws)
+    groups = {only: (rows, raws)} if only else _group_by_type(rows, raws)
     return tuple(
-        Column(kind, _spread(_built(kind, places, values), places, length))
+        Column(kind, _spread(_build_array(kind, places, values), places, length))
         for kind, (places, values) in groups.items()
     )
 
@@ -116,7 +124,7 @@ def _only_type(raws: Sequence[Any]) -> Type | None:
     return _EXACT.get(kinds.pop()) if len(kinds) == 1 else None
 
 
-def _by_type(
+def _group_by_type(
     rows: Sequence[int], raws: Sequence[object]
 ) -> dict[Type, tuple[Sequence[int], Sequence[object]]]:
     groups: dict[Type, tuple[list[int], list[object]]] = {}
@@ -136,7 +144,7 @@ def _by_type(
     return dict(groups)
 
 
-def _built(kind: Type, rows: Sequence[int], raws: Sequence[object]) -> pa.Array:
+def _build_array(kind: Type, rows: Sequence[int], raws: Sequence[object]) -> pa.Array:
     try:
         return array_of(kind, raws)  # type: ignore[arg-type]
     except Exception as error:

@@ -18,18 +18,18 @@ from typing import Any, NamedTuple, TypeAlias
 
 import pyarrow as pa
 
-from tamis.errors import EventError, InputError, shortened
+from tamis.errors import EventError, InputError, shorten
 from tamis.events.batch import EventBatch
 from tamis.events.csv_columns import csv_events
 from tamis.events.records import (
     FORMATS,
     BadLine,
+    InputFile,
     OnBad,
     Records,
-    Source,
     check_bad,
     json_records,
-    report,
+    report_bad_line,
 )
 from tamis.schema import Schema, SchemaLike
 
@@ -87,16 +87,16 @@ def read_events(
     """
     check_bad(bad)
     if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
-        raise InputError(f"batch_size is a number from 1 on, not {shortened(repr(batch_size))}")
-    source = Source(path)
+        raise InputError(f"batch_size is a number from 1 on, not {shorten(repr(batch_size))}")
+    source = InputFile(path)
     schema = None if schema is None else Schema.of(schema)
     if source.format == "" and Path(source.stem).suffix:
         known = ", ".join(FORMATS)
         raise InputError(f"unknown kind of file; events are {known}, or - for JSON lines",
                          source.name)  # fmt: skip
-    reading = _Reading(source, schema, semantics, bad, on_bad, batch_size)
+    reading = _EventReader(source, schema, semantics, bad, on_bad, batch_size)
     if source.format == "parquet":
-        return reading.parquet()
+        return reading.parquet_chunks()
     if source.format == "csv":
         return reading.chunks(csv_events(source, schema))
     return reading.chunks(json_records(source))
@@ -107,12 +107,12 @@ def read_events(
 _SPAN = 64
 
 
-class _Reading:
+class _EventReader:
     """Records to batches, with bad lines taken out."""
 
     def __init__(
         self,
-        source: Source,
+        source: InputFile,
         schema: Schema | None,
         semantics: str,
         bad: str,
@@ -144,31 +144,31 @@ class _Reading:
                 if len(rows) + len(bad) < self.batch_size and not (fault and self.bad == "fail"):
                     continue
             if rows or bad:
-                yield from self._converted(rows, places, bad, self.source.fraction())
+                yield from self._convert_rows(rows, places, bad, self.source.fraction())
                 rows, places, bad = [], [], []
 
-    def parquet(self) -> Iterator[EventChunk]:
+    def parquet_chunks(self) -> Iterator[EventChunk]:
         import pyarrow.parquet as pq
 
-        with self.source.blamed():
+        with self.source.wrap_errors():
             file = pq.ParquetFile(self.source.path)
             batches = file.iter_batches(self.batch_size)
         row, total = 0, file.metadata.num_rows
         while True:
-            with self.source.blamed():
+            with self.source.wrap_errors():
                 table = next(batches, None)
             if table is None:
                 file.close()
                 return
             try:
-                self._batch(table.slice(0, 0))
+                self._build_batch(table.slice(0, 0))
             except EventError as error:  # the columns are at fault, not a row
                 raise InputError(str(error), self.source.name) from error
             places = [(i, i + 1) for i in range(row, row + len(table))]
             row += len(table)
-            yield from self._converted(table, places, [], row / total)
+            yield from self._convert_rows(table, places, [], row / total)
 
-    def _converted(
+    def _convert_rows(
         self,
         rows: list[Row] | pa.RecordBatch,
         places: list[tuple[int, int]],
@@ -177,17 +177,17 @@ class _Reading:
     ) -> Iterator[EventChunk]:
         batch = None
         try:
-            batch = self._batch(rows)
+            batch = self._build_batch(rows)
         except EventError:
-            faulty = dict(faults(rows, self._batch))
+            faulty = dict(row_faults(rows, self._build_batch))
             if not faulty:
                 # Every row is good, and yet the batch is not: it is too large.
                 if len(rows) < 2:
                     raise
                 self._report(bad)
                 half = len(rows) // 2
-                yield from self._converted(rows[:half], places[:half], [], fraction)
-                yield from self._converted(rows[half:], places[half:], [], fraction)
+                yield from self._convert_rows(rows[:half], places[:half], [], fraction)
+                yield from self._convert_rows(rows[half:], places[half:], [], fraction)
                 return
             bad += [BadLine(self.source.name, places[i][1], why) for i, why in faulty.items()]
             good = [i for i in range(len(rows)) if i not in faulty]
@@ -198,21 +198,21 @@ class _Reading:
             places = [places[i] for i in good]
         self._report(bad)
         if batch is None:
-            batch = self._batch(rows)
+            batch = self._build_batch(rows)
         if len(batch):
             yield EventChunk([number for number, _ in places], batch, fraction)
 
-    def _batch(self, rows: list[Row] | pa.RecordBatch) -> EventBatch:
+    def _build_batch(self, rows: list[Row] | pa.RecordBatch) -> EventBatch:
         if isinstance(rows, list):
             return EventBatch.from_dicts(rows, self.schema, self.semantics)
         return EventBatch.from_arrow(rows, self.schema, self.semantics)
 
     def _report(self, bad: Iterable[BadLine]) -> None:
         for line in sorted(bad, key=lambda line: line.line):
-            report(line, self.bad, self.on_bad)
+            report_bad_line(line, self.bad, self.on_bad)
 
 
-def faults(
+def row_faults(
     rows: list[Row] | pa.RecordBatch, batch_of: Callable[[Any], object]
 ) -> Iterator[tuple[int, str]]:
     """Which rows cannot be events, by position, and why.

@@ -58,7 +58,7 @@ def check_bad(bad: str) -> None:
         raise InputError(f"bad is 'fail' or 'skip', not {bad!r}")
 
 
-def report(line: BadLine, bad: str, on_bad: OnBad) -> None:
+def report_bad_line(line: BadLine, bad: str, on_bad: OnBad) -> None:
     """Raise a bad line, or skip it and tell."""
     if bad == "fail":
         raise line.as_error()
@@ -66,7 +66,7 @@ def report(line: BadLine, bad: str, on_bad: OnBad) -> None:
         on_bad(line)
 
 
-class Source:
+class InputFile:
     """A file to be read line by line, or standard input, compressed or not.
 
     Attributes:
@@ -115,7 +115,7 @@ class Source:
 
     @contextmanager
     def _open(self) -> Iterator[BinaryIO]:
-        with self.blamed():
+        with self.wrap_errors():
             if self.is_stdin:
                 yield sys.stdin.buffer
                 return
@@ -130,7 +130,7 @@ class Source:
                     yield unpacked  # type: ignore[misc]
 
     @contextmanager
-    def blamed(self) -> Iterator[None]:
+    def wrap_errors(self) -> Iterator[None]:
         """Whatever goes wrong with the file inside is an InputError about it."""
         try:
             yield
@@ -160,7 +160,7 @@ def _stdin_lines(file: BinaryIO) -> Iterator[bytes | None]:
 # -- JSON -----------------------------------------------------------------------------------------
 
 
-def json_records(source: Source) -> Records:
+def json_records(source: InputFile) -> Records:
     """The objects of a file of JSON lines; a `.json` file may hold one array instead."""
     lines = source.lines()
     if source.format == "json":
@@ -243,7 +243,7 @@ def _array_records(text: bytes, name: str, line: int) -> Records:
 _FIELD_SIZE = 1 << 26
 
 
-def csv_rows(source: Source) -> Iterator[Record]:
+def csv_rows(source: InputFile) -> Iterator[Record]:
     """The rows of a CSV file as lists of text, each with the line it begins on; blank ones not."""
     if csv.field_size_limit() < _FIELD_SIZE:  # of the process; there is no other
         csv.field_size_limit(_FIELD_SIZE)
@@ -272,7 +272,7 @@ def csv_rows(source: Source) -> Iterator[Record]:
 class _Feed:
     """Lines for csv.reader: keeps those of the row at hand, and takes lines back."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: InputFile) -> None:
         self._lines = source.lines()
         self.row: list[tuple[int, str | None]] = []
         self.again: deque[tuple[int, str | None]] = deque()
@@ -292,7 +292,7 @@ class _Feed:
         return self.row[-1][1] or "?\n"
 
 
-def csv_header(rows: Iterator[Record], source: Source) -> list[str]:
+def csv_header(rows: Iterator[Record], source: InputFile) -> list[str]:
     """Take the first row as names; none if the file is empty."""
     _, names, fault = next(rows, (1, [], ""))
     twice = [name for i, name in enumerate(names or ()) if name and name in names[:i]]

@@ -10,19 +10,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tamis.errors import InputError, shortened
+from tamis.errors import InputError, shorten
 from tamis.events.csv_columns import is_int
 from tamis.events.records import (
     BadLine,
+    InputFile,
     OnBad,
     Record,
-    Source,
     check_bad,
     count_fault,
     csv_header,
     csv_rows,
     json_records,
-    report,
+    report_bad_line,
 )
 from tamis.matches import Id
 
@@ -56,15 +56,15 @@ def read_subscriptions(
         InputError: A file that cannot be read, or a bad line with `bad="fail"`.
     """
     check_bad(bad)
-    source = Source(path)
+    source = InputFile(path)
     return _rows(source, bad, on_bad)
 
 
-def _rows(source: Source, bad: str, on_bad: OnBad) -> Iterator[SubscriptionRow]:
+def _rows(source: InputFile, bad: str, on_bad: OnBad) -> Iterator[SubscriptionRow]:
     for line, row, fault in _READERS[source.format](source):
         fault = fault or _fault(row)
         if fault:
-            report(BadLine(source.name, line, fault), bad, on_bad)
+            report_bad_line(BadLine(source.name, line, fault), bad, on_bad)
             continue
         priority = row.get("priority")
         yield SubscriptionRow(row["id"], row["selector"], 0 if priority is None else priority, line)
@@ -75,24 +75,24 @@ def _fault(row: dict[str, Any]) -> str:
     if id is None or id == "":
         return "has no id; give it one, a string or an integer"
     if isinstance(id, bool) or not isinstance(id, str | int):
-        return f"an id is a string or an integer, not {shortened(repr(id))}"
+        return f"an id is a string or an integer, not {shorten(repr(id))}"
     if selector is None or selector == "":
         return f"subscription {id!r} has no selector"
     if not isinstance(selector, str):
-        return f"subscription {id!r}: a selector is text, not {shortened(repr(selector))}"
+        return f"subscription {id!r}: a selector is text, not {shorten(repr(selector))}"
     if priority is not None and (isinstance(priority, bool) or not isinstance(priority, int)):
-        return f"subscription {id!r}: a priority is an integer, not {shortened(repr(priority))}"
+        return f"subscription {id!r}: a priority is an integer, not {shorten(repr(priority))}"
     return ""
 
 
 # -- formats --------------------------------------------------------------------------------------
 
 
-def _json(source: Source) -> Iterator[Record]:
+def _json(source: InputFile) -> Iterator[Record]:
     return (record for record in json_records(source) if record is not None)
 
 
-def _csv(source: Source) -> Iterator[Record]:
+def _csv(source: InputFile) -> Iterator[Record]:
     rows = csv_rows(source)
     header = csv_header(rows, source)
     _check_columns(header, source)
@@ -113,10 +113,10 @@ def _csv(source: Source) -> Iterator[Record]:
     return iter(records)
 
 
-def _parquet(source: Source) -> Iterator[Record]:
+def _parquet(source: InputFile) -> Iterator[Record]:
     import pyarrow.parquet as pq
 
-    with source.blamed():
+    with source.wrap_errors():
         file = pq.ParquetFile(source.path)
         names = file.schema_arrow.names
         _check_columns(names, source)
@@ -128,14 +128,14 @@ def _parquet(source: Source) -> Iterator[Record]:
                 yield row, record, ""
 
 
-def _check_columns(names: list[str], source: Source) -> None:
+def _check_columns(names: list[str], source: InputFile) -> None:
     for name in ("id", "selector"):
         if name not in names:
             found = ", ".join(filter(None, names)) or "none"
             raise InputError(f"there is no column {name!r}; the columns are {found}", source.name)
 
 
-def _text(source: Source) -> Iterator[Record]:
+def _text(source: InputFile) -> Iterator[Record]:
     for item in source.lines():
         if item is None or not item[1].strip() or item[1].lstrip().startswith(b"#"):
             continue

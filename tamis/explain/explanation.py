@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tamis.engines.subscription import Subscription
-from tamis.explain.smallest_change import missing
+from tamis.explain.smallest_change import smallest_change
 from tamis.language.evaluate import Event, Truth, evaluate, look_up, value_of
 from tamis.language.expr import (
     STRUCTURE,
@@ -30,7 +30,7 @@ from tamis.values import OPAQUE, Timestamp, Value
 
 
 @dataclass(frozen=True, slots=True)
-class Explained:
+class ExplanationNode:
     """A node of the selector and what became of it.
 
     Attributes:
@@ -44,11 +44,11 @@ class Explained:
     text: str
     truth: Truth
     values: Mapping[str, Value]
-    parts: tuple[Explained, ...]
+    parts: tuple[ExplanationNode, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class RequiredChange:
     """A predicate that would have had to turn out otherwise."""
 
     predicate: str
@@ -58,8 +58,9 @@ class Change:
 
     def __str__(self) -> str:
         """The predicate, what it should have been, what it was."""
-        seen = _seen(self.values)
-        return f"{self.predicate} should be {_word(self.wanted)}, is {_word(self.found)}{seen}"
+        seen = _values_text(self.values)
+        wanted, found = _truth_text(self.wanted), _truth_text(self.found)
+        return f"{self.predicate} should be {wanted}, is {found}{seen}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +85,14 @@ class Explanation:
     id: Id
     selector: str
     matches: bool
-    tree: Explained
-    missing: tuple[Change, ...]
+    tree: ExplanationNode
+    missing: tuple[RequiredChange, ...]
     possible: bool | None
 
     def __str__(self) -> str:
         """The verdict, the tree, and what was missing."""
         verdict = "matches" if self.matches else "does not match"
-        lines = [f"{self.id}: {verdict}", *drawn(self.tree)]
+        lines = [f"{self.id}: {verdict}", *tree_lines(self.tree)]
         if not self.matches:
             lines.append(self._heading())
             lines.extend(f"  {change}" for change in self.missing)
@@ -117,7 +118,7 @@ class Explanation:
                     "predicate": change.predicate,
                     "wanted": change.wanted,
                     "found": change.found,
-                    "values": _plain(change.values),
+                    "values": _plain_values(change.values),
                 }
                 for change in self.missing
             ],
@@ -130,12 +131,14 @@ def explain(subscription: Subscription, event: Event) -> Explanation:
     selector: BoolExpr = subscription.selector  # type: ignore[assignment]
     if subscription.presence:
         selector = And((selector, *subscription.presence))
-    tree = _explained(selector, event)
+    tree = _explain_node(selector, event)
     if tree.truth is True:
         return Explanation(subscription.id, subscription.text, True, tree, (), True)
-    outcomes, possible = missing(selector, event)
+    outcomes, possible = smallest_change(selector, event)
     changes = tuple(
-        Change(str(outcome.test), outcome.wanted, outcome.found, _values(outcome.test, event))
+        RequiredChange(
+            str(outcome.test), outcome.wanted, outcome.found, _values(outcome.test, event)
+        )
         for outcome in outcomes
     )
     return Explanation(subscription.id, subscription.text, False, tree, changes, possible)
@@ -144,17 +147,17 @@ def explain(subscription: Subscription, event: Event) -> Explanation:
 # -- the tree -------------------------------------------------------------------------------------
 
 
-def _explained(expr: BoolExpr, event: Event) -> Explained:
+def _explain_node(expr: BoolExpr, event: Event) -> ExplanationNode:
     if not isinstance(expr, STRUCTURE) or (
         isinstance(expr, Not) and not isinstance(expr.operand, STRUCTURE)
     ):
-        return Explained(str(expr), evaluate(expr, event), _values(expr, event), ())
+        return ExplanationNode(str(expr), evaluate(expr, event), _values(expr, event), ())
     name = f"AT LEAST {expr.k} OF" if isinstance(expr, AtLeast) else type(expr).__name__.upper()
-    parts = tuple(_explained(part, event) for part in children(expr))  # type: ignore[arg-type]
+    parts = tuple(_explain_node(part, event) for part in children(expr))  # type: ignore[arg-type]
     truths = iter([Literal.of(part.truth) for part in parts])
     # The junction of what its parts came to: they are not evaluated again at every level.
     truth = evaluate(map_structure(expr, lambda _: next(truths)), event)
-    return Explained(name, truth, {}, parts)
+    return ExplanationNode(name, truth, {}, parts)
 
 
 def _values(expr: BoolExpr, event: Event) -> dict[str, Value]:
@@ -170,18 +173,18 @@ def _values(expr: BoolExpr, event: Event) -> dict[str, Value]:
 # -- words ----------------------------------------------------------------------------------------
 
 
-def _word(truth: Truth) -> str:
+def _truth_text(truth: Truth) -> str:
     return {True: "true", False: "false", None: "unknown"}[truth]
 
 
-def _seen(values: Mapping[str, Value]) -> str:
+def _values_text(values: Mapping[str, Value]) -> str:
     if not values:
         return ""
-    shown = ", ".join(f"{name} is {_shown(name, value)}" for name, value in values.items())
+    shown = ", ".join(f"{name} is {_value_text(name, value)}" for name, value in values.items())
     return f"  ({shown})"
 
 
-def _shown(name: str, value: Value) -> str:
+def _value_text(name: str, value: Value) -> str:
     if value is None:
         # A call ends in a parenthesis; the name of an attribute never does, but for a backtick.
         return "NULL" if name.endswith(")") else "missing"
@@ -191,19 +194,19 @@ def _shown(name: str, value: Value) -> str:
     return text if len(text) <= 60 else text[:60] + "…"
 
 
-def drawn(node: Explained) -> list[str]:
+def tree_lines(node: ExplanationNode) -> list[str]:
     """A tree, line by line."""
     marks = {True: "✓", False: "✗", None: "?"}
-    lines = [f"{marks[node.truth]} {node.text}{_seen(node.values)}"]
+    lines = [f"{marks[node.truth]} {node.text}{_values_text(node.values)}"]
     for i, part in enumerate(node.parts):
         last = i == len(node.parts) - 1
-        for j, line in enumerate(drawn(part)):
+        for j, line in enumerate(tree_lines(part)):
             stem = ("└─ " if last else "├─ ") if j == 0 else ("   " if last else "│  ")
             lines.append(stem + line)
     return lines
 
 
-def _plain(values: Mapping[str, Value]) -> dict[str, object]:
+def _plain_values(values: Mapping[str, Value]) -> dict[str, object]:
     return {name: _plain_value(value) for name, value in values.items()}
 
 
@@ -213,10 +216,10 @@ def _plain_value(value: Value) -> object:
     return str(value) if isinstance(value, Timestamp) else value
 
 
-def _node_dict(node: Explained) -> dict[str, object]:
+def _node_dict(node: ExplanationNode) -> dict[str, object]:
     return {
         "text": node.text,
         "truth": node.truth,
-        "values": _plain(node.values),
+        "values": _plain_values(node.values),
         "parts": [_node_dict(part) for part in node.parts],
     }

@@ -44,7 +44,7 @@ _LOOKS = 300_000
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class PredicateOutcome:
     """A test, the truth that is relied on, and the one that was found."""
 
     test: Predicate
@@ -52,7 +52,7 @@ class Outcome:
     found: Truth
 
 
-def missing(selector: BoolExpr, event: Event) -> tuple[list[Outcome], bool | None]:
+def smallest_change(selector: BoolExpr, event: Event) -> tuple[list[PredicateOutcome], bool | None]:
     """A smallest set of changes that makes a selector true, for an event that does not match.
 
     Returns:
@@ -62,13 +62,13 @@ def missing(selector: BoolExpr, event: Event) -> tuple[list[Outcome], bool | Non
     best, finished = _search(tests)
     if best is None:
         return [], False if finished else None
-    relied = [Outcome(tests.predicates[n], best[n], tests.found[n]) for n in sorted(best)]
+    relied = [PredicateOutcome(tests.predicates[n], best[n], tests.found[n]) for n in sorted(best)]
     kept = [outcome for outcome in relied if outcome.wanted is outcome.found]
     changes = [outcome for outcome in relied if outcome.wanted is not outcome.found]
-    return changes, True if _independent(kept, changes) else None
+    return changes, True if _are_independent(kept, changes) else None
 
 
-def reachable(test: Predicate, found: Truth) -> tuple[bool, ...]:
+def possible_truths(test: Predicate, found: Truth) -> tuple[bool, ...]:
     """Which of true and false a test can be, of some event; both where nothing speaks against it.
 
     Not all that speaks against it is known: `a > TRUE` is never true, and passes.
@@ -92,7 +92,7 @@ def _is_null(expr: Expr) -> bool:
     return isinstance(expr, Literal) and expr.value is None
 
 
-def _independent(kept: list[Outcome], changes: list[Outcome]) -> bool:
+def _are_independent(kept: list[PredicateOutcome], changes: list[PredicateOutcome]) -> bool:
     """Whether each change looks at nothing that another test that is relied on looks at.
 
     That an attribute is there (IS NULL is false) stands in the way of no other test.
@@ -149,7 +149,7 @@ class _Tests:
         ]
         self.predicates = list(numbers)
         self.found = [evaluate(test, event) for test in numbers]
-        self.reach = [reachable(*each) for each in zip(numbers, self.found, strict=True)]
+        self.reach = [possible_truths(*each) for each in zip(numbers, self.found, strict=True)]
         self.places = Counter(step for step in self.steps if isinstance(step, int))
 
     def plans(self, number: int) -> _Plans:
@@ -167,7 +167,7 @@ class _Tests:
 # -- the cheapest way to a truth ------------------------------------------------------------------
 
 
-def _cheapest(steps: Sequence[int | Not | Junction], plans: Sequence[_Plans]) -> _Plan | None:
+def _cheapest_plan(steps: Sequence[int | Not | Junction], plans: Sequence[_Plans]) -> _Plan | None:
     """The cheapest way to make the tree true, taking each place of a test by itself."""
     stack: list[_Plans] = []
     for step in steps:
@@ -185,12 +185,12 @@ def _cheapest(steps: Sequence[int | Not | Junction], plans: Sequence[_Plans]) ->
                 continue
             k = step.k if isinstance(step, AtLeast) else count if isinstance(step, And) else 1
             # k true ones make it true; to make it false takes n - k + 1 false ones.
-            to_false = _joined([false for false, _ in parts], count - k + 1)
-            stack.append((to_false, _joined([true for _, true in parts], k)))
+            to_false = _join_plans([false for false, _ in parts], count - k + 1)
+            stack.append((to_false, _join_plans([true for _, true in parts], k)))
     return stack[0][True]
 
 
-def _joined(options: list[_Plan | None], needed: int) -> _Plan | None:
+def _join_plans(options: list[_Plan | None], needed: int) -> _Plan | None:
     """As many of the options as are needed, the cheapest ones, together."""
     possible = [option for option in options if option is not None]
     if len(possible) < needed:
@@ -205,8 +205,8 @@ def _parity(parts: list[_Plans]) -> _Plans:
     odd: _Plan | None = None
     for false, true in parts:
         even, odd = (
-            _joined([_joined([even, false], 2), _joined([odd, true], 2)], 1),
-            _joined([_joined([odd, false], 2), _joined([even, true], 2)], 1),
+            _join_plans([_join_plans([even, false], 2), _join_plans([odd, true], 2)], 1),
+            _join_plans([_join_plans([odd, false], 2), _join_plans([even, true], 2)], 1),
         )
     return even, odd
 
@@ -233,13 +233,13 @@ def _search(tests: _Tests) -> tuple[dict[int, bool] | None, bool]:
         plans = base.copy()
         for number, narrowed in settled.items():
             plans[number] = narrowed
-        plan = _cheapest(tests.steps, plans)
+        plan = _cheapest_plan(tests.steps, plans)
         if plan is None:
             continue
         least = paid + ceil(plan[0] - 1e-6)
         if least >= fewest:
             continue
-        uses = _flat(plan[1])
+        uses = _count_uses(plan[1])
         disputed = [each >> 1 for each in uses if each & 1 and each - 1 in uses]
         if disputed:  # tests that are wanted both ways; forbid either, the rarer one first
             number = max(disputed, key=lambda n: uses[2 * n] + uses[2 * n + 1])
@@ -272,7 +272,7 @@ def _price(plan: _Plan | None) -> float:
     return plan[0] if plan is not None else 0.0
 
 
-def _flat(relied: _Relied) -> Counter[int]:
+def _count_uses(relied: _Relied) -> Counter[int]:
     """How often each test with its truth is relied on."""
     pending, flat = [relied], Counter[int]()
     while pending:

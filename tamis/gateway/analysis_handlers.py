@@ -9,79 +9,81 @@ from starlette.responses import Response
 
 from tamis.broker.config.limits import check_selector
 from tamis.errors import BrokerError
-from tamis.gateway.bodies import field, only_fields, read_object
-from tamis.gateway.context import Desk
-from tamis.gateway.error_responses import told_or_refused
+from tamis.gateway.bodies import check_fields, field, read_object
+from tamis.gateway.context import GatewayContext
+from tamis.gateway.error_responses import worker_response
 from tamis.schema import Schema
 
 Rows = list[tuple[str, str]]
 
 
-async def explain(request: Request, desk: Desk) -> Response:
+async def explain(request: Request, context: GatewayContext) -> Response:
     """Explain a selector on an event."""
-    body = await read_object(request, desk.settings)
-    only_fields(body, "selector", "event")
+    body = await read_object(request, context.settings)
+    check_fields(body, "selector", "event")
     selector = field(body, "selector", str, "a selector, as text")
-    return await _explained(desk, "selector", selector, body)
+    return await _explain_response(context, "selector", selector, body)
 
 
-async def explain_own(request: Request, desk: Desk) -> Response:
+async def explain_own(request: Request, context: GatewayContext) -> Response:
     """Explain a subscription on an event."""
-    body = await read_object(request, desk.settings)
-    only_fields(body, "id", "event")
+    body = await read_object(request, context.settings)
+    check_fields(body, "id", "event")
     id = field(body, "id", str, "the id of a subscription")
-    found = await desk.ask(request.path_params["subscriber"], "get", {"id": id})
-    return await _explained(desk, id, found["selector"], body)
+    found = await context.ask(request.path_params["subscriber"], "get", {"id": id})
+    return await _explain_response(context, id, found["selector"], body)
 
 
-async def lint(request: Request, desk: Desk) -> Response:
+async def lint(request: Request, context: GatewayContext) -> Response:
     """Look at the subscriptions of the body."""
-    body = await read_object(request, desk.settings)
-    only_fields(body, "subscriptions")
+    body = await read_object(request, context.settings)
+    check_fields(body, "subscriptions")
     rows: Rows = []
     for row in field(body, "subscriptions", list, "a list of objects"):
         if not isinstance(row, dict):
             raise BrokerError("a subscription is a JSON object", "request")
-        only_fields(row, "id", "selector", "priority", "ttl")
+        check_fields(row, "id", "selector", "priority", "ttl")
         id = row.get("id", str(len(rows)))
         if not isinstance(id, str) or not id:
             raise BrokerError('"id" is a text that is not empty', "request")
         rows.append((id, field(row, "selector", str, "a selector, as text")))
-    return await _linted(desk, rows)
+    return await _lint_response(context, rows)
 
 
-async def lint_own(request: Request, desk: Desk) -> Response:
+async def lint_own(request: Request, context: GatewayContext) -> Response:
     """Look at all subscriptions of a subscriber."""
     rows: Rows = []
     more = True
-    while more and len(rows) <= desk.settings.linted:
+    while more and len(rows) <= context.settings.lint_limit:
         after = rows[-1][0] if rows else ""
-        page = await desk.ask(request.path_params["subscriber"], "list", {"after": after})
+        page = await context.ask(request.path_params["subscriber"], "list", {"after": after})
         rows += [(each["id"], each["selector"]) for each in page["subscriptions"]]
         more = page["more"]
-    return await _linted(desk, rows)
+    return await _lint_response(context, rows)
 
 
-async def _explained(desk: Desk, id: str, selector: str, body: dict[str, Any]) -> Response:
+async def _explain_response(
+    context: GatewayContext, id: str, selector: str, body: dict[str, Any]
+) -> Response:
     event = field(body, "event", dict, "an event: a JSON object")
-    of = desk.broker.settings
+    of = context.broker.settings
     check_selector(selector, of.limits, of.schema, of.semantics)
-    told = await desk.worker.do(_explain, of.schema, of.semantics, id, selector, event)
-    return told_or_refused(told)
+    told = await context.worker.run(_explain, of.schema, of.semantics, id, selector, event)
+    return worker_response(told)
 
 
-async def _linted(desk: Desk, rows: Rows) -> Response:
-    most = desk.settings.linted
+async def _lint_response(context: GatewayContext, rows: Rows) -> Response:
+    most = context.settings.lint_limit
     if len(rows) > most:
         raise BrokerError(
             f"at most {most:,} subscriptions are looked at together; `tamis lint` takes any number",
             "limit",
         )
-    of = desk.broker.settings
+    of = context.broker.settings
     longest = max((len(selector) for _, selector in rows), default=0)
     if longest > of.limits.selector:
         raise BrokerError(f"a selector has at most {of.limits.selector:,} bytes", "limit")
-    return told_or_refused(await desk.worker.do(_lint, of.schema, of.semantics, rows))
+    return worker_response(await context.worker.run(_lint, of.schema, of.semantics, rows))
 
 
 # -- in the process of the worker -----------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from starlette.requests import ClientDisconnect, Request
 
-from tamis.broker.protocol.wire import decoded
+from tamis.broker.protocol.wire import decode_object
 from tamis.errors import BrokerError
 from tamis.gateway.gateway_settings import GatewaySettings
 
@@ -55,7 +55,7 @@ async def read_object(request: Request, settings: GatewaySettings) -> dict[str, 
     body = await read_body(request, settings)
     if not body:
         raise BrokerError("a JSON object is needed", "request")
-    return decoded(body)
+    return decode_object(body)
 
 
 def field(body: dict[str, Any], name: str, kind: type[Any], what: str) -> Any:
@@ -70,7 +70,7 @@ def field(body: dict[str, Any], name: str, kind: type[Any], what: str) -> Any:
     return found
 
 
-def only_fields(body: dict[str, Any], *names: str) -> None:
+def check_fields(body: dict[str, Any], *names: str) -> None:
     """See that there are no others.
 
     Raises:
@@ -96,7 +96,7 @@ def raw_objects(body: bytes) -> list[bytes]:
     return [bytes(part) for part in parts]
 
 
-def number_of(request: Request, name: str, least: float, most: float) -> float | None:
+def query_number(request: Request, name: str, least: float, most: float) -> float | None:
     """A number in the query, or None.
 
     Raises:

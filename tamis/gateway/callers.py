@@ -40,7 +40,7 @@ def check_role(user: User, role: str) -> None:
     Raises:
         BrokerError: They may not.
     """
-    if role != ANY_ROLE and not user.may(role):
+    if role != ANY_ROLE and not user.has_role(role):
         raise BrokerError(f"{user.name} has not the role {role}", "permission")
 
 
@@ -50,6 +50,6 @@ def check_subscriber(user: User, subscriber: str) -> None:
     Raises:
         BrokerError: They are not.
     """
-    if not user.may_be(subscriber):
+    if not user.can_act_as(subscriber):
         # The same whether there is such a subscriber or not.
         raise BrokerError(f"{user.name} may not act as the subscriber {subscriber}", "permission")

@@ -6,15 +6,15 @@ from collections import Counter
 from contextlib import AsyncExitStack
 from typing import Any
 
-from tamis.broker.fabric.publish import Confirming
+from tamis.broker.fabric.publish import Publisher
 from tamis.broker.fabric.request import ask
 from tamis.broker.security.guard import UsersFile
 from tamis.broker.service.broker import Broker
 from tamis.gateway.gateway_settings import GatewaySettings
-from tamis.gateway.worker_process import Worker
+from tamis.gateway.worker_process import WorkerProcess
 
 
-class Desk:
+class GatewayContext:
     """For `async with`.
 
     Attributes:
@@ -32,14 +32,14 @@ class Desk:
         self.broker = broker
         self.settings = settings
         self.file = file
-        self.worker = Worker(settings.work, settings.work_memory, settings.work_queue)
+        self.worker = WorkerProcess(settings.work, settings.work_memory, settings.work_queue)
         self.streams: Counter[str] = Counter()
         self.answers: Counter[tuple[str, str, int]] = Counter()
         self._stack = AsyncExitStack()
 
-    async def __aenter__(self) -> Desk:
+    async def __aenter__(self) -> GatewayContext:
         """Begin."""
-        self.publisher = await self._stack.enter_async_context(Confirming(self.broker.connection))
+        self.publisher = await self._stack.enter_async_context(Publisher(self.broker.connection))
         self._stack.callback(self.worker.stop)
         return self
 

@@ -15,12 +15,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from tamis.broker.client.delivery_reader import Delivery, Reader, acknowledge, place_of_word
-from tamis.broker.protocol.wire import encoded
+from tamis.broker.client.delivery_reader import Delivery, Reader, acknowledge, place_of_ack_id
+from tamis.broker.protocol.wire import encode_json
 from tamis.errors import BrokerError, TamisError
-from tamis.gateway.bodies import field, number_of, only_fields, read_object
-from tamis.gateway.context import Desk
-from tamis.gateway.error_responses import answered, refused
+from tamis.gateway.bodies import check_fields, field, query_number, read_object
+from tamis.gateway.context import GatewayContext
+from tamis.gateway.error_responses import error_response, json_response
 
 _AT_ONCE = 16
 _MOST_ACKS = 10_000
@@ -28,40 +28,40 @@ _MOST_ACKS = 10_000
 Here = Callable[[], bool]
 
 
-async def stream(request: Request, desk: Desk) -> Response:
+async def stream(request: Request, context: GatewayContext) -> Response:
     """Send deliveries as they come."""
     subscriber = request.path_params["subscriber"]
     ack = request.query_params.get("ack", "auto")
     if ack not in ("auto", "explicit"):
         raise BrokerError("ack is auto or explicit", "request")
-    limit = number_of(request, "limit", 1, 1e9)
-    idle = number_of(request, "idle", 0, 86_400)
+    limit = query_number(request, "limit", 1, 1e9)
+    idle = query_number(request, "idle", 0, 86_400)
     last = request.headers.get("last-event-id") or None
     if last is not None:
-        place_of_word(last)
-    settings = desk.settings
-    if desk.streams[subscriber] >= settings.streams_each:
+        place_of_ack_id(last)
+    settings = context.settings
+    if context.streams[subscriber] >= settings.streams_each:
         raise BrokerError(
             f"{subscriber} has {settings.streams_each} streams already; close one", "busy"
         )
-    if desk.streams.total() >= settings.streams:
+    if context.streams.total() >= settings.streams:
         raise BrokerError("too many streams; try again later", "busy")
     return Deliveries(
-        desk, subscriber, ack == "auto", None if limit is None else int(limit), idle, last
+        context, subscriber, ack == "auto", None if limit is None else int(limit), idle, last
     )
 
 
-async def acknowledged(request: Request, desk: Desk) -> Response:
+async def acknowledged(request: Request, context: GatewayContext) -> Response:
     """Acknowledge deliveries by their ids."""
-    body = await read_object(request, desk.settings)
-    only_fields(body, "ids")
+    body = await read_object(request, context.settings)
+    check_fields(body, "ids")
     ids = field(body, "ids", list, "a list of ids of deliveries")
     if len(ids) > _MOST_ACKS:
         raise BrokerError(f"at most {_MOST_ACKS:,} ids at once", "limit")
     await acknowledge(
-        desk.broker.connection, desk.broker.names, request.path_params["subscriber"], ids
+        context.broker.connection, context.broker.names, request.path_params["subscriber"], ids
     )
-    return answered({"acknowledged": len(ids)})
+    return json_response({"acknowledged": len(ids)})
 
 
 class Deliveries(Response):
@@ -69,7 +69,7 @@ class Deliveries(Response):
 
     def __init__(
         self,
-        desk: Desk,
+        context: GatewayContext,
         subscriber: str,
         acknowledges: bool,
         limit: int | None,
@@ -79,7 +79,7 @@ class Deliveries(Response):
         """Say whose, and how.
 
         Args:
-            desk: What it works with.
+            context: What it works with.
             subscriber: Whose deliveries.
             acknowledges: Whether what was sent is acknowledged; else the reader does it.
             limit: End after so many; None for never.
@@ -87,7 +87,7 @@ class Deliveries(Response):
             last: The id of the last that the reader has; None for unknown.
         """
         super().__init__()
-        self._desk = desk
+        self._context = context
         self._subscriber = subscriber
         self._acknowledges = acknowledges
         self._left = limit
@@ -96,7 +96,7 @@ class Deliveries(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send."""
-        desk = self._desk
+        desk = self._context
         desk.streams[self._subscriber] += 1
         begun = False
         try:
@@ -107,16 +107,16 @@ class Deliveries(Response):
             async with reader:
                 await self._start(send)
                 begun = True
-                async with _until_left(receive) as here:
-                    await self._sent(reader, send, here)
+                async with _until_disconnect(receive) as here:
+                    await self._send_deliveries(reader, send, here)
         except TimeoutError:
             pass  # a reader that does not read is hung up on
         except TamisError as error:
             if not begun:
-                await refused(error)(scope, receive, send)
+                await error_response(error)(scope, receive, send)
                 return
             # It has begun, so there is no status to say it with.
-            told = encoded({"code": getattr(error, "code", ""), "message": str(error)})
+            told = encode_json({"code": getattr(error, "code", ""), "message": str(error)})
             await self._write(send, b"event: error\ndata: " + told + b"\n\n")
         finally:
             desk.streams[self._subscriber] -= 1
@@ -134,18 +134,18 @@ class Deliveries(Response):
         # At once, so that the reader knows that it is served.
         await self._write(send, b"retry: 1000\n\n")
 
-    async def _sent(self, reader: Reader, send: Send, here: Here) -> None:
+    async def _send_deliveries(self, reader: Reader, send: Send, here: Here) -> None:
         again: set[int] = set()
         if self._last is not None and self._acknowledges:
-            async for some in reader.missed(self._last):
+            async for some in reader.missed_deliveries(self._last):
                 some = some[: self._left]
                 again.update(each.place for each in some)
                 await self._write(send, b"".join(_event(each, True) for each in some))
-                if self._counted(len(some)) or not here():
+                if self._count_to_limit(len(some)) or not here():
                     return
         loop = asyncio.get_running_loop()
         heard = loop.time()
-        ping = self._desk.settings.ping
+        ping = self._context.settings.ping
         while True:
             wait = ping if self._idle is None else min(ping, self._idle)
             most = _AT_ONCE if self._left is None else min(_AT_ONCE, self._left)
@@ -158,9 +158,9 @@ class Deliveries(Response):
                     return
                 if self._acknowledges:
                     await reader.acknowledge(taken)
-                if self._counted(len(new)):
+                if self._count_to_limit(len(new)):
                     return
-            elif await reader.gone():
+            elif await reader.is_subscriber_gone():
                 await self._write(send, b"event: gone\ndata: {}\n\n")
                 return
             elif self._idle is not None and loop.time() - heard >= self._idle:
@@ -168,7 +168,7 @@ class Deliveries(Response):
             else:
                 await self._write(send, b": alive\n\n")
 
-    def _counted(self, count: int) -> bool:
+    def _count_to_limit(self, count: int) -> bool:
         """Count deliveries; whether that is enough."""
         if self._left is not None:
             self._left -= count
@@ -176,12 +176,12 @@ class Deliveries(Response):
 
     async def _write(self, send: Send, data: bytes) -> None:
         if data:
-            async with asyncio.timeout(self._desk.settings.stuck):
+            async with asyncio.timeout(self._context.settings.stuck):
                 await send({"type": "http.response.body", "body": data, "more_body": True})
 
 
 @asynccontextmanager
-async def _until_left(receive: Receive) -> AsyncIterator[Here]:
+async def _until_disconnect(receive: Receive) -> AsyncIterator[Here]:
     """End the block when the reader has hung up; tells whether it is still there.
 
     Whoever is in the block asks too: `wait_for` may swallow that it was told to end.
@@ -190,14 +190,14 @@ async def _until_left(receive: Receive) -> AsyncIterator[Here]:
     assert task is not None
     left = False
 
-    async def listen() -> None:
+    async def watch_disconnect() -> None:
         nonlocal left
         while (await receive())["type"] != "http.disconnect":
             pass
         left = True
         task.cancel()
 
-    listening = asyncio.create_task(listen())
+    listening = asyncio.create_task(watch_disconnect())
     try:
         yield lambda: not left
     except asyncio.CancelledError:
@@ -221,5 +221,5 @@ def _event(delivery: Delivery, again: bool = False) -> bytes:
         told["left_out"] = message.left_out
     # The event as it was published; a line break in it would be the end of a line of the stream.
     event = message.data.replace(b"\r", b" ").replace(b"\n", b" ")
-    data = encoded(told)[:-1] + b',"event":' + event + b"}"
-    return b"id: %s\nevent: match\ndata: %s\n\n" % (delivery.word.encode(), data)
+    data = encode_json(told)[:-1] + b',"event":' + event + b"}"
+    return b"id: %s\nevent: match\ndata: %s\n\n" % (delivery.ack_id.encode(), data)

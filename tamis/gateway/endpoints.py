@@ -16,10 +16,10 @@ from tamis.gateway import (
     subscription_handlers,
 )
 from tamis.gateway.callers import ANY_ROLE
-from tamis.gateway.context import Desk
+from tamis.gateway.context import GatewayContext
 from tamis.gateway.schemas import TEXT, Schema, ref
 
-Handler = Callable[[Request, Desk], Awaitable[Response]]
+Handler = Callable[[Request, GatewayContext], Awaitable[Response]]
 
 
 @dataclass(frozen=True, kw_only=True)

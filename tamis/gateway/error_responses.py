@@ -6,7 +6,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from tamis.broker.protocol.wire import encoded, refusal
+from tamis.broker.protocol.wire import encode_json, refusal
 from tamis.errors import BrokerError, SelectorError, TamisError
 
 _STATUS = {
@@ -41,7 +41,7 @@ def status_of(error: TamisError) -> int:
     return _STATUS.get(error.code, 400) if isinstance(error, BrokerError) else 400
 
 
-def refused(error: TamisError, headers: dict[str, str] | None = None) -> Response:
+def error_response(error: TamisError, headers: dict[str, str] | None = None) -> Response:
     """An error as an answer."""
     status = status_of(error)
     more = dict(headers or {})
@@ -49,20 +49,22 @@ def refused(error: TamisError, headers: dict[str, str] | None = None) -> Respons
         more["WWW-Authenticate"] = "Bearer"
     if status == 503:
         more["Retry-After"] = _AGAIN
-    return answered(refusal(error), status, more)
+    return json_response(refusal(error), status, more)
 
 
-def told_or_refused(told: dict[str, Any]) -> Response:
+def worker_response(told: dict[str, Any]) -> Response:
     """An answer that was made elsewhere, which may be an error."""
     error = told.get("error")
     if error is None:
-        return answered(told)
+        return json_response(told)
     code = error.get("code")
-    return answered(told, 422 if code == "selector" else _STATUS.get(code, 400))
+    return json_response(told, 422 if code == "selector" else _STATUS.get(code, 400))
 
 
-def answered(told: object, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+def json_response(
+    told: object, status: int = 200, headers: dict[str, str] | None = None
+) -> Response:
     """Anything as JSON."""
     # What belongs to a subscriber is not to be kept on the way, nor to be read as a page.
     safe = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
-    return Response(encoded(told), status, safe | (headers or {}), "application/json")
+    return Response(encode_json(told), status, safe | (headers or {}), "application/json")

@@ -27,7 +27,7 @@ class GatewaySettings:
         work: How long an explanation or the findings about a set may take.
         work_memory: Bytes that they may take.
         work_queue: At most so many of them wait.
-        linted: Subscriptions that are looked at together.
+        lint_limit: Subscriptions that are looked at together.
     """
 
     host: str = "127.0.0.1"
@@ -45,4 +45,4 @@ class GatewaySettings:
     work: float = 10.0
     work_memory: int = 2048 * MIB
     work_queue: int = 32
-    linted: int = 5000
+    lint_limit: int = 5000

@@ -14,9 +14,9 @@ from tamis.broker.security.guard import UsersFile
 from tamis.broker.service.broker import Broker
 from tamis.errors import BrokerError
 from tamis.gateway.app import application
-from tamis.gateway.context import Desk
+from tamis.gateway.context import GatewayContext
 from tamis.gateway.gateway_settings import GatewaySettings
-from tamis.gateway.head_timeout import Patient
+from tamis.gateway.head_timeout import HeadTimeout
 
 
 class _Server(uvicorn.Server):
@@ -40,12 +40,12 @@ async def gateway(
         BrokerError: It would be open to everybody, or cannot listen.
     """
     check_exposed(settings.host, file is not None, "HTTP")
-    listening = _bound(settings.host, settings.port)
-    async with Desk(broker, settings, file) as desk:
+    listening = _bind_socket(settings.host, settings.port)
+    async with GatewayContext(broker, settings, file) as desk:
         try:
             config = uvicorn.Config(
                 application(desk),
-                http=Patient.waiting(settings.arrival),
+                http=HeadTimeout.with_timeout(settings.arrival),
                 ws="none",
                 lifespan="off",
                 log_config=None,
@@ -77,7 +77,7 @@ async def gateway(
             listening.close()
 
 
-def _bound(host: str, port: int) -> socket.socket:
+def _bind_socket(host: str, port: int) -> socket.socket:
     try:
         found = socket.getaddrinfo(
             host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE

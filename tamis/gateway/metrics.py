@@ -69,7 +69,7 @@ def metrics_text(
         "events_unacknowledged",
         "gauge",
         "Events that a broker was given and has not acknowledged.",
-        {"": waiting.judging},
+        {"": waiting.unacknowledged},
     )
     lines += _metric(
         "dead_letters",
@@ -129,7 +129,7 @@ def _histogram(latency: Histogram) -> Iterator[str]:
     name = "tamis_latency_seconds"
     yield f"# HELP {name} From the storing of an event to that of its deliveries; of some events."
     yield f"# TYPE {name} histogram"
-    for bound, count in latency.cumulated():
+    for bound, count in latency.cumulative_counts():
         yield f'{name}_bucket{{le="{bound:g}"}} {count}'
     yield f'{name}_bucket{{le="+Inf"}} {latency.count}'
     yield f"{name}_sum {latency.total:.6f}"

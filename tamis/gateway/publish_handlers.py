@@ -6,21 +6,21 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from tamis.broker.client.publish_events import publish_many
-from tamis.broker.protocol.wire import decoded
+from tamis.broker.protocol.wire import decode_object
 from tamis.errors import BrokerError
-from tamis.gateway.bodies import number_of, raw_objects, read_body
-from tamis.gateway.context import Desk
-from tamis.gateway.error_responses import answered
+from tamis.gateway.bodies import query_number, raw_objects, read_body
+from tamis.gateway.context import GatewayContext
+from tamis.gateway.error_responses import json_response
 
 JSON, LINES = "application/json", "application/x-ndjson"
 _LONGEST = 100 * 365 * 86_400
 _MAX_ID = 256
 
 
-async def publish(request: Request, desk: Desk) -> Response:
+async def publish(request: Request, context: GatewayContext) -> Response:
     """Publish the event, or the events, of the body; nothing of it if one of them is none."""
-    body = await read_body(request, desk.settings, JSON, LINES)
-    ttl = number_of(request, "ttl", 1, _LONGEST)
+    body = await read_body(request, context.settings, JSON, LINES)
+    ttl = query_number(request, "ttl", 1, _LONGEST)
     id = _checked_key(request.headers.get("idempotency-key"))
     one = False
     if request.headers["content-type"].startswith(LINES):
@@ -29,7 +29,7 @@ async def publish(request: Request, desk: Desk) -> Response:
         events = raw_objects(body)
     else:
         events, one = [body], True
-    most = desk.broker.settings.limits.event
+    most = context.broker.settings.limits.event
     for number, event in enumerate(events):
         where = "" if one else f"event {number}: "
         if len(event) > most:
@@ -39,20 +39,20 @@ async def publish(request: Request, desk: Desk) -> Response:
         if not event.strip():
             raise BrokerError("an event is a JSON object", "request")
         try:
-            decoded(event)
+            decode_object(event)
         except BrokerError as error:
             raise BrokerError(f"{where}{error.reason}", "request") from None
     ids = None if id is None else [id] if one else [f"{id}.{i}" for i in range(len(events))]
     sequences = await publish_many(
-        desk.publisher,
-        desk.broker.names,
+        context.publisher,
+        context.broker.names,
         events,
         ids=ids,
         ttl=ttl,
-        timeout=desk.settings.timeout,
+        timeout=context.settings.timeout,
     )
     told = {"sequence": sequences[0]} if one else {"sequences": sequences}
-    return answered(told, 202)
+    return json_response(told, 202)
 
 
 def _checked_key(key: str | None) -> str | None:

@@ -26,7 +26,9 @@ def _object(required: dict[str, Schema], optional: dict[str, Schema] | None = No
     }
 
 
-def _closed(required: dict[str, Schema], optional: dict[str, Schema] | None = None) -> Schema:
+def _closed_object(
+    required: dict[str, Schema], optional: dict[str, Schema] | None = None
+) -> Schema:
     return {**_object(required, optional), "additionalProperties": False}
 
 
@@ -43,8 +45,8 @@ SCHEMAS: dict[str, Schema] = {
     "Published": {
         "anyOf": [_object({"sequence": NUMBER}), _object({"sequences": _list(NUMBER)})],
     },
-    "Put": _closed(_WANTED, {"id": _ID, **_MORE}),
-    "PutMany": _closed({"subscriptions": _list(ref("Put"), 10_000)}),
+    "Put": _closed_object(_WANTED, {"id": _ID, **_MORE}),
+    "PutMany": _closed_object({"subscriptions": _list(ref("Put"), 10_000)}),
     "Indexed": _object({"id": TEXT, "revision": NUMBER}),
     "IndexedMany": _object(
         {"results": _list({"anyOf": [ref("Indexed"), ref("Error")]})},
@@ -56,12 +58,12 @@ SCHEMAS: dict[str, Schema] = {
     "Page": _object({"subscriptions": _list(ref("Subscription")), "more": {"type": "boolean"}}),
     "Removed": _object({"removed": NUMBER}, {"revision": NUMBER}),
     "Renewed": _object({"renewed": NUMBER}),
-    "Acks": _closed(
+    "Acks": _closed_object(
         {"ids": _list({"type": "string", "pattern": r"^[0-9]{1,18}-[0-9]{1,18}-[0-9]{1,9}$"})}
     ),
     "Acknowledged": _object({"acknowledged": NUMBER}),
-    "Explain": _closed({"selector": TEXT, "event": ref("Event")}),
-    "ExplainOwn": _closed({"id": _ID, "event": ref("Event")}),
+    "Explain": _closed_object({"selector": TEXT, "event": ref("Event")}),
+    "ExplainOwn": _closed_object({"id": _ID, "event": ref("Event")}),
     "Explanation": _object(
         {
             "id": TEXT,
@@ -72,7 +74,7 @@ SCHEMAS: dict[str, Schema] = {
             "possible": {"type": ["boolean", "null"]},
         }
     ),
-    "Lint": _closed({"subscriptions": _list(_closed(_WANTED, {"id": _ID, **_MORE}))}),
+    "Lint": _closed_object({"subscriptions": _list(_closed_object(_WANTED, {"id": _ID, **_MORE}))}),
     "Findings": _object(
         {
             "findings": _list(

@@ -7,26 +7,30 @@ from starlette.responses import PlainTextResponse, Response
 
 from tamis.broker.fabric.backlog import backlog
 from tamis.errors import BrokerError
-from tamis.gateway.context import Desk
-from tamis.gateway.error_responses import answered, refused
+from tamis.gateway.context import GatewayContext
+from tamis.gateway.error_responses import error_response, json_response
 from tamis.gateway.metrics import CONTENT_TYPE, metrics_text
 
 
-async def health(request: Request, desk: Desk) -> Response:
+async def health(request: Request, context: GatewayContext) -> Response:
     """Whether it can do its work."""
-    if not desk.broker.connection.nats.is_connected:
-        return refused(BrokerError("NATS is away", "unreachable"))
-    return answered({"status": "ok"})
+    if not context.broker.connection.nats.is_connected:
+        return error_response(BrokerError("NATS is away", "unreachable"))
+    return json_response({"status": "ok"})
 
 
-async def metrics(request: Request, desk: Desk) -> Response:
+async def metrics(request: Request, context: GatewayContext) -> Response:
     """Figures for Prometheus."""
-    node = desk.broker.node
+    node = context.broker.node
     links = [] if node is None else list(node.table.links)
-    waiting = await backlog(desk.broker.connection, desk.broker.names, links)
+    waiting = await backlog(context.broker.connection, context.broker.names, links)
     if node is not None:
         await node.refresh()
     text = metrics_text(
-        desk.broker.status(), desk.broker.latency, waiting, desk.streams.total(), desk.answers
+        context.broker.status(),
+        context.broker.latency,
+        waiting,
+        context.streams.total(),
+        context.answers,
     )
     return PlainTextResponse(text, media_type=CONTENT_TYPE)

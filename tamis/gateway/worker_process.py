@@ -15,7 +15,7 @@ from tamis.errors import BrokerError, TamisError
 _START = 60.0  # a first start may have to compile
 
 
-class Worker:
+class WorkerProcess:
     """One process that does one thing after another, and is killed when a thing takes too long."""
 
     def __init__(self, seconds: float, memory: int, queue: int) -> None:
@@ -30,11 +30,11 @@ class Worker:
         self._memory = memory
         self._queue = queue
         self._waiting = 0
-        self._turn = asyncio.Lock()
+        self._lock = asyncio.Lock()
         self._process: BaseProcess | None = None
         self._pipe: Pipe | None = None
 
-    async def do(self, work: Callable[..., object], *arguments: object) -> Any:
+    async def run(self, work: Callable[..., object], *arguments: object) -> Any:
         """Have something done: a function of a module, which gives what JSON can say.
 
         Raises:
@@ -44,8 +44,8 @@ class Worker:
             raise BrokerError("too many questions at once; try again", "busy")
         self._waiting += 1
         try:
-            async with self._turn:
-                return await self._done(work, arguments)
+            async with self._lock:
+                return await self._run_in_process(work, arguments)
         finally:
             self._waiting -= 1
 
@@ -59,7 +59,9 @@ class Worker:
             self._pipe.close()
         self._process = self._pipe = None
 
-    async def _done(self, work: Callable[..., object], arguments: tuple[object, ...]) -> Any:
+    async def _run_in_process(
+        self, work: Callable[..., object], arguments: tuple[object, ...]
+    ) -> Any:
         try:
             if self._pipe is None:
                 await asyncio.to_thread(self._start)
@@ -81,7 +83,9 @@ class Worker:
     def _start(self) -> None:
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
-        self._process = context.Process(target=_work, args=(theirs, self._memory), daemon=True)
+        self._process = context.Process(
+            target=_serve_pipe, args=(theirs, self._memory), daemon=True
+        )
         self._process.start()
         theirs.close()
         if not self._pipe.poll(_START):
@@ -89,14 +93,14 @@ class Worker:
         self._pipe.recv()
 
 
-def _work(pipe: Pipe, memory: int) -> None:
+def _serve_pipe(pipe: Pipe, memory: int) -> None:
     import resource
     import signal
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for who started us
     resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    _prepare()
+    _load_modules()
     pipe.send(None)
     while True:
         try:
@@ -114,7 +118,7 @@ def _work(pipe: Pipe, memory: int) -> None:
         pipe.send(answer)
 
 
-def _prepare() -> None:
+def _load_modules() -> None:
     """Load what work needs: that is not to count as its time."""
     import tamis.analysis
     import tamis.matcher  # noqa: F401

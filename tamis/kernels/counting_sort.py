@@ -11,7 +11,7 @@ Places = NDArray[np.int64]
 
 
 @kernel
-def grouped(keys: Places, size: int) -> tuple[Places, Places]:
+def group_by_key(keys: Places, size: int) -> tuple[Places, Places]:
     """The positions of the keys, which are below `size`, by key; equals stay as they were.
 
     Returns:

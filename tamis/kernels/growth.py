@@ -13,7 +13,7 @@ A = TypeVar("A", bound=NDArray[Any])
 
 
 @kernel
-def grown(array: A) -> A:
+def grow_array(array: A) -> A:
     """The same with twice the room."""
     larger = np.empty(2 * len(array), array.dtype)
     larger[: len(array)] = array

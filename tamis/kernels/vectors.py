@@ -169,10 +169,10 @@ def _ones(loop: _Loop) -> Any:
     return loop.run(lambda index: loop.builder.call(ones, [loop.load(source, index)]), "add")
 
 
-def _made(parameters: int, result: Any, write: Callable[[_Loop], Any]) -> Any:
+def _make_intrinsic(parameters: int, result: Any, write: Callable[[_Loop], Any]) -> Any:
     """An intrinsic of so many parameters."""
 
-    def typed(context: Any, *arguments: Any) -> Any:
+    def type_call(context: Any, *arguments: Any) -> Any:
         numbers = [a if isinstance(a, types.Array) else types.int64 for a in arguments]
 
         def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
@@ -181,19 +181,19 @@ def _made(parameters: int, result: Any, write: Callable[[_Loop], Any]) -> Any:
         return result(*numbers), code
 
     shapes: dict[int, Any] = {
-        3: lambda context, a, b, c: typed(context, a, b, c),
-        5: lambda context, a, b, c, d, e: typed(context, a, b, c, d, e),
-        6: lambda context, a, b, c, d, e, f: typed(context, a, b, c, d, e, f),
+        3: lambda context, a, b, c: type_call(context, a, b, c),
+        5: lambda context, a, b, c, d, e: type_call(context, a, b, c, d, e),
+        6: lambda context, a, b, c, d, e, f: type_call(context, a, b, c, d, e, f),
     }
     return intrinsic(shapes[parameters])
 
 
-_and_into: Any = _made(5, types.uint64, _and)
-_or_into: Any = _made(6, types.uint64, _or)
-_copy_into: Any = _made(5, types.void, _copy)
-_xor_of: Any = _made(6, types.void, _difference)
-_xor_into: Any = _made(5, types.void, _xor)
-_count_ones: Any = _made(3, types.int64, _ones)
+_and_into: Any = _make_intrinsic(5, types.uint64, _and)
+_or_into: Any = _make_intrinsic(6, types.uint64, _or)
+_copy_into: Any = _make_intrinsic(5, types.void, _copy)
+_xor_of: Any = _make_intrinsic(6, types.void, _difference)
+_xor_into: Any = _make_intrinsic(5, types.void, _xor)
+_count_ones: Any = _make_intrinsic(3, types.int64, _ones)
 
 # Not strict: it would have the lambdas annotated.
 overload(and_into, strict=False)(

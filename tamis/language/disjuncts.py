@@ -36,16 +36,16 @@ def disjuncts(selector: BoolExpr, most: int) -> list[Conjunction] | None:
     >>> disjuncts(parse("(a OR b) AND (c OR d)"), 3) is None
     True
     """
-    return _expanded(push_not_down(selector), most)
+    return _expand(push_not_down(selector), most)
 
 
-def _expanded(expr: BoolExpr, most: int) -> list[Conjunction] | None:
+def _expand(expr: BoolExpr, most: int) -> list[Conjunction] | None:
     if isinstance(expr, And):
         return _product(expr.operands, most)
     if isinstance(expr, Or):
         found: list[Conjunction] = []
         for operand in expr.operands:
-            some = _expanded(operand, most - len(found))
+            some = _expand(operand, most - len(found))
             if some is None:
                 return None
             found += some
@@ -54,19 +54,19 @@ def _expanded(expr: BoolExpr, most: int) -> list[Conjunction] | None:
         first, *rest = expr.operands
         other = rest[0] if len(rest) == 1 else Xor(tuple(rest))
         either = Or((And((first, Not(other))), And((Not(first), other))))
-        return _expanded(push_not_down(either), most) if 1 << len(rest) <= most else None
+        return _expand(push_not_down(either), most) if 1 << len(rest) <= most else None
     if isinstance(expr, AtLeast):
         if comb(len(expr.operands), expr.k) > most:
             return None
         choices = combinations(expr.operands, expr.k)
-        return _expanded(Or(tuple(And(choice) for choice in choices)), most)
+        return _expand(Or(tuple(And(choice) for choice in choices)), most)
     return [(expr,)] if most > 0 else None
 
 
 def _product(operands: tuple[BoolExpr, ...], most: int) -> list[Conjunction] | None:
     found: list[Conjunction] = [()]
     for operand in operands:
-        some = _expanded(operand, most // len(found))
+        some = _expand(operand, most // len(found))
         if some is None:
             return None
         found = [(*one, *other) for one in found for other in some]

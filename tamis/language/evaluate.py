@@ -225,7 +225,7 @@ def _is_number(value: Value) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _fitting(result: int) -> int | None:
+def _int_or_null(result: int) -> int | None:
     return result if INT_MIN <= result <= INT_MAX else None
 
 
@@ -237,7 +237,7 @@ def apply(op: str, left: Value, right: Value) -> Value:
     if op in "/%" and right == 0:
         return None
     if op != "/" and isinstance(left, int) and isinstance(right, int):
-        return _fitting(_INTEGERS[op](left, right))
+        return _int_or_null(_INTEGERS[op](left, right))
     return _FLOATS[op](float(left), float(right))
 
 
@@ -278,7 +278,7 @@ def absolute(value: Value) -> Value:
     if not _is_number(value):
         return None
     assert isinstance(value, int | float)
-    return abs(value) if isinstance(value, float) else _fitting(abs(value))
+    return abs(value) if isinstance(value, float) else _int_or_null(abs(value))
 
 
 def total(values: list[Value]) -> Value:

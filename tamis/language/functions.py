@@ -11,7 +11,7 @@ import string
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from tamis.errors import InputError, shortened
+from tamis.errors import InputError, shorten
 from tamis.paths import RESERVED, path_text
 
 VALUE_FUNCTIONS = {
@@ -74,9 +74,9 @@ class Functions(Mapping[str, Callable[..., object]]):
         for name, call in functions.items():
             _check_name(name)
             function = Function(name, call, *_arity(name, call))
-            other = self._found.setdefault(_folded(name), function)
+            other = self._found.setdefault(_fold_case(name), function)
             if other is not function:
-                raise _refused(name, f"differs from {other.name!r} in case only")
+                raise _function_error(name, f"differs from {other.name!r} in case only")
 
     @classmethod
     def of(cls, functions: Callables | None) -> Functions:
@@ -97,11 +97,11 @@ class Functions(Mapping[str, Callable[..., object]]):
 
     def find(self, spelt: str) -> Function | None:
         """The function of a name, in any case."""
-        return self._found.get(_folded(spelt))
+        return self._found.get(_fold_case(spelt))
 
     def __getitem__(self, name: str) -> Callable[..., object]:
         """The function of a name, in any case."""
-        return self._found[_folded(name)].call
+        return self._found[_fold_case(name)].call
 
     def __iter__(self) -> Iterator[str]:
         """The names, as the caller spells them."""
@@ -123,46 +123,48 @@ class Functions(Mapping[str, Callable[..., object]]):
 NO_FUNCTIONS = Functions({})
 
 
-def _folded(name: str) -> str:
+def _fold_case(name: str) -> str:
     return name.lower() if name.isascii() else name.translate(_LOWER)
 
 
 def _check_name(name: object) -> None:
     if not isinstance(name, str):
-        raise _refused(name, "is no name: a name is text")
+        raise _function_error(name, "is no name: a name is text")
     upper = name.upper()
-    if _folded(name) in BUILT_IN:
-        raise _refused(name, "is a built-in function; choose another name")
+    if _fold_case(name) in BUILT_IN:
+        raise _function_error(name, "is a built-in function; choose another name")
     if upper in RESERVED or upper in _OPENING:
-        raise _refused(name, "is a word of the language; choose another name")
+        raise _function_error(name, "is a word of the language; choose another name")
     if path_text((name,)) != name:
-        raise _refused(name, "is no name: letters, digits, _ and $, and no digit first")
+        raise _function_error(name, "is no name: letters, digits, _ and $, and no digit first")
 
 
 def _arity(name: str, call: object) -> tuple[int, int | None]:
     """The least and the greatest number of arguments."""
     if not callable(call):
-        raise _refused(name, f"is no function but {shortened(repr(call))}")
+        raise _function_error(name, f"is no function but {shorten(repr(call))}")
     try:
         hash(call)
     except TypeError:
-        raise _refused(name, "cannot be hashed; wrap it in a def or a lambda") from None
+        raise _function_error(name, "cannot be hashed; wrap it in a def or a lambda") from None
     try:
         parameters = inspect.signature(call).parameters.values()
     except (TypeError, ValueError):  # some of C's do not tell
         return 1, None
     needed = [p for p in parameters if p.default is p.empty]
     if any(p.kind is p.KEYWORD_ONLY for p in needed):
-        raise _refused(name, "needs an argument by keyword; a selector gives them by position")
+        raise _function_error(
+            name, "needs an argument by keyword; a selector gives them by position"
+        )
     by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     least = max(1, sum(p.kind in by_position for p in needed))
     if any(p.kind is p.VAR_POSITIONAL for p in parameters):
         return least, None
     most = sum(p.kind in by_position for p in parameters)
     if most == 0:
-        raise _refused(name, "takes no argument; in a selector a function has at least one")
+        raise _function_error(name, "takes no argument; in a selector a function has at least one")
     return least, most
 
 
-def _refused(name: object, reason: str) -> InputError:
-    return InputError(f"{shortened(repr(name))} {reason}", "functions")
+def _function_error(name: object, reason: str) -> InputError:
+    return InputError(f"{shorten(repr(name))} {reason}", "functions")

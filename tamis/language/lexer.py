@@ -61,7 +61,7 @@ def tokenize(text: str) -> Tokens:
     gaps, texts = parts[::2], parts[1::2]
     offsets = list(accumulate(map(len, parts)))
     if "".join(gaps).strip():
-        raise _not_a_token(text, _first_fault(gaps, offsets))
+        raise _not_a_token_error(text, _first_fault(gaps, offsets))
     kinds = list(map(_KINDS.__getitem__, texts))
     starts, ends = offsets[:-1:2], offsets[1::2]
     if texts:
@@ -85,13 +85,13 @@ class _Kinds(dict[str, str]):
     """
 
     def __missing__(self, token: str) -> str:
-        kind = self._found(token)
+        kind = self._classify(token)
         if len(token) <= 32 and len(self) < 10_000:
             self[token] = kind
         return kind
 
     @staticmethod
-    def _found(token: str) -> str:
+    def _classify(token: str) -> str:
         first = token[0]
         if first == "'":
             return STRING
@@ -114,7 +114,7 @@ def _check_closed(text: str, last: str, start: int) -> None:
         last.startswith("/*") and (len(last) < 4 or not last.endswith("*/"))
     )
     if unclosed:
-        raise _not_a_token(text, start)
+        raise _not_a_token_error(text, start)
 
 
 def _first_fault(gaps: list[str], offsets: list[int]) -> int:
@@ -135,7 +135,7 @@ _OPERATORS = {
 }
 
 
-def _not_a_token(text: str, at: int) -> SelectorSyntaxError:
+def _not_a_token_error(text: str, at: int) -> SelectorSyntaxError:
     rest = text[at : at + 64]
     if rest[0] == "'":
         return SelectorSyntaxError(
@@ -155,7 +155,7 @@ def _not_a_token(text: str, at: int) -> SelectorSyntaxError:
     return SelectorSyntaxError(f"unexpected {rest[0]!r}", text, at, at + 1, hint)
 
 
-def nearest(word: str, known: list[str]) -> str:
+def spelling_hint(word: str, known: list[str]) -> str:
     """A "did you mean" for a misspelt word, or nothing."""
     lowered = {k.lower(): k for k in known}
     close = difflib.get_close_matches(word.lower()[:64], list(lowered), n=1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from tamis.errors import SelectorSyntaxError, shortened
+from tamis.errors import SelectorSyntaxError, shorten
 from tamis.language.expr import Literal
 from tamis.language.lexer import NAME, NUMBER, STRING
 from tamis.language.token_reader import TokenReader
@@ -35,7 +35,7 @@ class LiteralReader(TokenReader):
             return self.timestamp()
         if kind == ")":
             raise self.error("the list is empty", first, hint="put at least one literal into it")
-        raise self.unexpected("a list holds literals", "write a = b OR a = c for attributes")
+        raise self.unexpected_error("a list holds literals", "write a = b OR a = c for attributes")
 
     def items(self) -> tuple[Literal, ...]:
         """The list after IN."""
@@ -70,7 +70,7 @@ class LiteralReader(TokenReader):
         token = self.texts[at]
         start, end = self.starts[at if first is None else first], self.ends[at]
         if token.isdigit() and token.isascii():
-            integer = sign * (int(token) if len(token) <= 18 else whole(token))
+            integer = sign * (int(token) if len(token) <= 18 else whole_number(token))
             if INT_MIN <= integer <= INT_MAX:
                 return Literal(integer, INT, start=start, end=end)
             raise SelectorSyntaxError(
@@ -86,7 +86,7 @@ class LiteralReader(TokenReader):
             return self.number(sign, first)
         if not _DECIMAL.fullmatch(token):
             raise SelectorSyntaxError(
-                f"malformed number {shortened(token, 40)!r}",
+                f"malformed number {shorten(token, 40)!r}",
                 self.text,
                 start,
                 end,
@@ -156,7 +156,7 @@ def is_whole(token: str) -> bool:
     return token.isascii() and token.isdigit()
 
 
-def whole(digits: str) -> int:
+def whole_number(digits: str) -> int:
     """The number that digits stand for, or some number beyond 64 bits."""
     # Python refuses to read thousands of digits, and we need not.
     digits = digits.lstrip("0")[:20]

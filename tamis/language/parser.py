@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tamis.errors import SelectorSyntaxError, shortened
+from tamis.errors import SelectorSyntaxError, shorten
 from tamis.language.expr import (
     And,
     Arithmetic,
@@ -50,8 +50,8 @@ from tamis.language.functions import (
     Function,
     Functions,
 )
-from tamis.language.lexer import END, NAME, NUMBER, STRING, nearest
-from tamis.language.literals import BOOL, LITERALS, STR, LiteralReader, is_whole, whole
+from tamis.language.lexer import END, NAME, NUMBER, STRING, spelling_hint
+from tamis.language.literals import BOOL, LITERALS, STR, LiteralReader, is_whole, whole_number
 from tamis.language.patterns import like_fault, regex_fault
 from tamis.language.token_reader import MAX_DEPTH
 from tamis.paths import RESERVED, split_path
@@ -105,7 +105,7 @@ def parse(text: str, functions: Callables | None = None) -> Selector:
     try:
         return parser.selector()
     except RecursionError:  # the caller was deep in its own stack already
-        raise parser.too_deep() from None
+        raise parser.too_deep_error() from None
 
 
 def _check_unicode(text: str) -> None:
@@ -136,11 +136,11 @@ class _Parser(LiteralReader):
             raise self.error("the selector is empty", 0, hint="write a test, e.g. price < 100")
         selector: Selector = self.sequence() if self.opens_sequence() else self.boolean(0)
         if self.kinds[self.at] is not END:
-            raise self.unexpected("a selector ends or goes on with AND, OR, XOR here")
+            raise self.unexpected_error("a selector ends or goes on with AND, OR, XOR here")
         # What nests to the left was not seen by enter(): `((a) AND b OR c) AND d OR e`, and long
         # chains of +, which are binary. The tree is measured only where it could be too deep.
         if self.inner + 3 > MAX_DEPTH and _height(selector) > MAX_DEPTH:
-            raise self.too_deep()
+            raise self.too_deep_error()
         return selector
 
     def opens_sequence(self) -> bool:
@@ -158,7 +158,7 @@ class _Parser(LiteralReader):
             self.at += 1
             steps.append(self.boolean(0))
         if len(steps) < 2:
-            raise self.unexpected("FIRST … needs at least one THEN …")
+            raise self.unexpected_error("FIRST … needs at least one THEN …")
         within = None
         if self.word_is(self.at, "WITHIN"):
             self.at += 1
@@ -167,7 +167,7 @@ class _Parser(LiteralReader):
         if self.word_is(self.at, "PER"):
             self.at += 1
             if self.kinds[self.at] is not NAME:
-                raise self.unexpected("PER takes an attribute")
+                raise self.unexpected_error("PER takes an attribute")
             per = self.attribute()
         return Sequence(tuple(steps), within, per, start=self.starts[0], end=self.ends[self.at - 1])
 
@@ -175,7 +175,7 @@ class _Parser(LiteralReader):
         at = self.at
         number = self.texts[at]
         if self.kinds[at] is not NUMBER or not is_whole(number):
-            raise self.unexpected("WITHIN takes a whole number and a unit: WITHIN 10 SECONDS")
+            raise self.unexpected_error("WITHIN takes a whole number and a unit: WITHIN 10 SECONDS")
         word = self.texts[at + 1]
         size = MICROSECONDS.get(word.upper().removesuffix("S")) if word.isascii() else None
         if size is None:
@@ -185,7 +185,7 @@ class _Parser(LiteralReader):
                 hint="one of MILLISECONDS, SECONDS, MINUTES, HOURS, DAYS",
             )
         self.at += 2
-        amount = whole(number)
+        amount = whole_number(number)
         if not 0 < amount * size <= INT_MAX:
             raise self.error(
                 "the time after WITHIN is out of range",
@@ -208,7 +208,7 @@ class _Parser(LiteralReader):
         first = self.at
         found = self.expression(power)
         if type(found) in _BOOLEANS:
-            raise self.not_a_value(first, self.at - 1)
+            raise self.not_a_value_error(first, self.at - 1)
         return found  # type: ignore[return-value]
 
     def expression(self, power: int) -> Expr:
@@ -228,7 +228,7 @@ class _Parser(LiteralReader):
                 if type(left) in _BOOLEANS:
                     if kind == "NOT" and kinds[self.at + 1] not in _NEGATABLE:
                         return left
-                    raise self.chained(first)
+                    raise self.chained_test_error(first)
                 left = self.test(left, first, kind)  # type: ignore[arg-type]
             elif binding < _TEST:
                 left = self.junction(left, first, kind, binding)
@@ -284,7 +284,7 @@ class _Parser(LiteralReader):
 
     def arithmetic(self, left: Expr, first: int, kind: str, binding: int) -> Expr:
         if type(left) in _BOOLEANS:
-            raise self.not_a_value(first, self.at - 1)
+            raise self.not_a_value_error(first, self.at - 1)
         self.at += 1
         self.enter()
         right = self.value(binding)
@@ -306,7 +306,7 @@ class _Parser(LiteralReader):
         if negated:
             kind = self.kinds[self.at]
             if kind not in _NEGATABLE:
-                raise self.unexpected("NOT inside a test goes with IN, BETWEEN, LIKE")
+                raise self.unexpected_error("NOT inside a test goes with IN, BETWEEN, LIKE")
             self.at += 1
         found: Expr
         if kind == "IN":
@@ -315,7 +315,7 @@ class _Parser(LiteralReader):
         elif kind == "BETWEEN":
             low = self.value(_TEST)
             if self.kinds[self.at] != "AND":
-                raise self.unexpected("BETWEEN needs AND: a BETWEEN 1 AND 5")
+                raise self.unexpected_error("BETWEEN needs AND: a BETWEEN 1 AND 5")
             self.at += 1
             high = self.value(_TEST)
             found = Between(left, low, high, start=starts[first], end=ends[self.at - 1])
@@ -323,7 +323,7 @@ class _Parser(LiteralReader):
             negated = self.kinds[self.at] == "NOT"
             self.at += negated
             if self.kinds[self.at] != "NULL":
-                raise self.unexpected("IS goes with NULL or NOT NULL")
+                raise self.unexpected_error("IS goes with NULL or NOT NULL")
             self.at += 1
             found = IsNull(left, start=starts[first], end=ends[self.at - 1])
         elif kind == "LIKE" or kind == "ILIKE":
@@ -375,7 +375,7 @@ class _Parser(LiteralReader):
     def prefix(self) -> Expr:
         parse_prefix = _PREFIX.get(self.kinds[self.at])
         if parse_prefix is None:
-            raise self.unexpected("a value or a test is expected")
+            raise self.unexpected_error("a value or a test is expected")
         return parse_prefix(self)
 
     def name(self) -> Expr:
@@ -411,7 +411,7 @@ class _Parser(LiteralReader):
         if function not in BUILT_IN:
             custom = self.functions.find(self.texts[first])
             if custom is None:
-                raise self.unknown_function(first)
+                raise self.unknown_function_error(first)
         self.at += 2
         self.enter()
         arguments = [self.value(0)]
@@ -449,10 +449,10 @@ class _Parser(LiteralReader):
         number = self.texts[first + 2]
         self.at += 2
         if self.kinds[self.at] is not NUMBER or not is_whole(number):
-            raise self.unexpected("AT LEAST takes a whole number: AT LEAST 2 OF (…)")
+            raise self.unexpected_error("AT LEAST takes a whole number: AT LEAST 2 OF (…)")
         self.at += 1
         if not self.word_is(self.at, "OF"):
-            raise self.unexpected("AT LEAST k goes on with OF (…)")
+            raise self.unexpected_error("AT LEAST k goes on with OF (…)")
         self.at += 1
         self.expect("(", "AT LEAST k OF takes a list in parentheses")
         self.enter()
@@ -462,7 +462,7 @@ class _Parser(LiteralReader):
             operands.append(self.boolean(0))
         self.depth -= 1
         self.expect(")", "the list goes on with ',' or ends with ')'")
-        k = whole(number)
+        k = whole_number(number)
         if not 1 <= k <= len(operands):
             raise self.error(
                 f"AT LEAST {number[:20]} OF {len(operands)} is out of range",
@@ -480,7 +480,7 @@ class _Parser(LiteralReader):
         if self.kinds[self.at] != ")":
             if self.kinds[self.at] is END:
                 raise self.error("'(' is never closed", first, hint="add ')'")
-            raise self.unexpected("')' is expected")
+            raise self.unexpected_error("')' is expected")
         self.at += 1
         return found
 
@@ -530,16 +530,16 @@ class _Parser(LiteralReader):
             hint="compare it with something, e.g. … > 0",
         )
 
-    def unknown_function(self, at: int) -> SelectorSyntaxError:
+    def unknown_function_error(self, at: int) -> SelectorSyntaxError:
         name = self.texts[at]
         known = [*BUILT_IN, *self.functions]
         if name.lower() in ("first", "at"):
             hint = f"{name.upper()} opens a construct: see docs/language.md"
         else:
-            hint = nearest(name, known) or f"there are {', '.join(known)}"
-        return self.error(f"unknown function {shortened(name, 40)!r}", at, hint=hint)
+            hint = spelling_hint(name, known) or f"there are {', '.join(known)}"
+        return self.error(f"unknown function {shorten(name, 40)!r}", at, hint=hint)
 
-    def not_a_value(self, first: int, last: int) -> SelectorSyntaxError:
+    def not_a_value_error(self, first: int, last: int) -> SelectorSyntaxError:
         return self.error(
             "a test stands where a value is expected",
             first,
@@ -547,7 +547,7 @@ class _Parser(LiteralReader):
             hint="join tests with AND, OR, XOR, NOT; to compare two tests, use XOR",
         )
 
-    def chained(self, first: int) -> SelectorSyntaxError:
+    def chained_test_error(self, first: int) -> SelectorSyntaxError:
         return self.error(
             "comparisons do not chain",
             first,

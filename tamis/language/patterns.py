@@ -16,7 +16,7 @@ _KEPT = 1_000
 def regex_fault(pattern: str) -> str:
     """What RE2 has against the pattern; empty if nothing."""
     try:
-        _compiled.__wrapped__(pattern)
+        _compile.__wrapped__(pattern)
     except re2.error as error:
         reason = error.args[0] if error.args else "refused by RE2"
         return reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
@@ -25,13 +25,13 @@ def regex_fault(pattern: str) -> str:
 
 def regex_size(pattern: str) -> int:
     """How many instructions RE2 makes of the pattern."""
-    size: int = _compiled.__wrapped__(pattern).programsize
+    size: int = _compile.__wrapped__(pattern).programsize
     return size
 
 
 def regex_matches(pattern: str, text: str) -> bool:
     """Whether some part of the text matches."""
-    compiled = _compiled if len(pattern) <= _KEPT else _compiled.__wrapped__
+    compiled = _compile if len(pattern) <= _KEPT else _compile.__wrapped__
     return compiled(pattern).search(text) is not None
 
 
@@ -115,5 +115,5 @@ def _find(run: Run, text: str, begin: int, end: int) -> int:
 
 
 @lru_cache(maxsize=4096)
-def _compiled(pattern: str) -> re2._Regexp:
+def _compile(pattern: str) -> re2._Regexp:
     return re2.compile(pattern, _OPTIONS)

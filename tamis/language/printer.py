@@ -49,18 +49,18 @@ def literal_text(value: object) -> str:
 _CONSTANTS: dict[type, Callable[..., str]] = {
     int: repr,
     float: repr,
-    str: lambda value: _quoted(value, "'"),
+    str: lambda value: _quote(value, "'"),
     bool: lambda value: "TRUE" if value else "FALSE",
     type(None): lambda _: "NULL",
     Timestamp: lambda value: f"TIMESTAMP '{value}'",
 }
 
 
-def _quoted(text: str, quote: str) -> str:
+def _quote(text: str, quote: str) -> str:
     return quote + text.replace(quote, quote * 2) + quote
 
 
-def _within(expr: Expr, level: int) -> str:
+def _operand_text(expr: Expr, level: int) -> str:
     text = to_text(expr)
     return f"({text})" if _level(expr) < level else text
 
@@ -81,36 +81,37 @@ _LEVELS: dict[type, int] = {
 
 def _junction(word: str, level: int) -> Callable[..., str]:
     # level + 1: a chain inside a chain of the same kind was written in parentheses.
-    return lambda e: f" {word} ".join(_within(operand, level + 1) for operand in e.operands)
+    return lambda e: f" {word} ".join(_operand_text(operand, level + 1) for operand in e.operands)
 
 
 def _negated_test(e: Not) -> str:
     inner = e.operand
     if isinstance(inner, IsNull):
-        return f"{_within(inner.operand, _SUM)} IS NOT NULL"
+        return f"{_operand_text(inner.operand, _SUM)} IS NOT NULL"
     if isinstance(inner, Between | In | Like | RLike):
         return _test(inner, "NOT ")
     return ""
 
 
 def _test(e: Between | In | Like | RLike, negation: str = "") -> str:
-    operand = _within(e.operand, _SUM)
+    operand = _operand_text(e.operand, _SUM)
     if isinstance(e, Between):
-        return f"{operand} {negation}BETWEEN {_within(e.low, _SUM)} AND {_within(e.high, _SUM)}"
+        low, high = _operand_text(e.low, _SUM), _operand_text(e.high, _SUM)
+        return f"{operand} {negation}BETWEEN {low} AND {high}"
     if isinstance(e, In):
         return f"{operand} {negation}IN ({', '.join(to_text(item) for item in e.items)})"
-    pattern = _quoted(e.pattern, "'")
+    pattern = _quote(e.pattern, "'")
     if isinstance(e, RLike):
         return f"{operand} {negation}RLIKE {pattern}"
     word = "ILIKE" if e.ignore_case else "LIKE"
-    escape = "" if e.escape == "\\" else f" ESCAPE {_quoted(e.escape, chr(39))}"
+    escape = "" if e.escape == "\\" else f" ESCAPE {_quote(e.escape, chr(39))}"
     return f"{operand} {negation}{word} {pattern}{escape}"
 
 
 def _arithmetic(e: Arithmetic) -> str:
     # From left to right: a right operand of the same level was written in parentheses.
     level = _level(e)
-    return f"{_within(e.left, level)} {e.op} {_within(e.right, level + 1)}"
+    return f"{_operand_text(e.left, level)} {e.op} {_operand_text(e.right, level + 1)}"
 
 
 def _negate(e: Negate) -> str:
@@ -123,7 +124,7 @@ def _negate(e: Negate) -> str:
 
 def _sequence(e: Sequence) -> str:
     text = "FIRST " + " THEN ".join(to_text(step) for step in e.steps)
-    if _reads_on(to_text(e.steps[0])):
+    if _needs_parentheses(to_text(e.steps[0])):
         text = "FIRST (" + " THEN ".join([to_text(e.steps[0]) + ")", *map(to_text, e.steps[1:])])
     if e.within is not None:
         text += f" WITHIN {duration_text(e.within)}"
@@ -139,7 +140,7 @@ def duration_text(micros: int) -> str:
     return f"{amount} {unit}{'S' * (amount != 1)}"
 
 
-def _reads_on(step: str) -> bool:
+def _needs_parentheses(step: str) -> bool:
     # `FIRST -x > 1` would be read as `first - x > 1`.
     return step.startswith("-")
 
@@ -151,18 +152,18 @@ _WRITERS: dict[type, Callable[..., str]] = {
     Negate: _negate,
     Call: lambda e: f"{e.function}({', '.join(map(to_text, e.arguments))})",
     Custom: lambda e: f"{e.name}({', '.join(map(to_text, e.arguments))})",
-    Comparison: lambda e: f"{_within(e.left, _SUM)} {e.op} {_within(e.right, _SUM)}",
+    Comparison: lambda e: f"{_operand_text(e.left, _SUM)} {e.op} {_operand_text(e.right, _SUM)}",
     Between: _test,
     In: _test,
     Like: _test,
     RLike: _test,
     StringTest: lambda e: f"{e.function}({to_text(e.text)}, {to_text(e.part)})",
     ArrayContains: lambda e: f"array_contains({to_text(e.array)}, {to_text(e.item)})",
-    IsNull: lambda e: f"{_within(e.operand, _SUM)} IS NULL",
+    IsNull: lambda e: f"{_operand_text(e.operand, _SUM)} IS NULL",
     And: _junction("AND", _AND),
     Or: _junction("OR", _OR),
     Xor: _junction("XOR", _XOR),
-    Not: lambda e: _negated_test(e) or f"NOT {_within(e.operand, _NOT)}",
+    Not: lambda e: _negated_test(e) or f"NOT {_operand_text(e.operand, _NOT)}",
     AtLeast: lambda e: f"AT LEAST {e.k} OF ({', '.join(map(to_text, e.operands))})",
     Sequence: _sequence,
 }

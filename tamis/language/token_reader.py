@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tamis.errors import SelectorSyntaxError, SelectorTooDeep, shortened
+from tamis.errors import SelectorSyntaxError, SelectorTooDeep, shorten
 from tamis.language import lexer
 from tamis.language.lexer import END, STRING
 from tamis.paths import RESERVED
@@ -29,14 +29,14 @@ class TokenReader:
         """The text in quotes that must come next."""
         at = self.at
         if self.kinds[at] is not STRING:
-            raise self.unexpected(wanted)
+            raise self.unexpected_error(wanted)
         self.at += 1
         return self.texts[at][1:-1].replace("''", "'")
 
     def expect(self, kind: str, wanted: str) -> None:
         """Step over a token that must come next."""
         if self.kinds[self.at] != kind:
-            raise self.unexpected(wanted)
+            raise self.unexpected_error(wanted)
         self.at += 1
 
     def word_is(self, at: int, word: str) -> bool:
@@ -50,7 +50,7 @@ class TokenReader:
         self.inner += 1
         self.depth += 1
         if self.depth > MAX_DEPTH:
-            raise self.too_deep()
+            raise self.too_deep_error()
 
     def error(
         self, reason: str, first: int, last: int | None = None, hint: str = ""
@@ -59,7 +59,7 @@ class TokenReader:
         end = self.ends[first if last is None else last]
         return SelectorSyntaxError(reason, self.text, self.starts[first], end, hint)
 
-    def too_deep(self) -> SelectorTooDeep:
+    def too_deep_error(self) -> SelectorTooDeep:
         """The fault of nesting beyond MAX_DEPTH."""
         at = min(self.at, len(self.starts) - 1)
         return SelectorTooDeep(
@@ -70,11 +70,11 @@ class TokenReader:
             "split it into several subscriptions; a long sum is written SUM(a, b, …)",
         )
 
-    def unexpected(self, wanted: str, hint: str = "") -> SelectorSyntaxError:
+    def unexpected_error(self, wanted: str, hint: str = "") -> SelectorSyntaxError:
         """The fault of a token that does not belong here."""
         at = self.at
         kind, token = self.kinds[at], self.texts[at]
-        shown = shortened(token, 40)
+        shown = shorten(token, 40)
         if kind is END:
             return self.error(f"the selector ends too early: {wanted}", at, hint=hint)
         if not hint and kind in RESERVED and kind not in ("TRUE", "FALSE", "NULL"):

@@ -30,7 +30,7 @@ from tamis.language.expr import (
     ValueExpr,
     children,
 )
-from tamis.language.lexer import nearest
+from tamis.language.lexer import spelling_hint
 from tamis.paths import path_text
 from tamis.schema import Schema
 from tamis.values import Type
@@ -69,7 +69,7 @@ class _Checker:
 
     # -- tests ------------------------------------------------------------------------------------
 
-    def bare(self, expr: Attribute) -> None:
+    def bare_boolean(self, expr: Attribute) -> None:
         kind = self.value(expr)
         if kind not in (None, Type.BOOL):
             raise self.error(
@@ -83,28 +83,28 @@ class _Checker:
         for operand in (expr.left, expr.right):
             if isinstance(operand, Literal) and operand.value is None:
                 raise self.error("a comparison with NULL is never true", operand, "write IS NULL")
-        self.comparable(expr.left, expr.right)
+        self.comparable_types(expr.left, expr.right)
 
     def between(self, expr: Between) -> None:
-        self.comparable(expr.operand, expr.low, expr.high)
+        self.comparable_types(expr.operand, expr.low, expr.high)
 
     def membership(self, expr: In) -> None:
-        self.comparable(expr.operand, *expr.items)
+        self.comparable_types(expr.operand, *expr.items)
 
-    def comparable(self, left: ValueExpr, *others: ValueExpr) -> list[Type | None]:
+    def comparable_types(self, left: ValueExpr, *others: ValueExpr) -> list[Type | None]:
         """The types of values, each looked at once, that must all compare with the first."""
-        types = [self.ordered(operand) for operand in (left, *others)]
+        types = [self.orderable_type(operand) for operand in (left, *others)]
         first = types[0]
         for other, kind in zip(others, types[1:], strict=True):
             if first and kind and _family(first) is not _family(kind):
                 raise self.error(
                     f"{_name(first)} and {_name(kind)} never compare",
                     other,
-                    _mending(first, other, kind) or _mending(kind, left, first),
+                    _fix_hint(first, other, kind) or _fix_hint(kind, left, first),
                 )
         return types
 
-    def ordered(self, operand: ValueExpr) -> Type | None:
+    def orderable_type(self, operand: ValueExpr) -> Type | None:
         kind = self.value(operand)
         if kind in _LISTS:
             raise self.error(
@@ -113,14 +113,14 @@ class _Checker:
         return kind
 
     def text_test(self, expr: Like | RLike) -> None:
-        self.wanted(expr.operand, (Type.STR,), "text")
+        self.require_type(expr.operand, (Type.STR,), "text")
 
     def string_test(self, expr: StringTest) -> None:
-        self.wanted(expr.text, (Type.STR,), "text")
-        self.wanted(expr.part, (Type.STR,), "text")
+        self.require_type(expr.text, (Type.STR,), "text")
+        self.require_type(expr.part, (Type.STR,), "text")
 
     def array_contains(self, expr: ArrayContains) -> None:
-        array = self.wanted(expr.array, tuple(_LISTS), "a list")
+        array = self.require_type(expr.array, tuple(_LISTS), "a list")
         item = self.value(expr.item)
         if array and item and _family(_LISTS[array]) is not _family(item):
             raise self.error(
@@ -138,19 +138,19 @@ class _Checker:
         if isinstance(expr, Literal):
             return expr.type
         if isinstance(expr, Negate):
-            return self.wanted(expr.operand, _NUMBERS, "a number")
+            return self.require_type(expr.operand, _NUMBERS, "a number")
         if isinstance(expr, Arithmetic):
-            left = self.wanted(expr.left, _NUMBERS, "a number")
-            right = self.wanted(expr.right, _NUMBERS, "a number")
-            return Type.DBL if expr.op == "/" else _joined([left, right])
+            left = self.require_type(expr.left, _NUMBERS, "a number")
+            right = self.require_type(expr.right, _NUMBERS, "a number")
+            return Type.DBL if expr.op == "/" else _common_type([left, right])
         if isinstance(expr, Custom):
             for argument in expr.arguments:
                 self.value(argument)
             return None
         if expr.function in ("least", "greatest"):
-            return _joined(self.comparable(*expr.arguments))
-        kinds = [self.wanted(argument, _NUMBERS, "a number") for argument in expr.arguments]
-        return Type.DBL if expr.function == "avg" else _joined(kinds)
+            return _common_type(self.comparable_types(*expr.arguments))
+        kinds = [self.require_type(argument, _NUMBERS, "a number") for argument in expr.arguments]
+        return Type.DBL if expr.function == "avg" else _common_type(kinds)
 
     def attribute(self, expr: Attribute) -> Type | None:
         found = self.schema.types.get(expr.path)
@@ -161,10 +161,10 @@ class _Checker:
         if within:
             raise self.error(f"{name} is an object", expr, f"name a field of it, e.g. {within[0]}")
         known = [path_text(path) for path in self.schema.types]
-        hint = nearest(name, known) or f"the schema has {', '.join(known[:12])}"
+        hint = spelling_hint(name, known) or f"the schema has {', '.join(known[:12])}"
         raise self.error(f"unknown attribute {name}", expr, hint)
 
-    def wanted(self, expr: ValueExpr, kinds: tuple[Type, ...], what: str) -> Type | None:
+    def require_type(self, expr: ValueExpr, kinds: tuple[Type, ...], what: str) -> Type | None:
         kind = self.value(expr)
         if kind is None or kind in kinds:
             return kind
@@ -175,7 +175,7 @@ class _Checker:
 
 
 _TESTS: dict[type, Callable[..., None]] = {
-    Attribute: _Checker.bare,
+    Attribute: _Checker.bare_boolean,
     Literal: lambda checker, expr: None,
     Custom: _Checker.custom,
     Comparison: _Checker.comparison,
@@ -193,7 +193,7 @@ def _family(kind: Type) -> Type:
     return Type.DBL if kind is Type.INT else kind
 
 
-def _joined(kinds: list[Type | None]) -> Type | None:
+def _common_type(kinds: list[Type | None]) -> Type | None:
     if None in kinds:
         return None
     return Type.DBL if Type.DBL in kinds else kinds[0]
@@ -203,7 +203,7 @@ def _name(kind: Type | None) -> str:
     return kind.value if kind else "anything"
 
 
-def _mending(wanted: Type, operand: ValueExpr, kind: Type) -> str:
+def _fix_hint(wanted: Type, operand: ValueExpr, kind: Type) -> str:
     if not isinstance(operand, Literal):
         return ""
     if wanted is Type.STR and kind is not Type.TIMESTAMP:

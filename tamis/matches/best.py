@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import numpy as np
 
-from tamis.matches.code_names import Ints, Subscriptions
-from tamis.matches.pairs import Pairs, are_few, in_order
-from tamis.matches.tiles import Tiles, words_for
+from tamis.matches.code_names import Ints, SubscriptionTable
+from tamis.matches.pairs import Pairs, are_few, sort_pairs
+from tamis.matches.tiles import Tiles, word_count
 
 
-def best_of_pairs(pairs: Pairs, counts: Ints, limit: int, subscriptions: Subscriptions) -> Pairs:
+def best_of_pairs(
+    pairs: Pairs, counts: Ints, limit: int, subscriptions: SubscriptionTable
+) -> Pairs:
     """The first `limit` of each event, in order; `counts` says how many each has."""
     kept = np.minimum(counts, limit)
     most = 2 * kept.sum() > len(pairs.code)  # a heap of nearly all would be the slower sort
     if pairs.ordered or most or are_few(pairs.code, subscriptions):
-        return _cut(in_order(pairs, subscriptions), counts, kept)
+        return _cut(sort_pairs(pairs, subscriptions), counts, kept)
     from tamis.kernels.matches.best import keep_best
 
-    by_rank = subscriptions.ranked(subscriptions.distinct(pairs.code))
+    by_rank = subscriptions.ranked_codes(subscriptions.distinct_codes(pairs.code))
     rank = np.empty(len(subscriptions.ids), np.int64)
     rank[by_rank] = np.arange(len(by_rank))
     ends = np.cumsum(kept)
     ranks = np.empty(ends[-1], np.int64)
     keep_best(pairs.event, pairs.code, rank, ends, ranks)
-    return _listed(by_rank[ranks], kept)
+    return _pairs_by_event(by_rank[ranks], kept)
 
 
 def _cut(pairs: Pairs, counts: Ints, kept: Ints) -> Pairs:
@@ -35,18 +37,18 @@ def _cut(pairs: Pairs, counts: Ints, kept: Ints) -> Pairs:
 
 
 def best_of_both(
-    events: int, pairs: Pairs, tiles: Tiles, limit: int | None, subscriptions: Subscriptions
+    events: int, pairs: Pairs, tiles: Tiles, limit: int | None, subscriptions: SubscriptionTable
 ) -> Pairs:
     """The first `limit` of each event, or all of them, in order."""
-    rank = subscriptions.ranks(subscriptions.distinct(pairs.code, tiles.code))
+    rank = subscriptions.ranks(subscriptions.distinct_codes(pairs.code, tiles.code))
     code, counts = _best_of_tiles(events, tiles, limit, rank)
     if not len(pairs.code):
-        return _listed(code, counts)
+        return _pairs_by_event(code, counts)
     from tamis.kernels.matches.best import merge_best
 
     others = np.bincount(pairs.event, minlength=events)
     if limit is None:
-        pairs = in_order(pairs, subscriptions)
+        pairs = sort_pairs(pairs, subscriptions)
         kept = counts + others
     else:
         pairs = best_of_pairs(pairs, others, limit, subscriptions)
@@ -55,15 +57,15 @@ def best_of_both(
     ends = np.cumsum(kept)
     out = np.empty(ends[-1], np.int64)
     merge_best(np.cumsum(counts), code, np.cumsum(others), pairs.code, rank, ends, out)
-    return _listed(out, kept)
+    return _pairs_by_event(out, kept)
 
 
 def _best_of_tiles(events: int, tiles: Tiles, limit: int | None, rank: Ints) -> tuple[Ints, Ints]:
     """The codes, and how many of them are of each event."""
     from tamis.kernels.matches.tiles import count_best, fill_best
 
-    rows = tiles.by_rank(rank)
-    counts = np.zeros(words_for(events) * 64, np.int64)
+    rows = tiles.rows_by_rank(rank)
+    counts = np.zeros(word_count(events) * 64, np.int64)
     if limit is None:
         counts[:events] = tiles.event_counts(events)
     else:
@@ -74,5 +76,5 @@ def _best_of_tiles(events: int, tiles: Tiles, limit: int | None, rank: Ints) -> 
     return out, counts[:events]
 
 
-def _listed(code: Ints, counts: Ints) -> Pairs:
+def _pairs_by_event(code: Ints, counts: Ints) -> Pairs:
     return Pairs(np.repeat(np.arange(len(counts)), counts), code, ordered=True)

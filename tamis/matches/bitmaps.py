@@ -43,20 +43,24 @@ def bitmaps(
     if events > _MOST:
         raise InputError(f"a bitmap has room for 2 ** 32 events, and there are {events}")
     codes, totals = counts
-    parts = iter(_written(events, pairs, tiles, codes[totals < events], size))
+    parts = iter(_partial_bitmaps(events, pairs, tiles, codes[totals < events], size))
     # All events are one run, of a few bytes.
     return [BitMap(range(events)) if n == events else next(parts) for n in totals.tolist()]
 
 
-def _written(events: int, pairs: Pairs, tiles: Tiles, codes: Ints, size: int) -> list[BitMap]:
+def _partial_bitmaps(
+    events: int, pairs: Pairs, tiles: Tiles, codes: Ints, size: int
+) -> list[BitMap]:
     from pyroaring import BitMap
 
-    from tamis.kernels.counting_sort import grouped
-    from tamis.kernels.matches.bitmaps import BITS, HEAD, WORDS, ByCode, write_bitmaps
+    from tamis.kernels.counting_sort import group_by_key
+    from tamis.kernels.matches.bitmaps import BITS, HEAD, WORDS, MatchesByCode, write_bitmaps
 
-    rows, row_begins = grouped(tiles.code, size)
-    order, event_begins = grouped(pairs.code, size)
-    found = ByCode(rows, row_begins, tiles.first, tiles.masks, pairs.event[order], event_begins)
+    rows, row_begins = group_by_key(tiles.code, size)
+    order, event_begins = group_by_key(pairs.code, size)
+    found = MatchesByCode(
+        rows, row_begins, tiles.first, tiles.masks, pairs.event[order], event_begins
+    )
     containers = -(-events // (64 * WORDS))
     scratch = np.zeros(containers * WORDS, np.uint64)
     out = np.empty(max(_UNITS, HEAD + containers * (HEAD + BITS)), np.uint16)

@@ -20,13 +20,13 @@ def ids_array(ids: Sequence[Id | None]) -> pa.Array:
     return pa.array(ids, pa.int64() if isinstance(some, int) else pa.string())
 
 
-class Subscriptions(NamedTuple):
+class SubscriptionTable(NamedTuple):
     """By code, the id (null where no code leads) and the priority."""
 
     ids: pa.Array
     priorities: Ints
 
-    def named(self, code: Ints) -> npt.NDArray[Any]:
+    def ids_of(self, code: Ints) -> npt.NDArray[Any]:
         """The ids that codes stand for; strings as Python's, each made once if most are wanted.
 
         Null ids must not turn the others into floats.
@@ -38,27 +38,27 @@ class Subscriptions(NamedTuple):
         every: npt.NDArray[Any] = ids.to_numpy(zero_copy_only=False)
         return every[code]
 
-    def ranked(self, code: Ints) -> Ints:
+    def ranked_codes(self, code: Ints) -> Ints:
         """The codes, highest priority first, and by id among equals."""
-        code = code[self.by_id(code)]
-        return code[np.argsort(self.urgency(code), kind="stable")]
+        code = code[self.id_order(code)]
+        return code[np.argsort(self.priority_keys(code), kind="stable")]
 
     def ranks(self, code: Ints) -> Ints:
         """By code, its place among the `code` given; those of others mean nothing."""
         ranks = np.empty(len(self.ids), np.int64)
-        ranks[self.ranked(code)] = np.arange(len(code))
+        ranks[self.ranked_codes(code)] = np.arange(len(code))
         return ranks
 
-    def by_id(self, code: Ints) -> Ints:
+    def id_order(self, code: Ints) -> Ints:
         """Where the codes are, from the smallest id to the greatest."""
         order: Ints = pc.sort_indices(self.ids.take(pa.array(code))).to_numpy()
         return order
 
-    def urgency(self, code: Ints) -> Ints:
+    def priority_keys(self, code: Ints) -> Ints:
         """Least for the highest priority; a minus would overflow at the lowest."""
         return ~self.priorities[code]
 
-    def distinct(self, *codes: Ints) -> Ints:
+    def distinct_codes(self, *codes: Ints) -> Ints:
         """The codes that occur, each once."""
         seen = np.zeros(len(self.ids), np.bool_)
         for code in codes:

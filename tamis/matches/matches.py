@@ -14,8 +14,8 @@ import pyarrow as pa
 from tamis.errors import InputError
 from tamis.matches.best import best_of_both, best_of_pairs
 from tamis.matches.bitmaps import bitmaps
-from tamis.matches.code_names import Id, Ints, Subscriptions, ids_array
-from tamis.matches.pairs import Pairs, are_few, in_order
+from tamis.matches.code_names import Id, Ints, SubscriptionTable, ids_array
+from tamis.matches.pairs import Pairs, are_few, sort_pairs
 from tamis.matches.tiles import Tiles
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _NOTHING = np.zeros(0, np.int64)
 _NO_TILES = Tiles(_NOTHING, _NOTHING, np.zeros((0, 1), np.uint64))
 
 
-class _Found(NamedTuple):
+class _PairsAndTiles(NamedTuple):
     """All there is: the pairs and the tiles together."""
 
     pairs: Pairs
@@ -70,24 +70,24 @@ class Matches:
                 among the tiles, and none is of an event beyond the last.
         """
         self.events = events
-        self._subscriptions = Subscriptions(ids, priorities)
+        self._subscriptions = SubscriptionTable(ids, priorities)
         # Replaced as a whole when put in order: a thread sees all as found or as ordered.
-        self._found = _Found(Pairs(event, code, ordered=len(code) < 2), tiles or _NO_TILES)
+        self._found = _PairsAndTiles(Pairs(event, code, ordered=len(code) < 2), tiles or _NO_TILES)
 
     @property
     def event(self) -> Ints:
         """Per pair, the position of the event in its batch."""
-        return self._ordered().event
+        return self._ordered_pairs().event
 
     @property
     def subscription(self) -> npt.NDArray[Any]:
         """Per pair, the id of the subscription."""
-        return self._subscriptions.named(self._ordered().code)
+        return self._subscriptions.ids_of(self._ordered_pairs().code)
 
     @property
     def priority(self) -> Ints:
         """Per pair, the priority of the subscription."""
-        return self._subscriptions.priorities[self._ordered().code]
+        return self._subscriptions.priorities[self._ordered_pairs().code]
 
     def __len__(self) -> int:
         """How many pairs there are."""
@@ -100,8 +100,8 @@ class Matches:
 
     def __iter__(self) -> Iterator[tuple[int, Id]]:
         """The pairs."""
-        event, code, _ = self._ordered()
-        return zip(event.tolist(), self._subscriptions.named(code).tolist(), strict=True)
+        event, code, _ = self._ordered_pairs()
+        return zip(event.tolist(), self._subscriptions.ids_of(code).tolist(), strict=True)
 
     def __eq__(self, other: object) -> bool:
         """Equal when they say the same, whatever engine said it."""
@@ -130,25 +130,25 @@ class Matches:
         pairs, tiles = self._found
         if len(tiles.code):  # to put all in order, they would have to become pairs
             mixed = np.concatenate([pairs.code[pairs.event == event], tiles.codes_of(event)])
-            code = self._subscriptions.ranked(mixed)
+            code = self._subscriptions.ranked_codes(mixed)
         else:
-            pairs = self._ordered()
+            pairs = self._ordered_pairs()
             low, high = pairs.event.searchsorted((event, event + 1))
             code = pairs.code[low:high]
-        found: list[Id] = self._subscriptions.named(code).tolist()
+        found: list[Id] = self._subscriptions.ids_of(code).tolist()
         return found
 
     def per_event(self) -> list[list[Id]]:
         """For each event, the ids it matched, highest priority first."""
-        pairs = self._ordered()
-        ids = self._subscriptions.named(pairs.code).tolist()
+        pairs = self._ordered_pairs()
+        ids = self._subscriptions.ids_of(pairs.code).tolist()
         bounds = pairs.event.searchsorted(np.arange(self.events + 1)).tolist()
         return [ids[low:high] for low, high in pairwise(bounds)]
 
     def counts(self) -> dict[Id, int]:
         """How many events each subscription matched, for those that matched any."""
         matched, totals = self._code_counts()
-        names = self._subscriptions.named(matched).tolist()
+        names = self._subscriptions.ids_of(matched).tolist()
         return dict(zip(names, totals.tolist(), strict=True))
 
     def event_counts(self) -> Ints:
@@ -176,7 +176,7 @@ class Matches:
         """
         counts, size = self._code_counts(), len(self._subscriptions.ids)
         made = bitmaps(self.events, *self._found, counts, size)
-        return dict(zip(self._subscriptions.named(counts[0]).tolist(), made, strict=True))
+        return dict(zip(self._subscriptions.ids_of(counts[0]).tolist(), made, strict=True))
 
     def limited(self, limit: int) -> Matches:
         """Only the first `limit` of each event: those of highest priority."""
@@ -185,14 +185,14 @@ class Matches:
         if limit == len(self._subscriptions.ids):
             return self
         if limit == 0:
-            return self._only(Pairs(_NOTHING, _NOTHING, ordered=True))
+            return self._with_pairs(Pairs(_NOTHING, _NOTHING, ordered=True))
         if len(tiles.code):
             both = best_of_both(self.events, pairs, tiles, limit, self._subscriptions)
-            return self._only(both)
+            return self._with_pairs(both)
         counts = self.event_counts()
         if counts.max(initial=0) <= limit:
             return self
-        return self._only(best_of_pairs(pairs, counts, limit, self._subscriptions))
+        return self._with_pairs(best_of_pairs(pairs, counts, limit, self._subscriptions))
 
     def also(self, event: list[int], ids: list[Id], priorities: list[int]) -> Matches:
         """These matches and some more, of subscriptions that are not among these.
@@ -223,7 +223,7 @@ class Matches:
 
     def to_arrow(self) -> pa.Table:
         """A table of the pairs: event, subscription, priority."""
-        event, code, _ = self._ordered()
+        event, code, _ = self._ordered_pairs()
         ids, priorities = self._subscriptions
         return pa.table(
             {
@@ -243,18 +243,18 @@ class Matches:
         matched = np.flatnonzero(totals)
         return matched, totals[matched]
 
-    def _only(self, pairs: Pairs) -> Matches:
+    def _with_pairs(self, pairs: Pairs) -> Matches:
         few = Matches(self.events, pairs.event, pairs.code, *self._subscriptions)
-        few._found = _Found(pairs, _NO_TILES)
+        few._found = _PairsAndTiles(pairs, _NO_TILES)
         return few
 
-    def _ordered(self) -> Pairs:
+    def _ordered_pairs(self) -> Pairs:
         pairs, tiles = self._found
         if pairs.ordered and not len(tiles.code):
             return pairs
         if len(tiles.code):
             pairs = best_of_both(self.events, pairs, tiles, None, self._subscriptions)
         else:
-            pairs = in_order(pairs, self._subscriptions)
-        self._found = _Found(pairs, _NO_TILES)
+            pairs = sort_pairs(pairs, self._subscriptions)
+        self._found = _PairsAndTiles(pairs, _NO_TILES)
         return pairs

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tamis.matches.code_names import Ints, Subscriptions
+from tamis.matches.code_names import Ints, SubscriptionTable
 
 # Pairs that are sorted at a time: sixteen kilobytes of keys. Ten million pairs take 0.2 s so, and
 # 0.7 s in one piece.
@@ -24,33 +24,33 @@ class Pairs(NamedTuple):
     ordered: bool
 
 
-def are_few(code: Ints, subscriptions: Subscriptions) -> bool:
+def are_few(code: Ints, subscriptions: SubscriptionTable) -> bool:
     """Whether it costs less to sort the codes than to look at all subscriptions."""
     return len(code) < max(_FEW, len(subscriptions.ids) // 64)
 
 
-def in_order(pairs: Pairs, subscriptions: Subscriptions) -> Pairs:
+def sort_pairs(pairs: Pairs, subscriptions: SubscriptionTable) -> Pairs:
     """The pairs by event, priority and id."""
     if pairs.ordered:
         return pairs
     event, code, _ = pairs
     if are_few(code, subscriptions):
-        order = subscriptions.by_id(code)
-        order = order[np.lexsort((subscriptions.urgency(code[order]), event[order]))]
+        order = subscriptions.id_order(code)
+        order = order[np.lexsort((subscriptions.priority_keys(code[order]), event[order]))]
         return Pairs(event[order], code[order], ordered=True)
     if (event[1:] < event[:-1]).any():
         # A radix sort if the positions of events fit into 16 bits.
         order = np.argsort(event.astype(np.min_scalar_type(event.max())), kind="stable")
         event, code = event[order], code[order]
-    by_rank = subscriptions.ranked(subscriptions.distinct(code))
+    by_rank = subscriptions.ranked_codes(subscriptions.distinct_codes(code))
     codes_rank = (by_rank[1:] > by_rank[:-1]).all()
     if codes_rank and ((code[1:] >= code[:-1]) | (event[1:] > event[:-1])).all():
         return Pairs(event, code, ordered=True)
-    ordered = _sorted_within(event, code, by_rank, len(subscriptions.ids))
+    ordered = _sort_within_events(event, code, by_rank, len(subscriptions.ids))
     return Pairs(event, ordered, ordered=True)
 
 
-def _sorted_within(event: Ints, code: Ints, by_rank: Ints, subscriptions: int) -> Ints:
+def _sort_within_events(event: Ints, code: Ints, by_rank: Ints, subscriptions: int) -> Ints:
     """The codes, those of each event by rank; `event` ascends already.
 
     Event and rank make one number, and from the sorted numbers the codes are read again: far

@@ -45,7 +45,7 @@ class Tiles(NamedTuple):
         """By event, how many subscriptions matched."""
         from tamis.kernels.matches.tiles import count_events
 
-        counts = np.zeros(words_for(events) * 64, np.int64)
+        counts = np.zeros(word_count(events) * 64, np.int64)
         count_events(self.first, self.masks, counts)
         return counts[:events]
 
@@ -57,7 +57,7 @@ class Tiles(NamedTuple):
         matched: Ints = self.code[near[bits != 0]]
         return matched
 
-    def by_rank(self, rank: Ints) -> Ints:
+    def rows_by_rank(self, rank: Ints) -> Ints:
         """The rows of each event by rank, those of a block of events together if they can be."""
         from tamis.kernels.matches.tiles import sorted_rows
 
@@ -70,6 +70,6 @@ class Tiles(NamedTuple):
         return sorted_rows(self.first, self.code, rank, width, blocks)
 
 
-def words_for(events: int) -> int:
+def word_count(events: int) -> int:
     """How many words have a bit for each event."""
     return -(-events // 64)

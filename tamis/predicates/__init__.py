@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tamis.predicates.predicate_index import PredicateIndex, Satisfied
+from tamis.predicates.predicate_index import PredicateIndex, SatisfiedPredicates
 
-__all__ = ["PredicateIndex", "Satisfied"]
+__all__ = ["PredicateIndex", "SatisfiedPredicates"]

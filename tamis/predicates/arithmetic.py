@@ -20,7 +20,7 @@ Ints = NDArray[np.int64]
 Doubles = NDArray[np.float64]
 
 
-class Numbers(NamedTuple):
+class NumberColumn(NamedTuple):
     """Numbers of both types, one slot per event; what stands under an unset mask means nothing.
 
     Attributes:
@@ -46,7 +46,7 @@ class Numbers(NamedTuple):
         return self.is_int | self.is_double
 
 
-def apply(op: str, left: Numbers, right: Numbers) -> Numbers:
+def apply(op: str, left: NumberColumn, right: NumberColumn) -> NumberColumn:
     """`left op right`, op one of + - * / %."""
     both = left.present() & right.present()
     in_ints = left.is_int & right.is_int if op != "/" else np.zeros_like(both)
@@ -56,7 +56,7 @@ def apply(op: str, left: Numbers, right: Numbers) -> Numbers:
     with np.errstate(all="ignore"):
         doubles = _doubles(op, left.as_doubles(), right.as_doubles())
     nowhere = np.zeros_like(both)
-    return Numbers(ints, both & in_ints & fits, doubles, both & ~in_ints, nowhere)
+    return NumberColumn(ints, both & in_ints & fits, doubles, both & ~in_ints, nowhere)
 
 
 def _doubles(op: str, left: Doubles, right: Doubles) -> Doubles:
@@ -111,19 +111,19 @@ _INTEGERS: dict[str, Callable[[Ints, Ints], tuple[Ints, Bools]]] = {
 # -- functions ------------------------------------------------------------------------------------
 
 
-def negated(n: Numbers) -> Numbers:
+def negate(n: NumberColumn) -> NumberColumn:
     """`-n`."""
     fits = n.is_int & (n.ints != INT_MIN)
-    return Numbers(-n.ints, fits, -n.doubles, n.is_double, np.zeros_like(fits))
+    return NumberColumn(-n.ints, fits, -n.doubles, n.is_double, np.zeros_like(fits))
 
 
-def absolute(n: Numbers) -> Numbers:
+def absolute(n: NumberColumn) -> NumberColumn:
     """`abs(n)`."""
     fits = n.is_int & (n.ints != INT_MIN)
-    return Numbers(np.abs(n.ints), fits, np.abs(n.doubles), n.is_double, np.zeros_like(fits))
+    return NumberColumn(np.abs(n.ints), fits, np.abs(n.doubles), n.is_double, np.zeros_like(fits))
 
 
-def total(arguments: list[Numbers]) -> Numbers:
+def total(arguments: list[NumberColumn]) -> NumberColumn:
     """`SUM` of what is not NULL, from left to right."""
     result = arguments[0]
     begun, failed = result.present(), result.other
@@ -131,12 +131,12 @@ def total(arguments: list[Numbers]) -> Numbers:
         added = apply("+", result, n)
         both = begun & n.present()
         # A sum that has overflowed stays NULL: `begun` without a number in the result.
-        result = _chosen(both, added, _chosen(begun, result, n))
+        result = _choose(both, added, _choose(begun, result, n))
         begun, failed = begun | n.present(), failed | n.other
-    return _without(result, failed)
+    return _clear_failed(result, failed)
 
 
-def average(arguments: list[Numbers]) -> Numbers:
+def average(arguments: list[NumberColumn]) -> NumberColumn:
     """`AVG` of what is not NULL."""
     size = len(arguments[0].ints)
     result, count = np.zeros(size), np.zeros(size, np.int64)
@@ -148,19 +148,19 @@ def average(arguments: list[Numbers]) -> Numbers:
             failed |= n.other
         result /= count
     nowhere = np.zeros(size, np.bool_)
-    return Numbers(np.zeros(size, np.int64), nowhere, result, (count > 0) & ~failed, nowhere)
+    return NumberColumn(np.zeros(size, np.int64), nowhere, result, (count > 0) & ~failed, nowhere)
 
 
-def extreme(wanted: int, arguments: list[Numbers]) -> Numbers:
+def extreme(wanted: int, arguments: list[NumberColumn]) -> NumberColumn:
     """`least` (-1) or `greatest` (+1) of numbers and NULL; the first of equal ones."""
     best = arguments[0]
     for n in arguments[1:]:
         better = n.present() & (~best.present() | (order(n, best) * wanted > 0))
-        best = _chosen(better, n, best)
+        best = _choose(better, n, best)
     return best
 
 
-def order(left: Numbers, right: Numbers) -> NDArray[np.int8]:
+def order(left: NumberColumn, right: NumberColumn) -> NDArray[np.int8]:
     """-1, 0 or 1 as left is less, equal or greater, by the exact values; NaN is the greatest."""
     mixed = np.where(
         left.is_int,
@@ -198,10 +198,10 @@ def _sign(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.int8]:
     return sign
 
 
-def _chosen(where: Bools, this: Numbers, that: Numbers) -> Numbers:
-    return Numbers(*(np.where(where, a, b) for a, b in zip(this, that, strict=True)))
+def _choose(where: Bools, this: NumberColumn, that: NumberColumn) -> NumberColumn:
+    return NumberColumn(*(np.where(where, a, b) for a, b in zip(this, that, strict=True)))
 
 
-def _without(n: Numbers, failed: Bools) -> Numbers:
+def _clear_failed(n: NumberColumn, failed: Bools) -> NumberColumn:
     nowhere = np.zeros_like(failed)
     return n._replace(is_int=n.is_int & ~failed, is_double=n.is_double & ~failed, other=nowhere)

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from tamis.kernels.predicates.emit import Ladder
 from tamis.kernels.predicates.masks import Spans
-from tamis.predicates.ladder_arrays import Excluded, ladder_of, pruned, table_of_ranks
-from tamis.predicates.partial_results import Coded, Part, Ranked
+from tamis.predicates.ladder_arrays import Exclusions, ladder_of, prune_ladder, table_of_ranks
+from tamis.predicates.partial_results import CodedPart, Part, RankedPart
 from tamis.predicates.ranks import Constants
 from tamis.predicates.shapes import Except, Family, Interval, Within
-from tamis.predicates.term_values import Cells
+from tamis.predicates.term_values import TermColumn
 from tamis.values import Scalar
 
 Ids = NDArray[np.int32]
@@ -57,11 +57,11 @@ class BuiltLadder:
                 excluded.extend((constants.index[point], len(others)) for point in test.points)
                 others.append(id)
         spans = Spans(*_columns(intervals, 3))
-        pairs = Excluded(*_columns(excluded, 2))
+        pairs = Exclusions(*_columns(excluded, 2))
         ladder = ladder_of(spans, np.array(others, np.int32), pairs, len(constants))
         return cls(constants, ladder, spans)
 
-    def without(self, ids: frozenset[int]) -> BuiltLadder:
+    def without_tests(self, ids: frozenset[int]) -> BuiltLadder:
         """The same with some tests gone; a constant that nothing asks for does no harm."""
         gone = np.fromiter(ids, np.int32, len(ids))
         held = (self._spans.ids, self._ladder.other_ids, gone)
@@ -69,14 +69,14 @@ class BuiltLadder:
         is_gone[gone] = True
         stays = ~is_gone[self._spans.ids]
         spans = Spans(*(column[stays] for column in self._spans))
-        return BuiltLadder(self._constants, pruned(self._ladder, is_gone), spans)
+        return BuiltLadder(self._constants, prune_ladder(self._ladder, is_gone), spans)
 
-    def part(self, columns: list[Cells], size: int) -> Part:
+    def part(self, columns: list[TermColumn], size: int) -> Part:
         """What the values of a batch satisfy."""
         ranks = self._constants.ranks(columns, size)
         if self._table is not None:
-            return Coded(self._table, ranks)
-        return Ranked(self._ladder, self._spans, ranks)
+            return CodedPart(self._table, ranks)
+        return RankedPart(self._ladder, self._spans, ranks)
 
 
 def _all_constants(tests: Iterable[Within | Except]) -> Iterable[Scalar]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tamis.kernels.predicates.emit import Ladder, Table, fill_ladder
+from tamis.kernels.predicates.emit import CodeTable, Ladder, fill_ladder
 from tamis.kernels.predicates.masks import Spans
 from tamis.predicates.arithmetic import Bools
 
@@ -18,14 +18,14 @@ Ids = NDArray[np.int32]
 Places = NDArray[np.int64]
 
 
-class Excluded(NamedTuple):
+class Exclusions(NamedTuple):
     """Pairs of a constant and the place, in a list of ids, of a test that it fails."""
 
     constants: Ids
     places: Ids
 
 
-def ladder_of(spans: Spans, others: Ids, excluded: Excluded, constants: int) -> Ladder:
+def ladder_of(spans: Spans, others: Ids, excluded: Exclusions, constants: int) -> Ladder:
     """Build a ladder on so many constants.
 
     Args:
@@ -42,14 +42,14 @@ def ladder_of(spans: Spans, others: Ids, excluded: Excluded, constants: int) -> 
     falls = ~is_point & ~rises & (lows == 0)
     forks = ~(is_point | rises | falls)
 
-    point_offsets, point_ids = _grouped(lows[is_point] >> 1, constants, ids[is_point])
-    rise_ids, rise_lows = _sorted(ids[rises], lows[rises])
-    fall_ids, fall_highs = _sorted(ids[falls], highs[falls])
+    point_offsets, point_ids = _group_items(lows[is_point] >> 1, constants, ids[is_point])
+    rise_ids, rise_lows = _sort_by_key(ids[rises], lows[rises])
+    fall_ids, fall_highs = _sort_by_key(ids[falls], highs[falls])
     low, high = lows[forks] + 1, highs[forks] + 1
     nodes = fork(low.astype(np.int64), high.astype(np.int64))
     by_low, by_high = np.lexsort((low, nodes)), np.lexsort((-high, nodes))
     fork_ids = ids[forks]
-    other_offsets, other_places = _grouped(excluded.constants, constants, excluded.places)
+    other_offsets, other_places = _group_items(excluded.constants, constants, excluded.places)
     return _with_sizes(
         Ladder(
             sizes=np.zeros(top + 2, np.int64),
@@ -71,7 +71,7 @@ def ladder_of(spans: Spans, others: Ids, excluded: Excluded, constants: int) -> 
     )
 
 
-def pruned(ladder: Ladder, is_gone: Bools) -> Ladder:
+def prune_ladder(ladder: Ladder, is_gone: Bools) -> Ladder:
     """The ladder without some ids, given by a flag for every id.
 
     What stays keeps its order: nothing is sorted, and each place in a list moves down by the number
@@ -92,32 +92,32 @@ def pruned(ladder: Ladder, is_gone: Bools) -> Ladder:
     return _with_sizes(
         Ladder(
             sizes=np.zeros_like(ladder.sizes),
-            point_offsets=_before(points)[ladder.point_offsets],
+            point_offsets=_counts_before(points)[ladder.point_offsets],
             point_ids=ladder.point_ids[points],
-            rise_counts=_before(rises)[ladder.rise_counts],
+            rise_counts=_counts_before(rises)[ladder.rise_counts],
             rise_ids=ladder.rise_ids[rises],
-            fall_starts=_before(falls)[ladder.fall_starts],
+            fall_starts=_counts_before(falls)[ladder.fall_starts],
             fall_ids=ladder.fall_ids[falls],
-            fork_offsets=_before(lows)[ladder.fork_offsets],
+            fork_offsets=_counts_before(lows)[ladder.fork_offsets],
             low_keys=ladder.low_keys[lows],
             low_ids=ladder.low_ids[lows],
             high_keys=ladder.high_keys[highs],
             high_ids=ladder.high_ids[highs],
             other_ids=ladder.other_ids[others],
-            other_offsets=_before(exclusions)[ladder.other_offsets],
-            other_places=_before(others)[ladder.other_places[exclusions]].astype(np.int32),
+            other_offsets=_counts_before(exclusions)[ladder.other_offsets],
+            other_places=_counts_before(others)[ladder.other_places[exclusions]].astype(np.int32),
         )
     )
 
 
-def table_of_ranks(ladder: Ladder) -> Table:
+def table_of_ranks(ladder: Ladder) -> CodeTable:
     """The ladder's answers for all ranks."""
     offsets = np.zeros(len(ladder.sizes), np.int64)
     np.cumsum(ladder.sizes[:-1], out=offsets[1:])
     ids = np.empty(offsets[-1], np.int32)
     ranks = np.arange(len(offsets) - 1, dtype=np.int32)
     fill_ladder(ladder, ranks, offsets[:-1].copy(), ids)
-    return Table(offsets, ids)
+    return CodeTable(offsets, ids)
 
 
 def fork(low: Places, high: Places) -> Places:
@@ -145,7 +145,7 @@ def _with_sizes(ladder: Ladder) -> Ladder:
     return ladder
 
 
-def _before(stays: Bools) -> Places:
+def _counts_before(stays: Bools) -> Places:
     """By place, how many stay before it."""
     before = np.zeros(len(stays) + 1, np.int64)
     np.cumsum(stays, out=before[1:])
@@ -158,11 +158,11 @@ def _offsets(groups: NDArray[np.integer], count: int) -> Places:
     return offsets
 
 
-def _grouped(groups: Ids, count: int, items: Ids) -> tuple[Places, Ids]:
+def _group_items(groups: Ids, count: int, items: Ids) -> tuple[Places, Ids]:
     """Items by group, in their order within each."""
     return _offsets(groups, count), items[np.argsort(groups, kind="stable")]
 
 
-def _sorted(ids: Ids, keys: Ids) -> tuple[Ids, Ids]:
+def _sort_by_key(ids: Ids, keys: Ids) -> tuple[Ids, Ids]:
     order = np.argsort(keys, kind="stable")
     return ids[order], keys[order]

@@ -15,15 +15,15 @@ _FEW = 256
 _PART = 8
 
 
-class Built(Protocol):
+class Layer(Protocol):
     """A structure built from tests by id."""
 
-    def without(self, ids: frozenset[int]) -> Built:
+    def without_tests(self, ids: frozenset[int]) -> Layer:
         """The same structure with some of its tests gone, cheaper than by building it again."""
 
 
 T = TypeVar("T")
-B = TypeVar("B", bound=Built)
+B = TypeVar("B", bound=Layer)
 
 
 class Layers(Generic[T, B]):
@@ -63,14 +63,14 @@ class Layers(Generic[T, B]):
         if not self._tests:
             self._base = None  # and with it what it remembers
 
-    def built(self) -> list[B]:
+    def built_layers(self) -> list[B]:
         """The structures that together hold all tests, each test in one of them."""
         if self._base is None or self._changes > _FEW + self._base_size // _PART:
             self._base, self._base_size = self._build(self._tests), len(self._tests)
             self._changes = 0
             self._gone, self._fresh, self._fresh_built = set(), {}, None
         if self._gone:
-            self._base = self._base.without(frozenset(self._gone))  # type: ignore[assignment]
+            self._base = self._base.without_tests(frozenset(self._gone))  # type: ignore[assignment]
             self._gone = set()
         assert self._base is not None
         if not self._fresh:

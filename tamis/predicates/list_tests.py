@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from tamis.events.column import Column, values_of
 from tamis.predicates.shapes import Family, Member, family_of
-from tamis.predicates.term_values import Cells
+from tamis.predicates.term_values import TermColumn
 from tamis.values import Opaque, Scalar, Type
 
 LISTS = (Type.INT_LIST, Type.STR_LIST)
@@ -27,13 +27,15 @@ class ListTests:
             elif family in (Family.NUMBER, Family.TEXT):
                 self._wanted.setdefault(item, []).append(id)  # type: ignore[arg-type]
 
-    def satisfied(self, column: Cells) -> Iterator[list[int]]:
+    def satisfied_predicates(self, column: TermColumn) -> Iterator[list[int]]:
         """For every event, the ids of the tests that its list satisfies."""
         family = Family.NUMBER if column.type is Type.INT_LIST else Family.TEXT
         for elements in values_of(Column(column.type, column.data)):
-            yield self._of(elements, family) if isinstance(elements, list) else []
+            yield self._satisfied_by(elements, family) if isinstance(elements, list) else []
 
-    def _of(self, elements: list[int | None] | list[str | None], family: Family) -> list[int]:
+    def _satisfied_by(
+        self, elements: list[int | None] | list[str | None], family: Family
+    ) -> list[int]:
         distinct = set(elements)
         found = [id for element in distinct for id in self._wanted.get(element, ())]  # type: ignore[arg-type]
         if not self._unwanted or None in distinct:

@@ -12,9 +12,9 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tamis.kernels.predicates.emit import Ids, Ladder, Places, Table, fill_ladder, fill_table
+from tamis.kernels.predicates.emit import CodeTable, Ids, Ladder, Places, fill_ladder, fill_table
 from tamis.kernels.predicates.masks import (
-    Block,
+    EventBlock,
     Masks,
     Spans,
     fill_prefixes,
@@ -24,7 +24,7 @@ from tamis.kernels.predicates.masks import (
 )
 
 
-class Ranked(NamedTuple):
+class RankedPart(NamedTuple):
     """Events on a ladder; a rank of -1 is not on it."""
 
     ladder: Ladder
@@ -32,17 +32,17 @@ class Ranked(NamedTuple):
     ranks: Ids
 
 
-class Coded(NamedTuple):
+class CodedPart(NamedTuple):
     """Events in a table; a code of -1 is not in it."""
 
-    table: Table
+    table: CodeTable
     codes: Ids
 
 
-Part: TypeAlias = Ranked | Coded
+Part: TypeAlias = RankedPart | CodedPart
 
 
-class Satisfied(NamedTuple):
+class SatisfiedPredicates(NamedTuple):
     """The predicates that are certainly true of each event.
 
     Attributes:
@@ -54,16 +54,16 @@ class Satisfied(NamedTuple):
     ids: NDArray[np.int32]
 
 
-def table_of(rows: Sequence[Iterable[int]]) -> Table:
+def table_of(rows: Sequence[Iterable[int]]) -> CodeTable:
     """A table of ids by code."""
     lists = [list(row) for row in rows]
     offsets = np.zeros(len(lists) + 1, np.int64)
     np.cumsum([len(row) for row in lists], out=offsets[1:])
     ids = np.fromiter((id for row in lists for id in row), np.int32, int(offsets[-1]))
-    return Table(offsets, ids)
+    return CodeTable(offsets, ids)
 
 
-def gathered(parts: Sequence[Part], events: int) -> Satisfied:
+def gather_ids(parts: Sequence[Part], events: int) -> SatisfiedPredicates:
     """All parts as one list of ids per event."""
     offsets = np.zeros(events + 1, np.int64)
     counts = offsets[1:]
@@ -73,18 +73,18 @@ def gathered(parts: Sequence[Part], events: int) -> Satisfied:
     out = np.empty(offsets[-1], np.int32)
     cursors = offsets[:-1].copy()
     for part in parts:
-        if isinstance(part, Ranked):
+        if isinstance(part, RankedPart):
             fill_ladder(part.ladder, part.ranks, cursors, out)
         else:
             fill_table(part.table, part.codes, cursors, out)
-    return Satisfied(offsets, out)
+    return SatisfiedPredicates(offsets, out)
 
 
-def masked(parts: Sequence[Part], events: int, rows: Ids, count: int) -> Masks:
+def build_masks(parts: Sequence[Part], events: int, rows: Ids, count: int) -> Masks:
     """All parts as one bit per event and predicate; `rows` says where each predicate goes."""
     masks: Masks = np.zeros((count, (events + 63) // 64), np.uint64)
     for part in parts:
-        if isinstance(part, Ranked):
+        if isinstance(part, RankedPart):
             block = _block(part.ranks, len(part.ladder.sizes) - 1, masks.shape[1], rows)
             mask_spans(part.spans, block, masks)
             if len(part.ladder.other_ids):
@@ -97,13 +97,13 @@ def masked(parts: Sequence[Part], events: int, rows: Ids, count: int) -> Masks:
 
 def _counts(part: Part) -> Places:
     """How many ids each event gets."""
-    if isinstance(part, Ranked):
+    if isinstance(part, RankedPart):
         return part.ladder.sizes[part.ranks]
     offsets, codes = part.table.offsets, part.codes
     return np.where(codes >= 0, offsets[codes + 1] - offsets[codes], 0)
 
 
-def _block(keys: Ids, count: int, words: int, rows: Ids) -> Block:
+def _block(keys: Ids, count: int, words: int, rows: Ids) -> EventBlock:
     order = np.argsort(keys, kind="stable")
     held = int(np.count_nonzero(keys >= 0))
     order = order[len(order) - held :]
@@ -111,4 +111,4 @@ def _block(keys: Ids, count: int, words: int, rows: Ids) -> Block:
     np.cumsum(np.bincount(keys[order], minlength=count), out=begins[1:])
     prefixes: Masks = np.zeros((held + 1, words), np.uint64)
     fill_prefixes(order, prefixes)
-    return Block(begins, order, prefixes, rows)
+    return EventBlock(begins, order, prefixes, rows)

@@ -76,11 +76,11 @@ def _constant(expr: ValueExpr) -> tuple[Value] | None:
     if isinstance(expr, Attribute):
         return None
     if isinstance(expr, Literal):
-        return (_one_nan(expr.value),)
-    return (_one_nan(value_of(expr, {})),) if is_constant(expr) else None
+        return (_canonical_nan(expr.value),)
+    return (_canonical_nan(value_of(expr, {})),) if is_constant(expr) else None
 
 
-def _one_nan(value: Value) -> Value:
+def _canonical_nan(value: Value) -> Value:
     return _NAN if isinstance(value, float) and math.isnan(value) else value
 
 
@@ -91,18 +91,18 @@ def _comparison(e: Comparison, wanted: bool) -> Placement:
     op = e.op if wanted else _OPPOSITE[e.op]
     right = _constant(e.right)
     if right is not None:
-        return _compared(op, e.left, right[0])
+        return _place_comparison(op, e.left, right[0])
     left = _constant(e.left)
-    return RESIDUAL if left is None else _compared(_MIRRORED[op], e.right, left[0])
+    return RESIDUAL if left is None else _place_comparison(_MIRRORED[op], e.right, left[0])
 
 
-def _compared(op: str, term: ValueExpr, constant: Value) -> Placement:
+def _place_comparison(op: str, term: ValueExpr, constant: Value) -> Placement:
     if _constant(term) is not None:
         return RESIDUAL  # two constants: `placement` computes it
-    return _placed(term, _one_sided(op, constant))
+    return _term_placement(term, _one_sided_tests(op, constant))
 
 
-def _one_sided(op: str, constant: Value) -> list[Test]:
+def _one_sided_tests(op: str, constant: Value) -> list[Test]:
     family = family_of(constant)
     if family is None:
         return []
@@ -131,15 +131,15 @@ def _between(e: Between, wanted: bool) -> Placement:
         if order is None or order > 0:
             return NEVER
         interval = Interval(low[0], True, high[0], True)  # type: ignore[arg-type]
-        return _placed(e.operand, [Within(_family(low[0]), (interval,))])
-    below, above = _one_sided("<", low[0]), _one_sided(">", high[0])
+        return _term_placement(e.operand, [Within(_family(low[0]), (interval,))])
+    below, above = _one_sided_tests("<", low[0]), _one_sided_tests(">", high[0])
     if order is None:
-        return _placed(e.operand, below + above)
-    sides = (_ALL,) if order > 0 else (_sides(below), _sides(above))
-    return _placed(e.operand, [Within(_family(low[0]), sides)])
+        return _term_placement(e.operand, below + above)
+    sides = (_ALL,) if order > 0 else (_only_interval(below), _only_interval(above))
+    return _term_placement(e.operand, [Within(_family(low[0]), sides)])
 
 
-def _sides(tests: list[Test]) -> Interval:
+def _only_interval(tests: list[Test]) -> Interval:
     (test,) = tests
     assert isinstance(test, Within)
     return test.intervals[0]
@@ -159,11 +159,11 @@ def _in(e: In, wanted: bool) -> Placement:
     for item in e.items:
         family = family_of(item.value)
         if family is not None:
-            points.setdefault(family, {})[_one_nan(item.value)] = None  # type: ignore[index]
+            points.setdefault(family, {})[_canonical_nan(item.value)] = None  # type: ignore[index]
         elif not wanted:
             return NEVER
     if wanted:
-        return _placed(
+        return _term_placement(
             e.operand,
             [
                 Within(family, tuple(Interval(c, True, c, True) for c in distinct))
@@ -173,10 +173,10 @@ def _in(e: In, wanted: bool) -> Placement:
     if len(points) != 1:
         return NEVER
     ((family, distinct),) = points.items()
-    return _placed(e.operand, [Except(family, tuple(distinct))])
+    return _term_placement(e.operand, [Except(family, tuple(distinct))])
 
 
-def _placed(term: ValueExpr, tests: list[Test]) -> Placement:
+def _term_placement(term: ValueExpr, tests: list[Test]) -> Placement:
     return Placement(term, tuple(tests)) if tests else NEVER
 
 
@@ -221,7 +221,7 @@ def _is_null(e: IsNull, wanted: bool) -> Placement:
     return Placement(e.operand, (Null(wanted),))
 
 
-def _bare(e: Attribute | Custom, wanted: bool) -> Placement:
+def _bare_boolean(e: Attribute | Custom, wanted: bool) -> Placement:
     return Placement(e, (Within(Family.TRUTH, (_INTERVALS["="](wanted),)),))
 
 
@@ -234,7 +234,7 @@ _PLACE: dict[type, Callable[..., Placement]] = {
     StringTest: _string_test,
     ArrayContains: _array_contains,
     IsNull: _is_null,
-    Attribute: _bare,
+    Attribute: _bare_boolean,
     Literal: lambda e, wanted: RESIDUAL,
-    Custom: _bare,
+    Custom: _bare_boolean,
 }

@@ -14,13 +14,20 @@ from numpy.typing import NDArray
 
 from tamis.events.batch import EventBatch
 from tamis.language.expr import Attribute, Comparison, Literal, Not, Predicate, ValueExpr
-from tamis.predicates.partial_results import Coded, Part, Satisfied, gathered, masked, table_of
+from tamis.predicates.partial_results import (
+    CodedPart,
+    Part,
+    SatisfiedPredicates,
+    build_masks,
+    gather_ids,
+    table_of,
+)
 from tamis.predicates.placement import placement
 from tamis.predicates.residual import residual_part
 from tamis.predicates.term_index import TermIndex
 from tamis.predicates.term_values import Sheet
 
-__all__ = ["PredicateIndex", "Satisfied"]
+__all__ = ["PredicateIndex", "SatisfiedPredicates"]
 
 Leaf = Predicate | Not
 
@@ -113,9 +120,9 @@ class PredicateIndex:
             raise KeyError(id)
         return predicate
 
-    def satisfied(self, batch: EventBatch) -> Satisfied:
+    def satisfied_predicates(self, batch: EventBatch) -> SatisfiedPredicates:
         """For every event, the ids of the predicates that are certainly true of it."""
-        return gathered(list(self._parts(batch)), len(batch))
+        return gather_ids(list(self._parts(batch)), len(batch))
 
     def masks(self, batch: EventBatch, ids: NDArray[np.int32] | None = None) -> NDArray[np.uint64]:
         """The same as bits: one row per id (all up to `capacity` if None), one bit per event.
@@ -125,10 +132,10 @@ class PredicateIndex:
         """
         if ids is None:
             rows = np.arange(self.capacity, dtype=np.int32)
-            return masked(list(self._parts(batch)), len(batch), rows, self.capacity)
+            return build_masks(list(self._parts(batch)), len(batch), rows, self.capacity)
         rows = np.full(self.capacity, -1, np.int32)
         rows[ids] = np.arange(len(ids))
-        return masked(list(self._parts(batch)), len(batch), rows, len(ids))
+        return build_masks(list(self._parts(batch)), len(batch), rows, len(ids))
 
     def stats(self) -> Mapping[str, object]:
         """Sizes, by name; `residual` predicates are decided for every event."""
@@ -188,7 +195,7 @@ class PredicateIndex:
         for term, index in self._terms.items():
             yield from index.parts(sheet.cells(term), sheet)
         if self._always:
-            yield Coded(table_of([self._always]), np.zeros(len(batch), np.int32))
+            yield CodedPart(table_of([self._always]), np.zeros(len(batch), np.int32))
         if self._residual:
             yield residual_part(self._residual, sheet)
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis.predicates.shapes import FAMILIES, Family
-from tamis.predicates.term_values import Cells
+from tamis.predicates.term_values import TermColumn
 from tamis.values import INT_MAX, INT_MIN, Scalar, Timestamp, Type
 
 Ints = NDArray[np.int64]
@@ -61,7 +61,7 @@ class Constants:
         """How many there are: ranks go from 0 to twice as many."""
         return len(self.sorted)
 
-    def ranks(self, columns: list[Cells], size: int) -> Ranks:
+    def ranks(self, columns: list[TermColumn], size: int) -> Ranks:
         """The rank of each event's value; -1 where it has none in this family."""
         ranks: Ranks | None = None
         for column in columns:
@@ -82,7 +82,7 @@ class Constants:
         ]
         return np.array(ranks, np.int32)
 
-    def _column_ranks(self, column: Cells) -> Ranks:
+    def _column_ranks(self, column: TermColumn) -> Ranks:
         if column.type is Type.STR:
             # NULL has code -1, and so the rank at the end.
             distinct = np.append(self.text_ranks(column.data.values), np.int32(-1))
@@ -92,10 +92,10 @@ class Constants:
         if scale is None:
             scale = self._scales[column.type] = _scale(self.sorted, column.type)
         keys = _order_of_doubles(column.data) if column.type is Type.DBL else column.data
-        return _located(scale, keys)
+        return _locate(scale, keys)
 
 
-def _located(scale: Scale, keys: Ints) -> Ranks:
+def _locate(scale: Scale, keys: Ints) -> Ranks:
     floors, ceilings = scale.floors, scale.ceilings
     if not len(floors):
         return np.full(len(keys), 2 * scale.below, np.int32)
@@ -122,8 +122,12 @@ def _scale(constants: list[Scalar], kind: Type) -> Scale:
         ceilings = np.array([math.ceil(c) for c in inside], np.int64)
     elif kind is Type.DBL:
         below = 0
-        floors = _order_of_doubles(np.array([_rounded(c, -1) for c in constants], np.float64))
-        ceilings = _order_of_doubles(np.array([_rounded(c, 1) for c in constants], np.float64))
+        floors = _order_of_doubles(
+            np.array([_round_to_double(c, -1) for c in constants], np.float64)
+        )
+        ceilings = _order_of_doubles(
+            np.array([_round_to_double(c, 1) for c in constants], np.float64)
+        )
     else:
         below = 0
         plain = [c.micros if isinstance(c, Timestamp) else c for c in constants]
@@ -133,7 +137,7 @@ def _scale(constants: list[Scalar], kind: Type) -> Scale:
     return Scale(floors, ceilings, below, _table(floors, ceilings, below))
 
 
-def _rounded(constant: Scalar, direction: int) -> float:
+def _round_to_double(constant: Scalar, direction: int) -> float:
     """The nearest double that is not above (-1) or not below (+1) the constant."""
     assert isinstance(constant, int | float)
     near = float(constant)

@@ -11,15 +11,15 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from tamis.kernels.predicates.emit import Table
+from tamis.kernels.predicates.emit import CodeTable
 from tamis.language.evaluate import evaluate
 from tamis.language.expr import Between, Comparison, Not, Predicate, ValueExpr
 from tamis.predicates.arithmetic import Bools, order
-from tamis.predicates.partial_results import Coded
+from tamis.predicates.partial_results import CodedPart
 from tamis.predicates.term_values import Sheet
 
 
-def residual_part(predicates: Mapping[int, Predicate | Not], sheet: Sheet) -> Coded:
+def residual_part(predicates: Mapping[int, Predicate | Not], sheet: Sheet) -> CodedPart:
     """The predicates that each event satisfies, of those given by id."""
     events: list[NDArray[np.int64]] = []
     ids: list[NDArray[np.int32]] = []
@@ -31,13 +31,13 @@ def residual_part(predicates: Mapping[int, Predicate | Not], sheet: Sheet) -> Co
     by_event = np.argsort(owners, kind="stable")
     offsets = np.zeros(len(sheet) + 1, np.int64)
     np.cumsum(np.bincount(owners, minlength=len(sheet)), out=offsets[1:])
-    table = Table(offsets, np.concatenate(ids)[by_event])
-    return Coded(table, np.arange(len(sheet), dtype=np.int32))
+    table = CodeTable(offsets, np.concatenate(ids)[by_event])
+    return CodedPart(table, np.arange(len(sheet), dtype=np.int32))
 
 
 def _truths(predicate: Predicate | Not, sheet: Sheet) -> Bools:
     """Where the predicate is certainly true."""
-    decided = _decided(predicate, sheet)
+    decided = _decide_numbers(predicate, sheet)
     if decided is None:
         return np.array([evaluate(predicate, row) is True for row in sheet.batch.rows()], np.bool_)
     true, open_ = decided
@@ -48,24 +48,24 @@ def _truths(predicate: Predicate | Not, sheet: Sheet) -> Bools:
     return true
 
 
-def _decided(predicate: Predicate | Not, sheet: Sheet) -> tuple[Bools, Bools] | None:
+def _decide_numbers(predicate: Predicate | Not, sheet: Sheet) -> tuple[Bools, Bools] | None:
     """Where it is certainly true of numbers, and where that remains open; None if everywhere."""
     if isinstance(predicate, Comparison):
-        return _compared(predicate.op, predicate.left, predicate.right, sheet)
+        return _compare_columns(predicate.op, predicate.left, predicate.right, sheet)
     negated = isinstance(predicate, Not)
     between = predicate.operand if isinstance(predicate, Not) else predicate
     if not isinstance(between, Between):
         return None
     low_op, high_op = ("<", ">") if negated else (">=", "<=")
-    low = _compared(low_op, between.operand, between.low, sheet)
-    high = _compared(high_op, between.operand, between.high, sheet)
+    low = _compare_columns(low_op, between.operand, between.low, sheet)
+    high = _compare_columns(high_op, between.operand, between.high, sheet)
     if low is None or high is None:
         return None
     true = low[0] | high[0] if negated else low[0] & high[0]
     return true, low[1] | high[1]
 
 
-def _compared(
+def _compare_columns(
     op: str, left: ValueExpr, right: ValueExpr, sheet: Sheet
 ) -> tuple[Bools, Bools] | None:
     these, those = sheet.numbers(left), sheet.numbers(right)

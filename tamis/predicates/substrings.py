@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import ahocorasick
 
-from tamis.predicates.text_guards import Place
+from tamis.predicates.text_guards import GuardPosition
 
 # Fewer than this and looking for each by itself is as fast.
 _FEW = 5
@@ -15,18 +15,18 @@ _FEW = 5
 class Substrings:
     """Slots (any integers) by the part that a text must have, and by where it must stand."""
 
-    def __init__(self, parts: Iterable[tuple[Place, str, int]]) -> None:
+    def __init__(self, parts: Iterable[tuple[GuardPosition, str, int]]) -> None:
         """Take (place, part, slot) triples."""
-        found: dict[Place, dict[str, list[int]]] = {place: {} for place in Place}
+        found: dict[GuardPosition, dict[str, list[int]]] = {place: {} for place in GuardPosition}
         for place, part, slot in parts:
             # The empty string is everywhere, and an automaton has no word for it.
-            place = Place.START if place is not Place.WHOLE and not part else place
+            place = GuardPosition.START if place is not GuardPosition.WHOLE and not part else place
             found[place].setdefault(part, []).append(slot)
-        self._whole = found[Place.WHOLE]
-        self._starts, self._ends = found[Place.START], found[Place.END]
+        self._whole = found[GuardPosition.WHOLE]
+        self._starts, self._ends = found[GuardPosition.START], found[GuardPosition.END]
         self._start_lengths = sorted({len(part) for part in self._starts})
         self._end_lengths = sorted({len(part) for part in self._ends})
-        self._anywhere = found[Place.ANYWHERE]
+        self._anywhere = found[GuardPosition.ANYWHERE]
         self._automaton = _automaton(self._anywhere) if len(self._anywhere) >= _FEW else None
 
     def slots(self, text: str) -> Iterator[int]:

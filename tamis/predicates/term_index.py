@@ -14,9 +14,9 @@ import numpy as np
 from tamis.predicates.ladder import BuiltLadder
 from tamis.predicates.layers import Layers
 from tamis.predicates.list_tests import LISTS, ListTests
-from tamis.predicates.partial_results import Coded, Part, table_of
+from tamis.predicates.partial_results import CodedPart, Part, table_of
 from tamis.predicates.shapes import Except, Family, Member, Null, Test, Text, Within
-from tamis.predicates.term_values import Cells, Sheet
+from tamis.predicates.term_values import Sheet, TermColumn
 from tamis.predicates.text_tests import TextTests
 from tamis.values import Type
 
@@ -67,7 +67,7 @@ class TermIndex:
         else:
             del self._nulls[id]
 
-    def parts(self, columns: list[Cells], sheet: Sheet) -> Iterator[Part]:
+    def parts(self, columns: list[TermColumn], sheet: Sheet) -> Iterator[Part]:
         """What the events of a batch satisfy, given the term's values in it."""
         size = len(sheet)
         if self._nulls:
@@ -75,28 +75,30 @@ class TermIndex:
         kinds = {column.type for column in columns}
         for family, layers in self._ordered.items():
             if kinds & _TYPES[family]:
-                for ladder in layers.built():
+                for ladder in layers.built_layers():
                     yield ladder.part(columns, size)
         for column in columns:
             if self._texts and column.type is Type.STR:
                 values, codes = column.data
-                for tests in self._texts.built():
-                    yield Coded(table_of([tests.satisfied(value) for value in values]), codes)
+                for tests in self._texts.built_layers():
+                    yield CodedPart(
+                        table_of([tests.satisfied_predicates(value) for value in values]), codes
+                    )
             elif self._members and column.type in LISTS:
                 yield self._list_part(column)
 
-    def _null_part(self, columns: list[Cells], size: int) -> Part:
+    def _null_part(self, columns: list[TermColumn], size: int) -> Part:
         present = np.zeros(size, np.int32)
         for column in columns:
             present[slice(None) if column.valid is None else column.valid] = 1
         rows = [[id for id, null in self._nulls.items() if null.wanted is w] for w in (True, False)]
-        return Coded(table_of(rows), present)
+        return CodedPart(table_of(rows), present)
 
-    def _list_part(self, column: Cells) -> Part:
+    def _list_part(self, column: TermColumn) -> Part:
         if self._list_tests is None:
             self._list_tests = ListTests(self._members)
-        table = table_of(list(self._list_tests.satisfied(column)))
-        return Coded(table, np.arange(len(table.offsets) - 1, dtype=np.int32))
+        table = table_of(list(self._list_tests.satisfied_predicates(column)))
+        return CodedPart(table, np.arange(len(table.offsets) - 1, dtype=np.int32))
 
 
 _TYPES: dict[Family, frozenset[Type]] = {

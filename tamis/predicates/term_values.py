@@ -28,12 +28,12 @@ from tamis.language.expr import (
 )
 from tamis.predicates.arithmetic import (
     Bools,
-    Numbers,
+    NumberColumn,
     absolute,
     apply,
     average,
     extreme,
-    negated,
+    negate,
     total,
 )
 from tamis.values import Type, type_of
@@ -46,7 +46,7 @@ class Texts(NamedTuple):
     codes: NDArray[np.int32]
 
 
-class Cells(NamedTuple):
+class TermColumn(NamedTuple):
     """The values of one type that a term has in a batch.
 
     Attributes:
@@ -67,21 +67,21 @@ class Sheet:
     def __init__(self, batch: EventBatch) -> None:
         """Begin with nothing derived."""
         self.batch = batch
-        self._cells: dict[ValueExpr, list[Cells]] = {}
-        self._numbers: dict[ValueExpr, Numbers] = {}
+        self._cells: dict[ValueExpr, list[TermColumn]] = {}
+        self._numbers: dict[ValueExpr, NumberColumn] = {}
 
     def __len__(self) -> int:
         """The number of events."""
         return len(self.batch)
 
-    def cells(self, term: ValueExpr) -> list[Cells]:
+    def cells(self, term: ValueExpr) -> list[TermColumn]:
         """The values of a term, by type; no event has a value in two of them."""
         found = self._cells.get(term)
         if found is None:
             found = self._cells[term] = self._make(term)
         return found
 
-    def numbers(self, expr: ValueExpr) -> Numbers | None:
+    def numbers(self, expr: ValueExpr) -> NumberColumn | None:
         """The numbers that an expression has; None if only the oracle can tell."""
         found = self._numbers.get(expr)
         if found is None:
@@ -90,49 +90,49 @@ class Sheet:
                 self._numbers[expr] = found
         return found
 
-    def _make(self, term: ValueExpr) -> list[Cells]:
+    def _make(self, term: ValueExpr) -> list[TermColumn]:
         if isinstance(term, Attribute):
-            return [_cells(column) for column in self.batch.columns.get(term.path, ())]
+            return [_term_column(column) for column in self.batch.columns.get(term.path, ())]
         numbers = None if isinstance(term, Custom) else self.numbers(term)
         if numbers is None:
-            return self._by_the_oracle(term)
+            return self._evaluate_per_event(term)
         parts = [
-            Cells(Type.INT, numbers.is_int, numbers.ints),
-            Cells(Type.DBL, numbers.is_double, numbers.doubles),
+            TermColumn(Type.INT, numbers.is_int, numbers.ints),
+            TermColumn(Type.DBL, numbers.is_double, numbers.doubles),
         ]
         return [part for part in parts if part.valid is not None and part.valid.any()]
 
-    def _by_the_oracle(self, term: ValueExpr) -> list[Cells]:
+    def _evaluate_per_event(self, term: ValueExpr) -> list[TermColumn]:
         if attributes(term):
             values = [value_of(term, row) for row in self.batch.rows()]
         else:  # a function of the caller's on constants: the same for every event
             values = [value_of(term, {})] * len(self)
         kinds = dict.fromkeys(type_of(value) for value in values if value is not None)
         return [
-            _cells(
+            _term_column(
                 Column(kind, array_of(kind, [v if type_of(v) is kind else None for v in values]))
             )
             for kind in kinds
             if kind is not None
         ]
 
-    def _compute(self, expr: ValueExpr) -> Numbers | None:
+    def _compute(self, expr: ValueExpr) -> NumberColumn | None:
         if isinstance(expr, Literal):
-            return _repeated(expr, len(self))
+            return _constant_numbers(expr, len(self))
         if isinstance(expr, (Attribute, Custom)):
-            return _gathered(self.cells(expr), len(self))
+            return _gather_numbers(self.cells(expr), len(self))
         if isinstance(expr, Arithmetic):
             left, right = self.numbers(expr.left), self.numbers(expr.right)
             return None if left is None or right is None else apply(expr.op, left, right)
         if isinstance(expr, Negate):
             operand = self.numbers(expr.operand)
-            return None if operand is None else negated(operand)
+            return None if operand is None else negate(operand)
         arguments = [self.numbers(argument) for argument in expr.arguments]
         known = [argument for argument in arguments if argument is not None]
-        return _called(expr, known) if len(known) == len(arguments) else None
+        return _apply_call(expr, known) if len(known) == len(arguments) else None
 
 
-def _called(call: Call, arguments: list[Numbers]) -> Numbers | None:
+def _apply_call(call: Call, arguments: list[NumberColumn]) -> NumberColumn | None:
     if call.function == "abs":
         return absolute(arguments[0])
     if call.function == "sum":
@@ -144,9 +144,9 @@ def _called(call: Call, arguments: list[Numbers]) -> Numbers | None:
     return extreme(-1 if call.function == "least" else 1, arguments)
 
 
-def _repeated(literal: Literal, size: int) -> Numbers:
+def _constant_numbers(literal: Literal, size: int) -> NumberColumn:
     value, kind = literal.value, literal.type
-    return Numbers(
+    return NumberColumn(
         np.full(size, value if kind is Type.INT else 0, np.int64),
         np.full(size, kind is Type.INT),
         np.full(size, value if kind is Type.DBL else 0.0, np.float64),
@@ -155,7 +155,7 @@ def _repeated(literal: Literal, size: int) -> Numbers:
     )
 
 
-def _gathered(columns: list[Cells], size: int) -> Numbers:
+def _gather_numbers(columns: list[TermColumn], size: int) -> NumberColumn:
     ints, doubles = np.zeros(size, np.int64), np.zeros(size)
     is_int, is_double, other = np.zeros((3, size), np.bool_)
     for kind, valid, data in columns:
@@ -166,19 +166,19 @@ def _gathered(columns: list[Cells], size: int) -> Numbers:
             doubles, is_double = data, there
         else:
             other = other | there
-    return Numbers(ints, is_int, doubles, is_double, other)
+    return NumberColumn(ints, is_int, doubles, is_double, other)
 
 
-def _cells(column: Column) -> Cells:
+def _term_column(column: Column) -> TermColumn:
     kind, data = column
     valid = None if data.null_count == 0 else _as_numpy(data.is_valid())
     if kind is Type.BOOL:
-        return Cells(kind, valid, _as_numpy(data.fill_null(False)).astype(np.int64))
+        return TermColumn(kind, valid, _as_numpy(data.fill_null(False)).astype(np.int64))
     if kind is Type.TIMESTAMP:
         data = data.view(pa.int64())
     if kind in (Type.INT, Type.TIMESTAMP, Type.DBL):
-        return Cells(kind, valid, _as_numpy(data if valid is None else data.fill_null(0)))
-    return Cells(kind, valid, texts_of(data) if kind is Type.STR else data)
+        return TermColumn(kind, valid, _as_numpy(data if valid is None else data.fill_null(0)))
+    return TermColumn(kind, valid, texts_of(data) if kind is Type.STR else data)
 
 
 def texts_of(data: pa.Array) -> Texts:

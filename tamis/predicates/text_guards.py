@@ -12,7 +12,7 @@ from typing import NamedTuple
 from tamis.language.expr import Like, Literal, RLike, StringTest
 
 
-class Place(Enum):
+class GuardPosition(Enum):
     """Where a guard must stand."""
 
     WHOLE = "whole"
@@ -21,7 +21,7 @@ class Place(Enum):
     ANYWHERE = "anywhere"
 
 
-class Guard(NamedTuple):
+class PatternGuard(NamedTuple):
     """A part that the text must have.
 
     Attributes:
@@ -31,16 +31,20 @@ class Guard(NamedTuple):
         decides: There is nothing more to the test.
     """
 
-    place: Place
+    place: GuardPosition
     part: str
     folded: bool
     decides: bool
 
 
-_PLACES = {"contains": Place.ANYWHERE, "startswith": Place.START, "endswith": Place.END}
+_PLACES = {
+    "contains": GuardPosition.ANYWHERE,
+    "startswith": GuardPosition.START,
+    "endswith": GuardPosition.END,
+}
 
 
-def guard_of(test: StringTest | Like | RLike) -> Guard | None:
+def guard_of(test: StringTest | Like | RLike) -> PatternGuard | None:
     """The guard of a test; None if it has none."""
     if isinstance(test, RLike):
         return None
@@ -48,33 +52,33 @@ def guard_of(test: StringTest | Like | RLike) -> Guard | None:
         if not isinstance(test.part, Literal):
             return None  # the literal is the text: contains('a,b,c', code)
         assert isinstance(test.part.value, str)
-        return Guard(_PLACES[test.function], test.part.value, False, True)
+        return PatternGuard(_PLACES[test.function], test.part.value, False, True)
     return _like_guard(test)
 
 
-def _like_guard(like: Like) -> Guard | None:
+def _like_guard(like: Like) -> PatternGuard | None:
     pieces, simple = _pieces(like)
     fold = like.ignore_case
     if len(pieces) == 1:  # no %
         if simple:
-            return Guard(Place.WHOLE, pieces[0][0], fold, True)
+            return PatternGuard(GuardPosition.WHOLE, pieces[0][0], fold, True)
         head = pieces[0][0]
     else:
         head = pieces[0][0]
         if simple and len(pieces) <= 3:
             first, *middle, last = (piece[0] for piece in pieces)
             if not middle and not (first and last):  # 'ab%', '%ab', '%'
-                place = Place.START if first or not last else Place.END
-                return Guard(place, first or last, fold, True)
+                place = GuardPosition.START if first or not last else GuardPosition.END
+                return PatternGuard(place, first or last, fold, True)
             if middle and not first and not last:  # '%ab%'
-                return Guard(Place.ANYWHERE, middle[0], fold, True)
+                return PatternGuard(GuardPosition.ANYWHERE, middle[0], fold, True)
     if head:
-        return Guard(Place.START, head, fold, False)
+        return PatternGuard(GuardPosition.START, head, fold, False)
     tail = pieces[-1][-1]
     if tail:
-        return Guard(Place.END, tail, fold, False)
+        return PatternGuard(GuardPosition.END, tail, fold, False)
     longest = max((part for piece in pieces for part in piece), key=len)
-    return Guard(Place.ANYWHERE, longest, fold, False) if longest else None
+    return PatternGuard(GuardPosition.ANYWHERE, longest, fold, False) if longest else None
 
 
 def _pieces(like: Like) -> tuple[list[list[str]], bool]:

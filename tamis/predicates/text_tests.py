@@ -11,7 +11,7 @@ from tamis.language.expr import Like, Literal, RLike, StringTest
 from tamis.language.patterns import like_matches, regex_matches
 from tamis.predicates.shapes import Text
 from tamis.predicates.substrings import Substrings
-from tamis.predicates.text_guards import Place, guard_of
+from tamis.predicates.text_guards import GuardPosition, guard_of
 
 Check: TypeAlias = Callable[[str], bool]
 
@@ -31,8 +31,8 @@ class TextTests:
         self._negated = [id for id, test in tests.items() if not test.wanted]
         self._is_negated = frozenset(self._negated)
         self._checks: dict[int, Check] = {}
-        plain: list[tuple[Place, str, int]] = []
-        folded: list[tuple[Place, str, int]] = []
+        plain: list[tuple[GuardPosition, str, int]] = []
+        folded: list[tuple[GuardPosition, str, int]] = []
         regexes: list[tuple[str, int]] = []
         self._unguarded: list[int] = []
         for id, (test, _) in tests.items():
@@ -52,18 +52,18 @@ class TextTests:
         self._memory: dict[str, list[int]] = {}
         self._remembered = 0
 
-    def without(self, ids: frozenset[int]) -> TextTests:
+    def without_tests(self, ids: frozenset[int]) -> TextTests:
         """The same with some tests gone: tried all the same, and left out of the answer."""
         self._gone |= ids
         self._memory, self._remembered = {}, 0
         return self
 
-    def satisfied(self, text: str) -> list[int]:
+    def satisfied_predicates(self, text: str) -> list[int]:
         """The ids of the tests that a text satisfies."""
         known = self._memory.get(text)
         if known is not None:
             return known
-        true = list(self._true(text))
+        true = list(self._true_ids(text))
         if self._negated:
             negated, failed = self._is_negated, frozenset(true)
             true = [id for id in true if id not in negated]
@@ -76,7 +76,7 @@ class TextTests:
         self._remembered += len(true) + len(text) // 8 + 26
         return true
 
-    def _true(self, text: str) -> Iterator[int]:
+    def _true_ids(self, text: str) -> Iterator[int]:
         """The ids of the tests that are true of it, as if none were negated."""
         checks = self._checks
         for id in self._plain.slots(text):

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
 
-from tamis.covering.coverage import Filter
+from tamis.covering.coverage import ConjunctiveFilter
 from tamis.routing.interest import Interest
 
 _ANYTHING = "anything"
 
-Group = dict[Interest, None]
+InterestSet = dict[Interest, None]
 
 
 class CoverIndex:
@@ -31,9 +31,9 @@ class CoverIndex:
     def __init__(self) -> None:
         """Begin with none."""
         # By one key of each conjunction: to be asked with all keys of another one.
-        self._general: dict[Hashable, Group] = {}
+        self._general: dict[Hashable, InterestSet] = {}
         # By all keys of the first conjunction: to be asked with one key of another one.
-        self._special: dict[Hashable, Group] = {}
+        self._special: dict[Hashable, InterestSet] = {}
         # Under which keys each stands in both; made once, as NaN is not found by another NaN.
         self._filed: dict[Interest, tuple[list[Hashable], list[Hashable]]] = {}
 
@@ -52,7 +52,7 @@ class CoverIndex:
     def add(self, interest: Interest) -> None:
         """Take one that some event may satisfy."""
         filters = interest.coverage.filters
-        general = list(dict.fromkeys(min(_keys(each), key=self._crowd) for each in filters))
+        general = list(dict.fromkeys(min(_keys(each), key=self._group_size) for each in filters))
         special = _keys(filters[0])
         self._filed[interest] = general, special
         for groups, keys in ((self._general, general), (self._special, special)):
@@ -68,11 +68,11 @@ class CoverIndex:
                 if not groups[key]:
                     del groups[key]
 
-    def covering(self, interest: Interest) -> Interest | None:
+    def find_cover(self, interest: Interest) -> Interest | None:
         """One that covers an interest, which is not among them; None if there is none."""
-        return next(self.all_covering(interest), None)
+        return next(self.all_covers(interest), None)
 
-    def all_covering(self, interest: Interest) -> Iterator[Interest]:
+    def all_covers(self, interest: Interest) -> Iterator[Interest]:
         """All that cover an interest, itself if it is among them; nothing may change meanwhile."""
         seen: set[Interest] = set()
         for key in (_ANYTHING, *_keys(interest.coverage.filters[0])):
@@ -81,17 +81,17 @@ class CoverIndex:
                     seen.add(each)
                     yield each
 
-    def covered(self, interest: Interest) -> Iterator[Interest]:
+    def covered_by(self, interest: Interest) -> Iterator[Interest]:
         """All that an interest covers; nothing may change meanwhile."""
         seen: set[Interest] = set()
         for each in interest.coverage.filters:
-            for candidate in self._asking(each):
+            for candidate in self._candidates(each):
                 if candidate not in seen:
                     seen.add(candidate)
                     if interest.covers(candidate):
                         yield candidate
 
-    def _asking(self, general: Filter) -> Iterable[Interest]:
+    def _candidates(self, general: ConjunctiveFilter) -> Iterable[Interest]:
         """Those whose first conjunction may be covered by this one."""
         keys = [key for key in _keys(general) if key != _ANYTHING]
         if not keys:
@@ -99,14 +99,14 @@ class CoverIndex:
         groups = [self._special.get(key, {}) for key in keys]
         return min(groups, key=len)
 
-    def _crowd(self, key: Hashable) -> int:
+    def _group_size(self, key: Hashable) -> int:
         return len(self._general.get(key, ()))
 
 
-def _keys(asked: Filter) -> list[Hashable]:
+def _keys(conjunction: ConjunctiveFilter) -> list[Hashable]:
     """A key per thing that is asked: a term, or, if one value is wanted, that one."""
     keys: list[Hashable] = []
-    for term, constraint in asked.terms.items():
+    for term, constraint in conjunction.terms.items():
         point = constraint.point
         keys += [term] if point is None else [(term, point), term]
-    return [*keys, *asked.others] or [_ANYTHING]
+    return [*keys, *conjunction.others] or [_ANYTHING]

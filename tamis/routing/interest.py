@@ -42,7 +42,7 @@ class Interest:
     @classmethod
     def of(cls, subscription: Subscription) -> Interest:
         """What a subscription must be shown: of a sequence, all that may be one of its steps."""
-        whole = subscription.whole
+        whole = subscription.full_selector
         if isinstance(whole, Sequence):
             whole = Or(whole.steps)
         return cls(to_text(whole), whole)

@@ -11,10 +11,10 @@ from tamis.routing.cover_index import CoverIndex
 from tamis.routing.interest import Interest
 
 # What changes: an interest, and whether it is told from now on, or no longer.
-Change = tuple[Interest, bool]
+InterestChange = tuple[Interest, bool]
 
 
-class Maximal:
+class MaximalInterests:
     """Interests, and the maximal ones among them.
 
     >>> wide, narrow = Interest.parse("x > 5"), Interest.parse("x > 15")
@@ -32,7 +32,7 @@ class Maximal:
 
     def __init__(self) -> None:
         """Begin with none."""
-        self.told = CoverIndex()
+        self.maximal = CoverIndex()
         # By maximal interest, those that hang below it; and by those, where they hang.
         self._below: dict[Interest, dict[Interest, None]] = {}
         self._above: dict[Interest, Interest] = {}
@@ -41,27 +41,27 @@ class Maximal:
 
     def __len__(self) -> int:
         """How many there are, told or not."""
-        return len(self.told) + len(self._above) + len(self._void)
+        return len(self.maximal) + len(self._above) + len(self._void)
 
-    def add(self, interest: Interest) -> list[Change]:
+    def add(self, interest: Interest) -> list[InterestChange]:
         """Take one that is not there; what changes, in the order in which it is to be told."""
         if not interest.coverage.filters:
             self._void.add(interest)
             return []
-        above = self.told.covering(interest)
+        above = self.maximal.find_cover(interest)
         if above is not None:
-            self._hang(interest, above)
+            self._put_below(interest, above)
             return []
-        fallen = list(self.told.covered(interest))
+        fallen = list(self.maximal.covered_by(interest))
         self._below[interest] = {}
-        self.told.add(interest)
+        self.maximal.add(interest)
         for each in fallen:
-            self.told.remove(each)
+            self.maximal.remove(each)
             for covered in (each, *self._below.pop(each)):
-                self._hang(covered, interest)
+                self._put_below(covered, interest)
         return [(interest, True), *((each, False) for each in fallen)]
 
-    def remove(self, interest: Interest) -> list[Change]:
+    def remove(self, interest: Interest) -> list[InterestChange]:
         """Forget one; those that only it covered are told before it is taken back.
 
         Raises:
@@ -74,7 +74,7 @@ class Maximal:
             del self._below[self._above.pop(interest)][interest]
             return []
         orphans = self._below.pop(interest)
-        self.told.remove(interest)
+        self.maximal.remove(interest)
         changes: dict[Interest, bool] = {}
         for orphan in orphans:
             del self._above[orphan]
@@ -88,6 +88,6 @@ class Maximal:
         gone = [(each, False) for each, wanted in changes.items() if not wanted]
         return [*added, *gone, (interest, False)]
 
-    def _hang(self, interest: Interest, above: Interest) -> None:
+    def _put_below(self, interest: Interest, above: Interest) -> None:
         self._below[above][interest] = None
         self._above[interest] = above

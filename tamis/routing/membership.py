@@ -44,7 +44,7 @@ class Link(NamedTuple):
 Path = tuple[Link, ...]
 
 
-class Loop(NamedTuple):
+class OverlayLoop(NamedTuple):
     """A cycle: its nodes, beginning anywhere, and its youngest link."""
 
     nodes: tuple[str, ...]
@@ -89,7 +89,7 @@ class Membership:
         else:
             heard[node] = path
 
-    def heard(self, neighbour: str) -> Mapping[str, Path]:
+    def heard_paths(self, neighbour: str) -> Mapping[str, Path]:
         """All that a neighbour has told."""
         return self._heard.get(neighbour, {})
 
@@ -103,10 +103,10 @@ class Membership:
         """All links that are known."""
         return frozenset(link for _, _, path in self._paths() for link in path)
 
-    def tells(self, neighbour: str) -> dict[str, Path]:
+    def advertised_paths(self, neighbour: str) -> dict[str, Path]:
         """What a neighbour is to know now: for each node the shortest path, not over itself."""
         told: dict[str, Path] = {self.name: ()}
-        for node, (path, source) in self._best().items():
+        for node, (path, source) in self._best_paths().items():
             if source != neighbour and node not in (self.name, neighbour):
                 told[node] = path
         return told
@@ -122,15 +122,15 @@ class Membership:
         if not found:
             return None
         best: Path = min(found, key=_rank)
-        return _walked(self.name, reversed(best))
+        return _walk_links(self.name, reversed(best))
 
-    def loop(self) -> Loop | None:
+    def find_loop(self) -> OverlayLoop | None:
         """A cycle through what is known, if there is one."""
         seen: dict[str, Path] = {self.name: ()}
         for _, node, path in sorted(self._paths(), key=lambda each: (_rank(each[2]), each[0])):
             if node in seen and set(seen[node]) != set(path):
                 # What both have in common leads to the cycle, and is not in it.
-                return _loop(set(seen[node]) ^ set(path))
+                return _find_cycle(set(seen[node]) ^ set(path))
             seen.setdefault(node, path)
         return None
 
@@ -142,7 +142,7 @@ class Membership:
                 if node != neighbour and link not in path:
                     yield neighbour, node, (*path, link)
 
-    def _best(self) -> dict[str, tuple[Path, str]]:
+    def _best_paths(self) -> dict[str, tuple[Path, str]]:
         """For each node, the shortest path, and over which neighbour it goes."""
         best: dict[str, tuple[Path, str]] = {}
         for source, node, path in self._paths():
@@ -155,14 +155,14 @@ def _rank(path: Path) -> tuple[int, Path]:
     return len(path), path
 
 
-def _walked(start: str, links: Iterable[Link]) -> tuple[str, ...]:
+def _walk_links(start: str, links: Iterable[Link]) -> tuple[str, ...]:
     nodes = [start]
     for link in links:
         nodes.append(link.other(nodes[-1]))
     return tuple(nodes)
 
 
-def _loop(links: set[Link]) -> Loop | None:
+def _find_cycle(links: set[Link]) -> OverlayLoop | None:
     """A simple cycle among links of which every node has an even number."""
     if not links:
         return None
@@ -176,4 +176,4 @@ def _loop(links: set[Link]) -> Loop | None:
         at = following.other(at)
         nodes.append(at)
     # Two links of one pair are one link, of which an older name is still about.
-    return Loop(tuple(nodes[:-1]), first) if len(nodes) > 3 else None
+    return OverlayLoop(tuple(nodes[:-1]), first) if len(nodes) > 3 else None

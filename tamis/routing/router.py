@@ -23,7 +23,7 @@ from tamis.routing.routing_table import Table
 HERE: Final = ""  # the interface of a broker's own subscribers
 
 
-class Told(NamedTuple):
+class InterestUpdate(NamedTuple):
     """A message to a neighbour.
 
     Attributes:
@@ -51,7 +51,7 @@ class Route(NamedTuple):
     bloom: Bloom | None = None
 
 
-Found = tuple[set[str], Bloom | None]
+Destinations = tuple[set[str], Bloom | None]
 
 
 class Router(ABC):
@@ -82,7 +82,7 @@ class Router(ABC):
         """The names of all neighbours."""
         return frozenset(self._wanted) - {HERE}
 
-    def join(self, neighbour: str) -> list[Told]:
+    def join(self, neighbour: str) -> list[InterestUpdate]:
         """A link is there: what to tell the new neighbour.
 
         Raises:
@@ -93,28 +93,31 @@ class Router(ABC):
         if neighbour in self._wanted:
             raise InputError(f"{neighbour!r} is a neighbour already")
         self._wanted[neighbour] = {}
-        self._opened(neighbour)
+        self._add_neighbour(neighbour)
         for interest in self._holders:
-            self._announced(neighbour, interest)
-        return [Told(neighbour, interest, True) for interest in self.told(neighbour).values()]
+            self._announce(neighbour, interest)
+        return [
+            InterestUpdate(neighbour, interest, True)
+            for interest in self.advertised_interests(neighbour).values()
+        ]
 
-    def leave(self, neighbour: str) -> list[Told]:
+    def leave(self, neighbour: str) -> list[InterestUpdate]:
         """A link is gone, with all that was wanted over it: what to tell the others.
 
         Raises:
             InputError: It is no neighbour.
         """
         self._check(neighbour)
-        told: list[Told] = []
+        told: list[InterestUpdate] = []
         for interest in list(self._wanted[neighbour].values()):
             told += self.unsubscribe(interest, neighbour)
         del self._wanted[neighbour]
-        self._closed(neighbour)
+        self._remove_neighbour(neighbour)
         return [each for each in told if each.neighbour != neighbour]
 
     # -- interests --------------------------------------------------------------------------------
 
-    def subscribe(self, interest: Interest, source: str = HERE) -> list[Told]:
+    def subscribe(self, interest: Interest, source: str = HERE) -> list[InterestUpdate]:
         """Something is wanted: what to tell whom.
 
         Own subscribers are counted. A neighbour may say the same again: it is said once.
@@ -132,15 +135,15 @@ class Router(ABC):
         self._wanted[source][interest.text] = interest
         holders = self._holders.setdefault(interest, {})
         holders[source] = None
-        told: list[Told] = []
+        told: list[InterestUpdate] = []
         # Whoever is the first to want it is news to all others; the second, to the first.
         fresh = self.neighbours if len(holders) == 1 else holders if len(holders) == 2 else ()
         for neighbour in sorted(fresh):
             if neighbour not in (source, HERE):
-                told += self._announced(neighbour, interest)
+                told += self._announce(neighbour, interest)
         return told
 
-    def unsubscribe(self, interest: Interest, source: str = HERE) -> list[Told]:
+    def unsubscribe(self, interest: Interest, source: str = HERE) -> list[InterestUpdate]:
         """Something is no longer wanted: what to tell whom, in this order.
 
         Raises:
@@ -160,16 +163,16 @@ class Router(ABC):
         self._table.remove(interest, source)
         holders = self._holders[interest]
         del holders[source]
-        told: list[Told] = []
+        told: list[InterestUpdate] = []
         stale = self.neighbours if not holders else holders if len(holders) == 1 else ()
         for neighbour in sorted(stale):
             if neighbour not in (source, HERE):
-                told += self._withdrawn(neighbour, interest)
+                told += self._withdraw(neighbour, interest)
         if not holders:
             del self._holders[interest]
         return told
 
-    def wanted(self, source: str = HERE) -> Mapping[str, Interest]:
+    def wanted_interests(self, source: str = HERE) -> Mapping[str, Interest]:
         """All that is wanted over an interface, by text.
 
         Raises:
@@ -180,7 +183,7 @@ class Router(ABC):
         return MappingProxyType(self._wanted[source])
 
     @abstractmethod
-    def told(self, neighbour: str) -> dict[str, Interest]:
+    def advertised_interests(self, neighbour: str) -> dict[str, Interest]:
         """All that a neighbour is to know, by text."""
 
     # -- events -----------------------------------------------------------------------------------
@@ -206,7 +209,7 @@ class Router(ABC):
         Raises:
             InputError: A filter is not of this network's shape.
         """
-        found = self._found(events, sources, filters)
+        found = self._find_destinations(events, sources, filters)
         return [
             Route(frozenset(faces - {HERE, source}), HERE in faces, bloom)
             for (faces, bloom), source in zip(found, sources, strict=True)
@@ -222,33 +225,36 @@ class Router(ABC):
         """
         return {
             "wanted": {source: len(found) for source, found in self._wanted.items()},
-            "told": {neighbour: len(self.told(neighbour)) for neighbour in sorted(self.neighbours)},
+            "told": {
+                neighbour: len(self.advertised_interests(neighbour))
+                for neighbour in sorted(self.neighbours)
+            },
             **self._table.sizes(),
         }
 
     # -- what strategies differ in ----------------------------------------------------------------
 
     @abstractmethod
-    def _found(
+    def _find_destinations(
         self, events: Sequence[Event], sources: Sequence[str], filters: Sequence[Bloom | None]
-    ) -> list[Found]:
+    ) -> list[Destinations]:
         """The interfaces that may want each event, and the filter that it carries on.
 
         One that it came from need not be among them.
         """
 
     @abstractmethod
-    def _announced(self, neighbour: str, interest: Interest) -> list[Told]:
+    def _announce(self, neighbour: str, interest: Interest) -> list[InterestUpdate]:
         """What a neighbour is told when another interface is the first to want something."""
 
     @abstractmethod
-    def _withdrawn(self, neighbour: str, interest: Interest) -> list[Told]:
+    def _withdraw(self, neighbour: str, interest: Interest) -> list[InterestUpdate]:
         """What a neighbour is told when no other interface wants it any more."""
 
-    def _opened(self, neighbour: str) -> None:  # noqa: B027  # most do nothing
+    def _add_neighbour(self, neighbour: str) -> None:  # noqa: B027  # most do nothing
         """A neighbour is new."""
 
-    def _closed(self, neighbour: str) -> None:  # noqa: B027
+    def _remove_neighbour(self, neighbour: str) -> None:  # noqa: B027
         """A neighbour is gone."""
 
     def _check(self, neighbour: str) -> None:

@@ -53,7 +53,7 @@ class NoTable:
         return {}
 
 
-class Everything:
+class CatchAllAddresses:
     """Addresses that are sent every event: they want something that a table cannot hold."""
 
     def __init__(self) -> None:
@@ -98,16 +98,16 @@ class FilterTable:
         """
         self.poset = BFPoset(shape)
         self.tree = SbsTree(shape)
-        self._everything = Everything()
+        self._catch_all = CatchAllAddresses()
 
     def insert(self, interest: Interest, address: str) -> None:
         """Take what an address wants and did not want before."""
         if interest.conjunctions is None:
-            self._everything.insert(interest, address)
+            self._catch_all.insert(interest, address)
             return
         for conjunction in interest.conjunctions:
             held = self.poset.hold(conjunction)
-            self.tree.insert(self.poset.filter_of_held(held), address)
+            self.tree.insert(self.poset.filter_of_stored(held), address)
 
     def remove(self, interest: Interest, address: str) -> None:
         """Take it back.
@@ -116,7 +116,7 @@ class FilterTable:
             KeyError: It is not there.
         """
         if interest.conjunctions is None:
-            self._everything.remove(interest, address)
+            self._catch_all.remove(interest, address)
             return
         for conjunction in interest.conjunctions:
             self.tree.remove(self.poset.filter_of(conjunction), address)
@@ -126,9 +126,9 @@ class FilterTable:
         """The filters of events: of each, all of the predicates here that hold."""
         return self.poset.match_many(events)
 
-    def narrowed(self, filters: Sequence[Bloom], without: str | None = None) -> list[Bloom]:
+    def narrow_filters(self, filters: Sequence[Bloom], without: str | None = None) -> list[Bloom]:
         """What the filters of all others than one address can ask for of events' filters."""
-        return self.tree.narrowed(filters, without)
+        return self.tree.narrow_filters(filters, without)
 
     def forward(self, filters: Sequence[Bloom], sources: Sequence[str | None]) -> list[set[str]]:
         """Where each of some events goes, by its filter; not to where it came from.
@@ -137,7 +137,7 @@ class FilterTable:
             InputError: A filter is of another shape.
         """
         found: list[set[str]] = self.tree.publish_each(filters, sources)  # type: ignore[assignment]
-        everything = self._everything.addresses
+        everything = self._catch_all.addresses
         if everything:
             pairs = zip(found, sources, strict=True)
             found = [(each | everything) - {source} for each, source in pairs]
@@ -169,7 +169,7 @@ class EngineTable:
             engine: Makes the engine, such as `tamis.engines.ENGINES["siena"]`.
         """
         self._engine = engine()
-        self._everything = Everything()
+        self._catch_all = CatchAllAddresses()
         self._numbers: dict[tuple[str, str], list[int]] = {}
         self._addresses: dict[int, str] = {}
         self._next = 0
@@ -177,11 +177,11 @@ class EngineTable:
     def insert(self, interest: Interest, address: str) -> None:
         """Take what an address wants and did not want before."""
         # Some engines know conjunctions only.
-        numbers = self._added([interest.condition], address)
+        numbers = self._add_conditions([interest.condition], address)
         if numbers is None and interest.conjunctions is not None:
-            numbers = self._added([And(each) for each in interest.conjunctions], address)
+            numbers = self._add_conditions([And(each) for each in interest.conjunctions], address)
         if numbers is None:
-            self._everything.insert(interest, address)
+            self._catch_all.insert(interest, address)
         else:
             self._numbers[address, interest.text] = numbers
 
@@ -193,25 +193,25 @@ class EngineTable:
         """
         numbers = self._numbers.pop((address, interest.text), None)
         if numbers is None:
-            self._everything.remove(interest, address)
+            self._catch_all.remove(interest, address)
         else:
-            self._removed(numbers)
+            self._remove_numbers(numbers)
 
-    def _added(self, conditions: list[BoolExpr], address: str) -> list[int] | None:
+    def _add_conditions(self, conditions: list[BoolExpr], address: str) -> list[int] | None:
         """The numbers under which an engine has them; None if there is one that it cannot take."""
         numbers: list[int] = []
         for condition in conditions:
             try:
                 self._engine.add(Subscription(self._next, "", 0, condition))
             except UnsupportedExpression:
-                self._removed(numbers)
+                self._remove_numbers(numbers)
                 return None
             numbers.append(self._next)
             self._addresses[self._next] = address
             self._next += 1
         return numbers
 
-    def _removed(self, numbers: list[int]) -> None:
+    def _remove_numbers(self, numbers: list[int]) -> None:
         for number in numbers:
             self._engine.remove(number)
             del self._addresses[number]
@@ -219,7 +219,7 @@ class EngineTable:
     def forward(self, events: Sequence[Event]) -> list[set[str]]:
         """Where each of some events goes."""
         matches = self._engine.match(EventBatch.of([dict(event) for event in events]))
-        found = [self._everything.addresses for _ in events]
+        found = [self._catch_all.addresses for _ in events]
         pairs = zip(matches.event.tolist(), matches.subscription.tolist(), strict=True)
         for event, number in pairs:
             found[event].add(self._addresses[number])

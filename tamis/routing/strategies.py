@@ -20,8 +20,8 @@ from tamis.engines.protocol import Engine
 from tamis.errors import InputError
 from tamis.language.evaluate import Event
 from tamis.routing.interest import Interest
-from tamis.routing.maximal_interests import Maximal
-from tamis.routing.router import HERE, Found, Router, Told
+from tamis.routing.maximal_interests import MaximalInterests
+from tamis.routing.router import HERE, Destinations, InterestUpdate, Router
 from tamis.routing.routing_table import EngineTable, FilterTable, NoTable, Table
 
 SHAPE: Final = Shape(16384, 4)  # as in the paper's examples, with k for a few thousand predicates
@@ -36,52 +36,52 @@ class FloodingRouter(Router):
         """Begin with nothing."""
         super().__init__(NoTable())
 
-    def told(self, neighbour: str) -> dict[str, Interest]:
+    def advertised_interests(self, neighbour: str) -> dict[str, Interest]:
         """Nothing."""
         self._check(neighbour)
         return {}
 
-    def _found(
+    def _find_destinations(
         self, events: Sequence[Event], sources: Sequence[str], filters: Sequence[Bloom | None]
-    ) -> list[Found]:
+    ) -> list[Destinations]:
         everywhere = self.neighbours | ({HERE} if self._wanted[HERE] else set())
         return [(set(everywhere), None) for _ in events]
 
-    def _announced(self, neighbour: str, interest: Interest) -> list[Told]:
+    def _announce(self, neighbour: str, interest: Interest) -> list[InterestUpdate]:
         return []
 
-    def _withdrawn(self, neighbour: str, interest: Interest) -> list[Told]:
+    def _withdraw(self, neighbour: str, interest: Interest) -> list[InterestUpdate]:
         return []
 
 
-class _Covering(Router):
+class _MaximalRouter(Router):
     """A neighbour is told what nothing else covers that it is told."""
 
     def __init__(self, table: Table) -> None:
         super().__init__(table)
-        self._maximal: dict[str, Maximal] = {}
+        self._maximal: dict[str, MaximalInterests] = {}
 
-    def told(self, neighbour: str) -> dict[str, Interest]:
+    def advertised_interests(self, neighbour: str) -> dict[str, Interest]:
         """The maximal ones of what others want."""
         self._check(neighbour)
-        return {interest.text: interest for interest in self._maximal[neighbour].told}
+        return {interest.text: interest for interest in self._maximal[neighbour].maximal}
 
-    def _announced(self, neighbour: str, interest: Interest) -> list[Told]:
+    def _announce(self, neighbour: str, interest: Interest) -> list[InterestUpdate]:
         changes = self._maximal[neighbour].add(interest)
-        return [Told(neighbour, each, wanted) for each, wanted in changes]
+        return [InterestUpdate(neighbour, each, wanted) for each, wanted in changes]
 
-    def _withdrawn(self, neighbour: str, interest: Interest) -> list[Told]:
+    def _withdraw(self, neighbour: str, interest: Interest) -> list[InterestUpdate]:
         changes = self._maximal[neighbour].remove(interest)
-        return [Told(neighbour, each, wanted) for each, wanted in changes]
+        return [InterestUpdate(neighbour, each, wanted) for each, wanted in changes]
 
-    def _opened(self, neighbour: str) -> None:
-        self._maximal[neighbour] = Maximal()
+    def _add_neighbour(self, neighbour: str) -> None:
+        self._maximal[neighbour] = MaximalInterests()
 
-    def _closed(self, neighbour: str) -> None:
+    def _remove_neighbour(self, neighbour: str) -> None:
         del self._maximal[neighbour]
 
 
-class SienaRouter(_Covering):
+class SienaRouter(_MaximalRouter):
     """Every broker matches every event; by Siena's poset, or by another engine."""
 
     strategy: ClassVar[str] = "siena"
@@ -91,14 +91,14 @@ class SienaRouter(_Covering):
         self.table = EngineTable(engine)
         super().__init__(self.table)
 
-    def _found(
+    def _find_destinations(
         self, events: Sequence[Event], sources: Sequence[str], filters: Sequence[Bloom | None]
-    ) -> list[Found]:
+    ) -> list[Destinations]:
         self.evaluations += len(events)
         return [(found, None) for found in self.table.forward(events)]
 
 
-class CoveringRouter(_Covering):
+class CoveringRouter(_MaximalRouter):
     """Every broker matches every event, by filters that it makes for itself."""
 
     strategy: ClassVar[str] = "covering"
@@ -108,9 +108,9 @@ class CoveringRouter(_Covering):
         self.table = FilterTable(shape)
         super().__init__(self.table)
 
-    def _found(
+    def _find_destinations(
         self, events: Sequence[Event], sources: Sequence[str], filters: Sequence[Bloom | None]
-    ) -> list[Found]:
+    ) -> list[Destinations]:
         self.evaluations += len(events)
         found = self.table.forward(self.table.match(events), _neighbours(sources))
         return [(each, None) for each in found]
@@ -135,7 +135,7 @@ class EdgeRouter(Router):
         self._narrow = narrow
         super().__init__(self.table)
 
-    def told(self, neighbour: str) -> dict[str, Interest]:
+    def advertised_interests(self, neighbour: str) -> dict[str, Interest]:
         """All that others want."""
         self._check(neighbour)
         return {
@@ -144,9 +144,9 @@ class EdgeRouter(Router):
             if len(holders) > 1 or neighbour not in holders
         }
 
-    def _found(
+    def _find_destinations(
         self, events: Sequence[Event], sources: Sequence[str], filters: Sequence[Bloom | None]
-    ) -> list[Found]:
+    ) -> list[Destinations]:
         fresh = [i for i, bloom in enumerate(filters) if bloom is None]
         self.evaluations += len(fresh)
         made = iter(self.table.match([events[i] for i in fresh]))
@@ -154,16 +154,16 @@ class EdgeRouter(Router):
         found = self.table.forward(carried, _neighbours(sources))
         if self._narrow:
             onward = [i for i in fresh if found[i] - {HERE, sources[i]}]
-            narrow = self.table.narrowed([carried[i] for i in onward], HERE)
+            narrow = self.table.narrow_filters([carried[i] for i in onward], HERE)
             for i, bloom in zip(onward, narrow, strict=True):
                 carried[i] = bloom
         return list(zip(found, carried, strict=True))
 
-    def _announced(self, neighbour: str, interest: Interest) -> list[Told]:
-        return [Told(neighbour, interest, True)]
+    def _announce(self, neighbour: str, interest: Interest) -> list[InterestUpdate]:
+        return [InterestUpdate(neighbour, interest, True)]
 
-    def _withdrawn(self, neighbour: str, interest: Interest) -> list[Told]:
-        return [Told(neighbour, interest, False)]
+    def _withdraw(self, neighbour: str, interest: Interest) -> list[InterestUpdate]:
+        return [InterestUpdate(neighbour, interest, False)]
 
 
 def _neighbours(sources: Sequence[str]) -> list[str | None]:

@@ -23,7 +23,7 @@ TimeLike: TypeAlias = "str | Callable[[], float] | None"
 _TIMES = (Type.TIMESTAMP, Type.INT, Type.DBL)
 
 
-class Timing:
+class EventClock:
     """Where the times of events come from.
 
     Attributes:
@@ -51,7 +51,7 @@ class Timing:
         """The attribute, as it is spelt."""
         return None if self.attribute is None else path_text(self.attribute)
 
-    def of(self, batch: EventBatch, events: Ints) -> list[int | None]:
+    def event_times(self, batch: EventBatch, events: Ints) -> list[int | None]:
         """The times of some events, in microseconds; None where there is none."""
         if self.attribute is None:
             return [round(self._clock() * 1_000_000)] * len(events)

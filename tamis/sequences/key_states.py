@@ -9,10 +9,10 @@ from tamis.engines.subscription import Subscription
 from tamis.language.expr import Sequence
 from tamis.paths import Path
 from tamis.sequences.key_values import Key
-from tamis.sequences.state_machine import Machine, State
+from tamis.sequences.state_machine import Machine, SequenceState
 
 
-class Keyed:
+class KeyedSequence:
     """The states of a sequence, by key.
 
     With WITHIN, an event that is older than the latest by more than that takes no part. So a state
@@ -38,7 +38,7 @@ class Keyed:
         self.late = 0
         self._now: int | None = None
         # Ordered: to find the first key of a dict takes long once many before it are gone.
-        self._states: OrderedDict[Key, State] = OrderedDict()
+        self._states: OrderedDict[Key, SequenceState] = OrderedDict()
 
     def __len__(self) -> int:
         """How many keys there are."""
@@ -46,9 +46,9 @@ class Keyed:
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle without the states: a copy has seen no events."""
-        return Keyed, (self.subscription,)
+        return KeyedSequence, (self.subscription,)
 
-    def state(self, key: Key) -> State | None:
+    def state(self, key: Key) -> SequenceState | None:
         """What is known of a key."""
         return self._states.get(key)
 
@@ -60,7 +60,7 @@ class Keyed:
         state = self._states.get(key)
         return state is not None and time < state.time
 
-    def take(self, key: Key, satisfied: Collection[int], time: int) -> bool:
+    def process_event(self, key: Key, satisfied: Collection[int], time: int) -> bool:
         """Take an event that satisfies some steps; whether it completes the sequence."""
         if self.is_late(key, time):
             self.late += 1
@@ -72,14 +72,14 @@ class Keyed:
             self._states.move_to_end(key)
         if self._now is None or time > self._now:
             self._now = time
-            self._forget()
+            self._expire_states()
         return began is not None
 
-    def adopt(self, other: Keyed) -> None:
+    def adopt(self, other: KeyedSequence) -> None:
         """Go on from where another copy of this sequence is."""
         self._states, self._now, self.late = other._states, other._now, other.late
 
-    def _forget(self) -> None:
+    def _expire_states(self) -> None:
         if self.machine.within is None or self._now is None:
             return
         oldest = self._now - 2 * self.machine.within

@@ -9,10 +9,10 @@ from tamis.engines.subscription import Subscription
 from tamis.language.expr import Sequence
 from tamis.matches import Id
 from tamis.sequences.sequence_engine import Sequences
-from tamis.storage.index.subscription_records import Subscriptions, unlike
+from tamis.storage.index.subscription_records import Subscriptions, other_if_mixed
 
 
-class WithSequences:
+class MatcherSubscriptions:
     """Both kinds under one roof; see the protocol `Subscriptions`."""
 
     def __init__(self, simple: Subscriptions, sequences: Sequences) -> None:
@@ -53,13 +53,13 @@ class WithSequences:
         """How many there are."""
         return len(self._simple) + len(self._sequences)
 
-    def way_back(self, id: Id) -> Callable[[], None]:
+    def restorer(self, id: Id) -> Callable[[], None]:
         """What adds one again; a sequence has then seen no events."""
         if id in self._sequences:
             return partial(self._sequences.add, self._sequences[id].subscription)
-        return self._simple.way_back(id)
+        return self._simple.restorer(id)
 
-    def unlike(self, id: Id) -> Id | None:
+    def conflicting_id(self, id: Id) -> Id | None:
         """An id of the other kind, if there is any."""
-        other = self._simple.unlike(id)
-        return unlike(id, next(iter(self._sequences), id)) if other is None else other
+        other = self._simple.conflicting_id(id)
+        return other_if_mixed(id, next(iter(self._sequences), id)) if other is None else other

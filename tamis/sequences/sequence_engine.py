@@ -10,14 +10,14 @@ from typing import NamedTuple
 import numpy as np
 
 from tamis.engines import Engine
-from tamis.engines.protocol import MatchesEvent
+from tamis.engines.protocol import SingleEventEngine
 from tamis.engines.subscription import Subscription
 from tamis.events.batch import EventBatch
 from tamis.matches import Id
 from tamis.matches.code_names import Ints
 from tamis.paths import Path
-from tamis.sequences.event_time import Timing, values_at
-from tamis.sequences.key_states import Keyed
+from tamis.sequences.event_time import EventClock, values_at
+from tamis.sequences.key_states import KeyedSequence
 from tamis.sequences.key_values import Key, key_of
 from tamis.sequences.sequence_explanation import SequenceExplanation, explain_sequence
 from tamis.sequences.steps import Steps
@@ -41,7 +41,7 @@ class StepMatch(NamedTuple):
 class _Use(NamedTuple):
     """A step in a sequence."""
 
-    keyed: Keyed
+    keyed: KeyedSequence
     number: int
 
 
@@ -53,7 +53,7 @@ class Sequences:
     """
 
     def __init__(
-        self, engine: Callable[[], Engine], timing: Timing, *, running: bool = True
+        self, engine: Callable[[], Engine], timing: EventClock, *, running: bool = True
     ) -> None:
         """Begin with none; the engine is made when the first comes.
 
@@ -67,7 +67,7 @@ class Sequences:
         self.running = running
         self._engine: Engine | None = None
         self._steps: Steps | None = None
-        self._keyed: dict[Id, Keyed] = {}
+        self._keyed: dict[Id, KeyedSequence] = {}
         # A dict as an ordered set: a step may be that of very many sequences.
         self._uses: dict[int, dict[_Use, None]] = {}
         self._lock = RLock()
@@ -82,13 +82,13 @@ class Sequences:
         """
         with self._lock:
             if not self.running:
-                self._keyed[subscription.id] = Keyed(subscription)
+                self._keyed[subscription.id] = KeyedSequence(subscription)
                 return
             if self._steps is None:
                 self._engine = self._make()
                 self._steps = Steps(self._engine)
             numbers = self._steps.add(subscription)
-            keyed = self._keyed[subscription.id] = Keyed(subscription)
+            keyed = self._keyed[subscription.id] = KeyedSequence(subscription)
             for place, number in enumerate(numbers):
                 self._uses.setdefault(number, {})[_Use(keyed, place)] = None
 
@@ -107,7 +107,7 @@ class Sequences:
                 if not self._uses[number]:
                     del self._uses[number]
 
-    def __getitem__(self, id: Id) -> Keyed:
+    def __getitem__(self, id: Id) -> KeyedSequence:
         """A sequence and its states; KeyError if there is none."""
         return self._keyed[id]
 
@@ -132,19 +132,19 @@ class Sequences:
 
     def match(self, batch: EventBatch) -> list[Completion]:
         """Take a batch of events: which of them complete what."""
-        events, steps = self._satisfied(batch)
+        events, steps = self._satisfied_steps(batch)
         return self._run(batch, events, steps) if steps else []
 
     def step_matches(self, batch: EventBatch) -> list[StepMatch]:
         """Which events satisfy which steps; for who keeps the states elsewhere: none changes."""
-        events, steps = self._satisfied(batch)
+        events, steps = self._satisfied_steps(batch)
         return [
             StepMatch(event, keyed.subscription, places)
             for event, satisfied in zip(events.tolist(), steps, strict=True)
-            for keyed, places in self._touched(satisfied).items()
+            for keyed, places in self._steps_by_sequence(satisfied).items()
         ]
 
-    def _satisfied(self, batch: EventBatch) -> tuple[Ints, list[list[int]]]:
+    def _satisfied_steps(self, batch: EventBatch) -> tuple[Ints, list[list[int]]]:
         """The events that satisfy any step, and the numbers of these."""
         engine = self._engine
         if engine is None or not self._keyed:
@@ -162,7 +162,7 @@ class Sequences:
         engine = self._engine
         if engine is None or not self._keyed:
             return []
-        steps = engine.match_event(event) if isinstance(engine, MatchesEvent) else None
+        steps = engine.match_event(event) if isinstance(engine, SingleEventEngine) else None
         if not steps:
             return None if steps is None else []
         return self._run(EventBatch.of([event]), np.zeros(1, np.int64), [steps])  # type: ignore[list-item]
@@ -172,22 +172,22 @@ class Sequences:
         done: list[Completion] = []
         keys: dict[Path | None, list[Key | None]] = {None: [()] * len(events)}
         with self._lock:
-            times = self.timing.of(batch, events)
+            times = self.timing.event_times(batch, events)
             # Those of the same time stay in the order in which they came.
             timed = [(time, i) for i, time in enumerate(times) if time is not None]
             for time, i in timed if self.timing.attribute is None else sorted(timed):
-                for keyed, satisfied in self._touched(steps[i]).items():
+                for keyed, satisfied in self._steps_by_sequence(steps[i]).items():
                     if keyed.per not in keys:
                         values = values_at(batch, keyed.per, events)  # type: ignore[arg-type]
                         keys[keyed.per] = [key_of(value) for value in values]
                     key = keys[keyed.per][i]
-                    if key is not None and keyed.take(key, satisfied, time):
+                    if key is not None and keyed.process_event(key, satisfied, time):
                         done.append(Completion(int(events[i]), keyed.subscription))
         return done
 
-    def _touched(self, steps: list[int]) -> dict[Keyed, list[int]]:
+    def _steps_by_sequence(self, steps: list[int]) -> dict[KeyedSequence, list[int]]:
         """By sequence, the places of its steps; a step may have been removed meanwhile."""
-        touched: dict[Keyed, list[int]] = {}
+        touched: dict[KeyedSequence, list[int]] = {}
         for step in steps:
             for keyed, place in self._uses.get(step, ()):
                 touched.setdefault(keyed, []).append(place)
@@ -203,7 +203,7 @@ class Sequences:
         """
         with self._lock:
             keyed, one = self._keyed[id], np.zeros(1, np.int64)
-            time = self.timing.of(batch, one)[0]
+            time = self.timing.event_times(batch, one)[0]
             value = None if keyed.per is None else values_at(batch, keyed.per, one)[0]
             key = () if keyed.per is None else key_of(value)
             return explain_sequence(keyed, batch.row(0), key, time, self.timing.name)

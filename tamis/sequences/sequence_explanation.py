@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tamis.engines.subscription import Subscription
-from tamis.explain.explanation import Explained, Explanation, drawn, explain
+from tamis.explain.explanation import Explanation, ExplanationNode, explain, tree_lines
 from tamis.language.evaluate import Event
 from tamis.language.expr import Sequence
 from tamis.language.printer import duration_text
 from tamis.paths import path_text
-from tamis.sequences.key_states import Keyed
+from tamis.sequences.key_states import KeyedSequence
 from tamis.sequences.key_values import Key
 from tamis.sequences.steps import conditions
 
@@ -32,7 +32,7 @@ class SequenceExplanation(Explanation):
     def __str__(self) -> str:
         """The verdict, the steps, and what came before."""
         verb = "matches" if self.matches else "does not match"
-        lines = [f"{self.id}: {verb}", *drawn(self.tree), self._steps(), self.verdict]
+        lines = [f"{self.id}: {verb}", *tree_lines(self.tree), self._steps(), self.verdict]
         return "\n".join(lines)
 
     def _steps(self) -> str:
@@ -50,7 +50,7 @@ class SequenceExplanation(Explanation):
 
 
 def explain_sequence(
-    keyed: Keyed, event: Event, key: Key | None, time: int | None, clock: str | None
+    keyed: KeyedSequence, event: Event, key: Key | None, time: int | None, clock: str | None
 ) -> SequenceExplanation:
     """Explain what an event would do, if it came now.
 
@@ -75,7 +75,7 @@ def explain_sequence(
         completes = keyed.machine.step(keyed.state(key), satisfied, time).began is not None
         verdict = _verdict(keyed, satisfied, key, time, completes)
     parts = tuple(step.tree for step in steps)
-    tree = Explained(_heading(subscription), completes, {}, parts)
+    tree = ExplanationNode(_heading(subscription), completes, {}, parts)
     return SequenceExplanation(
         subscription.id,
         subscription.text,
@@ -88,7 +88,9 @@ def explain_sequence(
     )
 
 
-def _verdict(keyed: Keyed, satisfied: list[int], key: Key, time: int, completes: bool) -> str:
+def _verdict(
+    keyed: KeyedSequence, satisfied: list[int], key: Key, time: int, completes: bool
+) -> str:
     state, within = keyed.state(key), keyed.machine.within
     starts = () if state is None else state.starts
     reached = sum(

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 
-class State(NamedTuple):
+class SequenceState(NamedTuple):
     """What is known of the past; times are in microseconds.
 
     Attributes:
@@ -36,7 +36,7 @@ class Outcome(NamedTuple):
             began; else None.
     """
 
-    state: State | None
+    state: SequenceState | None
     began: int | None
 
 
@@ -58,7 +58,7 @@ class Machine(NamedTuple):
     steps: int
     within: int | None
 
-    def step(self, state: State | None, satisfied: Iterable[int], time: int) -> Outcome:
+    def step(self, state: SequenceState | None, satisfied: Iterable[int], time: int) -> Outcome:
         """Take an event: the numbers of the steps that it satisfies, from 0 on, and its time.
 
         One that is older than the state does nothing: it comes too late.
@@ -79,4 +79,4 @@ class Machine(NamedTuple):
                 began = start
             else:
                 starts[number], moved = start, True
-        return Outcome(State(time, tuple(starts)) if moved else state, began)
+        return Outcome(SequenceState(time, tuple(starts)) if moved else state, began)

@@ -17,16 +17,16 @@ import pyarrow.compute as pc
 from tamis.errors import InputError
 from tamis.language.functions import Callables
 from tamis.schema import SchemaLike
-from tamis.spark.backtest_worker import Difference, known
+from tamis.spark.backtest_worker import Difference, subscription_rows
 from tamis.spark.index.compile import compile
 from tamis.spark.index.compile_job import Compiled
 from tamis.spark.index.shard_files import is_sharded
 from tamis.spark.index.versions import Version, resolve
-from tamis.spark.match.event_batches import gathered
-from tamis.spark.match.match_worker import opened
+from tamis.spark.match.event_batches import coalesce_batches
+from tamis.spark.match.match_worker import open_version
 from tamis.spark.table_columns import ID_TYPES, check_columns
-from tamis.spark.worker_call import on_worker
-from tamis.storage.index.metadata import about, schema_of
+from tamis.spark.worker_call import run_on_worker
+from tamis.storage.index.metadata import describe_matcher, schema_of
 from tamis.storage.store.durable_files import remove
 
 if TYPE_CHECKING:
@@ -157,19 +157,19 @@ def backtest(
     check_columns(events, [key, *hide, corrupt])
     temporary = Path(scratch or tempfile.gettempdir()).absolute() / f"backtest-{token_hex(8)}"
     given = {
-        "current": _Given(current, current_version, temporary / "current"),
-        "proposed": _Given(proposed, proposed_version, temporary / "proposed"),
+        "current": _RuleSet(current, current_version, temporary / "current"),
+        "proposed": _RuleSet(proposed, proposed_version, temporary / "proposed"),
     }
     for name, side in given.items():
         if side.is_table and side.version is not None:
             raise InputError(f"{name} is a table, which has no versions")
     try:
-        found = [side.found(spark, functions) for side in given.values() if not side.is_table]
+        found = [side.read_info(spark, functions) for side in given.values() if not side.is_table]
         like: dict[str, Any] = found[0] if found else {"schema": None, "semantics": "sql"}
         rules = schema_of(like["schema"]) if schema is None else schema
         for side in given.values():
-            side.compiled(rules, semantics or like["semantics"], functions)
-        sides = [side.found(spark, functions) for side in given.values()]
+            side.compile_table(rules, semantics or like["semantics"], functions)
+        sides = [side.read_info(spark, functions) for side in given.values()]
         id_type = _id_type(sides)
         hidden = frozenset([*hide, *([corrupt] if corrupt else [])])
         folders = [Path(side["folder"]) for side in sides]
@@ -179,11 +179,11 @@ def backtest(
         )  # fmt: skip
     finally:
         if any(side.is_table for side in given.values()):
-            on_worker(spark, partial(_removed, temporary))
-    return _told(rows, list(given.values()), sides, begun)
+            run_on_worker(spark, partial(_remove_folder, temporary))
+    return _backtest_result(rows, list(given.values()), sides, begun)
 
 
-class _Given:
+class _RuleSet:
     """A rule set as it was given, and what is known of it by and by."""
 
     def __init__(self, rules: DataFrame | str | Path, version: int | None, temporary: Path) -> None:
@@ -194,7 +194,7 @@ class _Given:
         self.outcome: Compiled | None = None
         self.rejects: list[dict[str, Any]] = []
 
-    def compiled(
+    def compile_table(
         self, schema: SchemaLike | None, semantics: str, functions: Callables | None
     ) -> None:
         if not self.is_table:
@@ -206,9 +206,9 @@ class _Given:
         if made.rejected:  # they are in the temporary folder
             self.rejects = [row.asDict() for row in made.rejects.limit(_REJECTS).collect()]
 
-    def found(self, spark: SparkSession, functions: Callables | None) -> dict[str, Any]:
-        errand = partial(_looked_at, self._folder, self.version, functions)
-        answer: dict[str, Any] = on_worker(spark, errand)
+    def read_info(self, spark: SparkSession, functions: Callables | None) -> dict[str, Any]:
+        errand = partial(_index_info, self._folder, self.version, functions)
+        answer: dict[str, Any] = run_on_worker(spark, errand)
         return answer
 
     def side(self, found: dict[str, Any], matches: int) -> Side:
@@ -250,12 +250,12 @@ def _differences(
 
     def compare(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         difference = Difference(current(), proposed(), ids, **how)
-        yield from difference(gathered(batches))
+        yield from difference(coalesce_batches(batches))
 
     def list_all(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for _ in batches:
             pass
-        yield from known(current(), proposed(), ids)
+        yield from subscription_rows(current(), proposed(), ids)
 
     columns = _DIFFERENCE.format(id_type)
     said = events.mapInArrow(compare, columns)
@@ -272,8 +272,8 @@ def _differences(
     return said.union(there).groupBy("subscription").agg(*flags, *summed, *few).toArrow()
 
 
-def _told(
-    rows: pa.Table, given: list[_Given], found: list[dict[str, Any]], begun: float
+def _backtest_result(
+    rows: pa.Table, given: list[_RuleSet], found: list[dict[str, Any]], begun: float
 ) -> Backtest:
     of_events = pc.is_null(rows["subscription"])
     whole = rows.filter(of_events).to_pylist()
@@ -302,18 +302,20 @@ def _told(
 
 
 def _matcher(folder: Path, functions: Callables | None) -> Any:
-    return opened(Version(0, folder), functions)
+    return open_version(Version(0, folder), functions)
 
 
-def _looked_at(index: Path, version: int | None, functions: Callables | None) -> dict[str, object]:
+def _index_info(index: Path, version: int | None, functions: Callables | None) -> dict[str, object]:
     """What has to be known of an index; its folder is the one of the version, come what may."""
     at = resolve(index, version)
     if is_sharded(at.folder):
         raise InputError("an index in shards cannot be backtested yet", str(index))
-    matcher = opened(at, functions)
+    matcher = open_version(at, functions)
     first = next(iter(matcher), None)
     kind = None if first is None else "string" if isinstance(first, str) else "bigint"
-    said = about(matcher.engine, {}, matcher.semantics, matcher.schema, matcher.functions)
+    said = describe_matcher(
+        matcher.engine, {}, matcher.semantics, matcher.schema, matcher.functions
+    )
     return {
         "version": at.number,
         "folder": str(at.folder),
@@ -324,6 +326,6 @@ def _looked_at(index: Path, version: int | None, functions: Callables | None) ->
     }
 
 
-def _removed(folder: Path) -> None:
+def _remove_folder(folder: Path) -> None:
     if folder.exists():
         remove(folder)

@@ -15,7 +15,7 @@ import pyarrow as pa
 from tamis.errors import EventError, FunctionError
 from tamis.matcher import Matcher
 from tamis.matches import Id
-from tamis.spark.match.event_batches import UNREAD, halves, readable, visible
+from tamis.spark.match.event_batches import UNREAD, halves, split_readable, visible_columns
 
 # Subscriptions that are counted before the counts are handed over: it bounds the memory.
 _AT_ONCE = 1 << 16
@@ -89,24 +89,24 @@ class Difference:
         self._examples = examples
         self._corrupt = corrupt
         self._counts: dict[Id, _Count] = {}
-        self._events = self._unjudged = 0
+        self._events = self._failed_events = 0
         self._faults: list[str] = []
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Compare the answers to all events of a task."""
         for batch in batches:
             self._events += batch.num_rows
-            batch, unread = readable(batch, self._corrupt)
+            batch, unread = split_readable(batch, self._corrupt)
             self._set_aside(unread.num_rows, UNREAD)
             self._compare(batch)
             if len(self._counts) >= _AT_ONCE:
-                yield from self._said()
-        yield from self._said()
+                yield from self._flush()
+        yield from self._flush()
 
     def _compare(self, batch: pa.RecordBatch) -> None:
         if not batch.num_rows:
             return
-        seen = visible(batch, self._hidden)
+        seen = visible_columns(batch, self._hidden)
         try:
             before = self._current.match_batch(seen).bitmaps()
             after = self._proposed.match_batch(seen).bitmaps()
@@ -147,29 +147,35 @@ class Difference:
         else:
             count.lost += len(events)
         given = count.gained_examples if gained else count.lost_examples
-        given.extend(self._named(batch, n) for n in islice(events, self._examples - len(given)))
+        given.extend(
+            self._event_name(batch, n) for n in islice(events, self._examples - len(given))
+        )
 
-    def _named(self, batch: pa.RecordBatch, number: int) -> str:
+    def _event_name(self, batch: pa.RecordBatch, number: int) -> str:
         if self._key is not None:
             return _text(batch.column(self._key)[number].as_py())
         return _text(batch.slice(number, 1).to_pylist()[0])
 
     def _set_aside(self, events: int, reason: str) -> None:
-        self._unjudged += events
+        self._failed_events += events
         if events and len(self._faults) < self._examples:
             self._faults.append(reason)
 
-    def _said(self) -> Iterator[pa.RecordBatch]:
+    def _flush(self) -> Iterator[pa.RecordBatch]:
         rows: list[dict[str, object]] = [
             {"subscription": id, **count.row()} for id, count in self._counts.items()
         ]
-        rows.append({"events": self._events, "unjudged": self._unjudged, "faults": self._faults})
+        rows.append(
+            {"events": self._events, "unjudged": self._failed_events, "faults": self._faults}
+        )
         self._counts, self._faults = {}, []
-        self._events = self._unjudged = 0
+        self._events = self._failed_events = 0
         yield pa.RecordBatch.from_pylist(rows, self._schema)
 
 
-def known(current: Matcher, proposed: Matcher, ids: pa.DataType) -> Iterator[pa.RecordBatch]:
+def subscription_rows(
+    current: Matcher, proposed: Matcher, ids: pa.DataType
+) -> Iterator[pa.RecordBatch]:
     """A row for every subscription of either, which says in which of the two it is."""
     schema = difference_schema(ids)
     both = dict.fromkeys([*current, *proposed])

@@ -67,13 +67,13 @@ def session(app_name: str = "tamis", **conf: object) -> SparkSession:
     except ImportError as error:
         raise InputError(f"pyspark cannot be imported ({error}): {_INSTALL}", "spark") from error
     if SparkSession.getActiveSession() is not None:
-        return _built({}, conf)
+        return _get_or_create({}, conf)
     wanted = {"spark.app.name": app_name} | _DEFAULTS
     remote = str(conf.get("spark.remote", os.environ.get("SPARK_REMOTE", "")))
     if remote and not remote.startswith("local"):  # a local one is a server that is started here
-        return _built({"spark.app.name": app_name}, conf)
+        return _get_or_create({"spark.app.name": app_name}, conf)
     if "PYSPARK_GATEWAY_PORT" in os.environ:  # started by spark-submit, which has a Java
-        return _built(wanted, conf)
+        return _get_or_create(wanted, conf)
     environment = {
         "JAVA_HOME": str(java_home()),
         "PYSPARK_PYTHON": os.environ.get("PYSPARK_PYTHON", sys.executable),
@@ -84,7 +84,7 @@ def session(app_name: str = "tamis", **conf: object) -> SparkSession:
         wanted |= _LOCAL_DEFAULTS
         environment["SPARK_LOCAL_IP"] = os.environ.get("SPARK_LOCAL_IP", "127.0.0.1")
     with _environment(environment):
-        return _built(wanted, conf)
+        return _get_or_create(wanted, conf)
 
 
 def java_home() -> Path:
@@ -97,13 +97,13 @@ def java_home() -> Path:
     for java in _candidates():
         version = _version(java)
         if version >= OLDEST_JAVA:
-            return java.parent.parent if _starts(java, _VECTOR) else _wrapped(java)
+            return java.parent.parent if _can_start(java, _VECTOR) else _wrap_java(java)
         seen.append(f"{java} is {version or 'broken'}")
     found = f" ({'; '.join(seen)})" if seen else ""
     raise InputError(f"no Java {OLDEST_JAVA} or newer{found}: {_INSTALL} brings one", "spark")
 
 
-def _built(wanted: dict[str, str], conf: dict[str, object]) -> SparkSession:
+def _get_or_create(wanted: dict[str, str], conf: dict[str, object]) -> SparkSession:
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder
@@ -135,7 +135,7 @@ def _version(java: Path) -> int:
     return int(found[1]) if found and ran.returncode == 0 else 0
 
 
-def _starts(java: Path, argument: str) -> bool:
+def _can_start(java: Path, argument: str) -> bool:
     ran = subprocess.run([java, argument, "-version"], capture_output=True, timeout=60)
     return ran.returncode == 0
 
@@ -154,19 +154,19 @@ exec {java} "$@"
 """
 
 
-def _wrapped(java: Path) -> Path:
+def _wrap_java(java: Path) -> Path:
     """A home whose `bin/java` starts this Java without the argument."""
     script = _SCRIPT.format(java=shlex.quote(str(java)), vector=_VECTOR)
     name = "java-" + hashlib.sha256(script.encode()).hexdigest()[:16]
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "tamis")
     try:
         cache.mkdir(parents=True, exist_ok=True)
-        return _written(cache, name, script)
+        return _write_java_home(cache, name, script)
     except OSError:  # no home that can be written; a private folder then, for this process
-        return _written(Path(tempfile.mkdtemp(prefix="tamis-")), name, script)
+        return _write_java_home(Path(tempfile.mkdtemp(prefix="tamis-")), name, script)
 
 
-def _written(folder: Path, name: str, script: str) -> Path:
+def _write_java_home(folder: Path, name: str, script: str) -> Path:
     # Made aside and renamed, so that no other process sees half of it.
     home = folder / name
     if not (home / "bin" / "java").exists():

@@ -29,7 +29,7 @@ def check_columns(events: DataFrame, names: Iterable[str | None]) -> None:
             raise InputError(f"the events have {many} {name!r}; they have {', '.join(columns)}")
 
 
-def check_free(kept: Iterable[str], added: Iterable[str]) -> None:
+def check_names_free(kept: Iterable[str], added: Iterable[str]) -> None:
     """See that no column that is kept has the name of one that is added.
 
     Raises:
@@ -41,6 +41,6 @@ def check_free(kept: Iterable[str], added: Iterable[str]) -> None:
             raise InputError(f"the events have a column {name!r} already; leave it out with keep")
 
 
-def quoted(name: str) -> str:
+def quote_column(name: str) -> str:
     """A column's name, whatever is in it."""
     return "`" + name.replace("`", "``") + "`"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def on_worker(spark: SparkSession, errand: Callable[[], Any]) -> Any:
+def run_on_worker(spark: SparkSession, task: Callable[[], Any]) -> Any:
     """Have one worker run an errand whose answer is JSON.
 
     Raises:
@@ -29,7 +29,7 @@ def on_worker(spark: SparkSession, errand: Callable[[], Any]) -> Any:
         for _ in batches:
             pass
         try:
-            said = {"answer": errand()}
+            said = {"answer": task()}
         except TamisError as error:
             said = {"error": str(error)}
         yield pa.RecordBatch.from_pydict({"said": [msgspec.json.encode(said).decode()]})

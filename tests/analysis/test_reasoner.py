@@ -7,7 +7,7 @@ from hypothesis import given, settings
 
 from tamis.analysis import Reasoner
 from tamis.analysis.cell_diagrams import Diagrams
-from tamis.analysis.verdicts import Verdict, judge
+from tamis.analysis.verdicts import Verdict, analyse_selector
 from tamis.errors import InputError
 from tamis.language import evaluate, parse
 from tamis.schema import Schema
@@ -33,9 +33,9 @@ def test_whatever_is_said_holds_for_any_event(first: object, second: object, eve
     if telling.event is not None:
         assert evaluate(first, telling.event) is True
         assert evaluate(second, telling.event) is not True
-    judged = judge(first, REASONER)
-    if judged.shortened is not None:
-        assert (evaluate(judged.shortened.selector, event) is True) is truths[0]
+    judged = analyse_selector(first, REASONER)
+    if judged.simplification is not None:
+        assert (evaluate(judged.simplification.selector, event) is True) is truths[0]
     if judged.verdict is Verdict.SOMETIMES:
         assert all(evaluate(first, shown) is True for shown in judged.events)
 
@@ -143,7 +143,7 @@ def test_functions_are_not_called() -> None:
     functions = {"f": never}
     assert REASONER.matching(parse("f(x) > 1 AND f(x) < 1", functions)).found is False
     assert REASONER.matching(parse("f(x) > 1", functions)).found is None
-    assert judge(parse("f(x)", functions), REASONER).verdict is Verdict.UNDECIDED
+    assert analyse_selector(parse("f(x)", functions), REASONER).verdict is Verdict.UNDECIDED
 
 
 def test_what_is_too_large_is_undecided() -> None:

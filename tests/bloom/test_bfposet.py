@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from tamis.bloom.bfposet import BFPoset
 from tamis.bloom.filter import Bloom
 from tamis.bloom.hashing import Shape
-from tamis.bloom.hasse_diagram import Diagram
+from tamis.bloom.hasse_diagram import HasseDiagram
 from tamis.bloom.interfaces import IBFPoset
-from tamis.bloom.poset_predicate import Held, canonical
+from tamis.bloom.poset_predicate import StoredPredicate, canonical_text
 from tamis.language import evaluate, parse
 from tamis.language.expr import Not
 from tamis.language.printer import to_text
@@ -47,10 +47,12 @@ def check(poset: BFPoset, held: list[object], event: dict[str, object]) -> None:
     expected = {place for leaf in right for place in poset.filter_of([leaf]).places.tolist()}
     found = poset.match(event)
     assert set(found.places.tolist()) == expected
-    assert {held.text for held in poset.satisfied(event)} == {canonical(leaf) for leaf in right}
+    assert {held.text for held in poset.satisfied_predicates(event)} == {
+        canonical_text(leaf) for leaf in right
+    }
     assert found <= poset.universe.bloom
     for leaf in right:
-        assert poset.whole(leaf) <= found  # all that cover it are satisfied too
+        assert poset.filter_with_covers(leaf) <= found  # all that cover it are satisfied too
 
 
 @given(
@@ -70,7 +72,7 @@ def test_the_union_of_all_satisfied(shape, kept, gone, batch) -> None:
         check(poset, both, event)
     for leaf in gone:
         poset.unsubscribe([leaf], "here")
-    assert len(poset) == len({canonical(leaf) for leaf in kept})
+    assert len(poset) == len({canonical_text(leaf) for leaf in kept})
     for event in batch:
         check(poset, kept, event)
 
@@ -91,8 +93,8 @@ def test_any_predicate_on_any_event(leaves, batch) -> None:
 def test_a_diagram_is_the_order_without_what_follows(leaves, data) -> None:
     """Linked are those that cover each other with none between, and those alone."""
     leaves = [parse("x" + to_text(leaf)[1:]) for leaf in leaves]
-    held = [Held(leaf, canonical(leaf), Shape(64, 2)) for leaf in leaves]
-    diagram = Diagram()
+    held = [StoredPredicate(leaf, canonical_text(leaf), Shape(64, 2)) for leaf in leaves]
+    diagram = HasseDiagram()
     for each in held:
         diagram.add(each)
     for each in data.draw(st.permutations(held))[: len(held) // 2]:
@@ -112,7 +114,7 @@ def test_a_diagram_is_the_order_without_what_follows(leaves, data) -> None:
         assert (lower in diagram.roots) == (not above)
         assert all(lower in upper.below for upper in lower.above)
     for each in held:
-        assert {h for h in held if h.covers(each)} == set(diagram.covering(each))
+        assert {h for h in held if h.covers(each)} == set(diagram.covering_predicates(each))
 
 
 # -- Figure 1 and Table 1 -------------------------------------------------------------------------
@@ -202,7 +204,7 @@ def test_equal_constants_of_another_text_are_found_too() -> None:
 @given(predicates(functions=True), st.booleans())
 def test_the_text_that_predicates_go_by(leaf, negated) -> None:
     leaf = Not(leaf) if negated else leaf
-    assert canonical(leaf) == to_text(leaf)
+    assert canonical_text(leaf) == to_text(leaf)
 
 
 def test_numbers_and_texts_are_told_apart() -> None:
@@ -245,8 +247,8 @@ def test_a_long_chain_is_quick() -> None:
     size = count(3_000, 30_000)
     poset = BFPoset(SHAPE)
     poset.hold(parse(f"x {op} {n}") for n in range(size) for op in ("<", ">="))
-    assert len(list(poset.satisfied({"x": 10}))) == (size - 11) + 11
+    assert len(list(poset.satisfied_predicates({"x": 10}))) == (size - 11) + 11
     assert poset.match({"x": 10}) == Bloom.at(
         SHAPE,
-        [p for held in poset.satisfied({"x": 10}) for p in held.places],
+        [p for held in poset.satisfied_predicates({"x": 10}) for p in held.places],
     )

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tamis.bloom.bit_sets import DenseBits, SparseBits, bits_of, subset, union
 from tamis.bloom.counting_filter import CountingBloom
 from tamis.bloom.filter import Bloom
-from tamis.bloom.filter_size import best_hashes, false_positive_rate, sized
+from tamis.bloom.filter_size import best_hashes, false_positive_rate, optimal_shape
 from tamis.bloom.hashing import Shape, key_of
 from tamis.errors import InputError
 from tests.soak import count, record
@@ -167,7 +167,7 @@ def test_equation_11_is_the_best_k(m, n) -> None:
 
 @given(n=st.integers(1, 10**5), p=st.floats(1e-9, 0.9))
 def test_a_sized_filter_is_the_smallest(n, p) -> None:
-    shape = sized(n, p)
+    shape = optimal_shape(n, p)
     assert false_positive_rate(shape.m, shape.k, n) <= p
     if shape.m > 1:
         assert false_positive_rate(shape.m - 1, best_hashes(shape.m - 1, n), n) > p
@@ -176,7 +176,7 @@ def test_a_sized_filter_is_the_smallest(n, p) -> None:
 @pytest.mark.parametrize(("n", "p"), [(0, 0.1), (1, 0.0), (1, 1.0), (10**9, 1e-9)])
 def test_what_cannot_be_sized(n, p) -> None:
     with pytest.raises(InputError):
-        sized(n, p)
+        optimal_shape(n, p)
 
 
 @pytest.mark.parametrize(("m", "k", "n"), [(1 << 12, 4, 800), (1 << 14, 2, 1000), (999, 3, 200)])

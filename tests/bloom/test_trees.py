@@ -259,12 +259,12 @@ def test_a_narrowed_filter_has_what_others_can_ask_for_and_no_more(stored, asked
     for bits, address in stored:
         tree.insert(Bloom.at(shape, bits), address)
     filters = [Bloom.at(shape, places) for places in asked]
-    for places, narrow in zip(asked, tree.narrowed(filters, without), strict=True):
+    for places, narrow in zip(asked, tree.narrow_filters(filters, without), strict=True):
         found = [bits for bits, address in stored if bits <= places and address != without]
         assert narrow == Bloom.at(shape, set().union(*found))
         assert tree.publish(narrow, without) == tree.publish(Bloom.at(shape, places), without)
     # What takes too long is left as it is.
-    assert tree.narrowed(filters, without, most=0) == filters
+    assert tree.narrow_filters(filters, without, most=0) == filters
 
 
 def test_narrowing_is_given_up_where_it_is_in_vain_for_the_first_events() -> None:
@@ -274,11 +274,14 @@ def test_narrowing_is_given_up_where_it_is_in_vain_for_the_first_events() -> Non
         tree.insert(Bloom.at(shape, [bit]), "a")
     large, small = Bloom.at(shape, range(50)), Bloom.at(shape, [3, 60])
     kept = Bloom.at(shape, [3])
-    assert tree.narrowed([small] * 16 + [large, small], most=20) == [kept] * 16 + [large, kept]
+    assert tree.narrow_filters([small] * 16 + [large, small], most=20) == [kept] * 16 + [
+        large,
+        kept,
+    ]
     # Nine of sixteen are too many to try the seventeenth; eight are not.
     for vain, last in ((8, kept), (9, small)):
         first = [large] * vain + [small] * (16 - vain)
-        assert tree.narrowed([*first, small], most=20) == (
+        assert tree.narrow_filters([*first, small], most=20) == (
             [large] * vain + [kept] * (16 - vain) + [last]
         )
 

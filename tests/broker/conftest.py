@@ -17,8 +17,8 @@ import pytest
 pytest.importorskip("nats", reason="pip install 'tamis[broker]'")
 
 from tamis.broker.config.settings import Settings
-from tamis.broker.fabric.connection import connected
-from tamis.broker.fabric.server import answers, binary
+from tamis.broker.fabric.connection import open_connection
+from tamis.broker.fabric.server import binary, is_nats_listening
 from tamis.broker.fabric.server_config import ServerConfig
 from tamis.broker.service.broker import Broker
 from tests.broker.ports import free_port
@@ -51,7 +51,7 @@ class Nats:
         command = [*self._inside, binary(), "-c", str(self._file), "-l", str(self._log)]
         self.process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
         deadline = time.monotonic() + 20
-        while not answers(self._reached, self.port):
+        while not is_nats_listening(self._reached, self.port):
             assert time.monotonic() < deadline and self.process.poll() is None, (
                 self._log.read_text()
             )
@@ -83,7 +83,7 @@ def prefix() -> str:
 
 @asynccontextmanager
 async def brokering(url: str, settings: Settings) -> AsyncIterator[Broker]:
-    connection = await connected(url)
+    connection = await open_connection(url)
     try:
         async with Broker(connection, settings) as broker:
             yield broker

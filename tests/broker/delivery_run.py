@@ -6,7 +6,7 @@ import time
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from tamis_lab.workloads.selective import Selective
+from tamis_lab.workloads.selective import SelectiveWorkload
 
 import tamis
 from tamis.language import evaluate, parse
@@ -46,7 +46,7 @@ class Work:
     subscriptions: int
 
     def __post_init__(self) -> None:
-        made = Selective(subscriptions=self.subscriptions, predicates=2, attributes=10)
+        made = SelectiveWorkload(subscriptions=self.subscriptions, predicates=2, attributes=10)
         self.selectors = list(made.selectors())
         batch = made.events(self.events)
         self.rows = batch.rows()

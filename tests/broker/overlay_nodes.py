@@ -11,7 +11,7 @@ from typing import Any
 
 import tamis
 from tamis.broker.config.settings import NodeSettings, Settings
-from tamis.broker.fabric.connection import connected
+from tamis.broker.fabric.connection import open_connection
 from tamis.broker.service.broker import Broker
 from tamis.broker.service.warm_up import warm
 from tests.broker.conftest import Nats
@@ -49,7 +49,7 @@ class Nodes:
             **{"name": name, "routing": self._routing, "links": links} | more.pop("node", {})
         )
         stack = AsyncExitStack()
-        connection = await connected(self.nats[name].url)
+        connection = await open_connection(self.nats[name].url)
         stack.push_async_callback(connection.close)
         broker = Broker(connection, Settings(**self._settings | more, node=node))
         try:

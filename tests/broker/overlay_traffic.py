@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import tamis
-from tamis.broker.fabric.connection import connected
-from tamis.broker.fabric.follow import Begun, followed, from_sequence
+from tamis.broker.fabric.connection import open_connection
+from tamis.broker.fabric.follow import ReadStart, follow_stream, start_at_sequence
 from tamis.broker.protocol.names import Names
 from tests.broker.delivery_run import Work
 from tests.broker.overlay_nodes import out_of_step
@@ -172,7 +172,7 @@ async def _arrived(
 
 async def _read(url: str, name: str, got: Got) -> None:
     async with tamis.connect(url, name, timeout=60) as client:
-        client._pull = await client._opened()
+        client._pull = await client._open_pull()
         got.open.set()
         async for message in client.messages():
             if message.origin in got.first:
@@ -187,14 +187,14 @@ async def stored_twice(urls: Mapping[str, str], prefix: str = "tamis") -> list[s
     """Events that stand more than once in the events of a node, however they came there."""
     twice = []
     for name, url in urls.items():
-        connection = await connected(url)
+        connection = await open_connection(url)
         try:
             seen = set()
             names = Names(prefix)
-            start = from_sequence(1)
+            start = start_at_sequence(1)
             start.filter_subject, start.headers_only = f"{names.events}.link.*", True
-            async for news in followed(connection, names.event_stream, lambda s=start: s):  # type: ignore[misc]
-                if isinstance(news, Begun):
+            async for news in follow_stream(connection, names.event_stream, lambda s=start: s):  # type: ignore[misc]
+                if isinstance(news, ReadStart):
                     left = news.pending
                 else:
                     left -= len(news)

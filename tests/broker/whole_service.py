@@ -9,15 +9,15 @@ from typing import Any
 import httpx
 
 import tamis
-from tamis.broker.client.connect import Connecting
+from tamis.broker.client.connect import ClientContext
 from tamis.broker.config.limits import Limits
 from tamis.broker.config.settings import Settings
-from tamis.broker.fabric.connection import connected
+from tamis.broker.fabric.connection import open_connection
 from tamis.broker.fabric.server import Server
 from tamis.broker.fabric.server_config import ServerConfig
 from tamis.broker.protocol.names import Names
 from tamis.broker.security.guard import Guard, UsersFile
-from tamis.broker.security.tls import trusting
+from tamis.broker.security.tls import tls_context
 from tamis.broker.security.users import Users, checked_user, with_new_token, write_users
 from tamis.broker.service.broker import Broker
 from tamis.gateway.gateway_settings import GatewaySettings
@@ -27,7 +27,7 @@ from tests.broker.ports import free_port
 SUBSCRIBERS = ("ann", "bob", "carl", "dora", "eve", "fred", "gina", "hugo", "ida", "jon", "kim")
 LIMITS = Limits(subscriptions=300, selector=4096, cost=200, event=64 * 1024)
 GATEWAY = GatewaySettings(
-    port=0, arrival=1, ping=0.4, streams_each=2, body=256 * 1024, work=60, linted=50
+    port=0, arrival=1, ping=0.4, streams_each=2, body=256 * 1024, work=60, lint_limit=50
 )
 
 
@@ -86,7 +86,7 @@ class Service:
             async with Server(config) as server:
                 self.nats = server.url
                 watching = asyncio.create_task(guard.watch(server.reload))
-                connection = await connected(server.url, **guard.options())
+                connection = await open_connection(server.url, **guard.options())
                 settings = Settings(limits=self.limits, delivery_wait=3.0)
                 self.broker = Broker(connection, settings)
                 http = replace(GATEWAY, certificate=cert, key=key)
@@ -103,18 +103,18 @@ class Service:
 
     # -- how tests reach it -----------------------------------------------------------------------
 
-    def connect(self, name: str, **options: Any) -> Connecting:
+    def connect(self, name: str, **options: Any) -> ClientContext:
         """A client over NATS, as a user."""
         given = {"user": name, "password": self.tokens[name], "timeout": 5.0} | options
         if self.authority and "tls" not in given:
-            given["tls"] = trusting(self.authority)
+            given["tls"] = tls_context(self.authority)
         return tamis.connect(self.nats, **given)
 
     def web(self, name: str | None, token: str | None = None) -> httpx.Client:
         """A client over HTTP, as a user."""
         token = token or (self.tokens[name] if name else None)
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        verify = trusting(self.authority) if self.authority else True
+        verify = tls_context(self.authority) if self.authority else True
         return httpx.Client(base_url=self.http, headers=headers, timeout=20, verify=verify)
 
     def works(self) -> None:

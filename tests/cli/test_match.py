@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tamis.cli.shared.options import Semantics
-from tamis.cli.shared.table_output import rendered
+from tamis.cli.shared.table_output import render_event
 from tamis.engines import ENGINES
 from tamis.schema import SEMANTICS
 from tamis.values import OPAQUE, Timestamp
@@ -131,7 +131,7 @@ def test_rendering_of_events() -> None:
         "s": "it's\n", "n": 1, "x": 1.5, "b": True, "t": Timestamp.parse("2024-05-01"),
         "l": ["a", None, "b c"], "o": {"odd name": {"deep": OPAQUE}},
     }  # fmt: skip
-    assert rendered(event) == (
+    assert render_event(event) == (
         's="it\'s\\n" n=1 x=1.5 b=true t=2024-05-01T00:00:00Z l=[a, NULL, "b c"] '
         "o.`odd name`.deep={…}"
     )
@@ -174,7 +174,7 @@ def test_counts_on_a_terminal(files: tuple[Path, Path], monkeypatch: pytest.Monk
 def test_counts_of_many_batches_make_no_pairs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tamis.matches.Matches._ordered", None)
+    monkeypatch.setattr("tamis.matches.Matches._ordered_pairs", None)
     (tmp_path / "s.txt").write_text("n >= 0\nn < 70\nn < 0\n")
     (tmp_path / "e.jsonl").write_text("".join(f'{{"n": {n}}}\n' for n in range(12_000)))
     done = run("match", "-s", tmp_path / "s.txt", "-e", tmp_path / "e.jsonl", "--format", "counts")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tamis.cli.shared.selector_tree import drawn
+from tamis.cli.shared.selector_tree import draw_tree
 from tamis.language import parse
 from tests.cli.command import EXAMPLES, run
 
@@ -74,7 +74,7 @@ FIRST … THEN WITHIN 300 SECONDS
 
 @pytest.mark.parametrize("selector", TREES)
 def test_tree(selector: str) -> None:
-    assert "\n".join(drawn(parse(selector))) == TREES[selector]
+    assert "\n".join(draw_tree(parse(selector))) == TREES[selector]
 
 
 def test_tree_on_the_command_line() -> None:

@@ -3,8 +3,8 @@
 import numpy as np
 from pyroaring import BitMap
 
-from tamis.kernels.counting_sort import grouped
-from tamis.kernels.matches.bitmaps import WORDS, ByCode, write_bitmaps
+from tamis.kernels.counting_sort import group_by_key
+from tamis.kernels.matches.bitmaps import WORDS, MatchesByCode, write_bitmaps
 
 
 def test_bytes() -> None:
@@ -12,7 +12,9 @@ def test_bytes() -> None:
     event = np.concatenate(events)
     code = np.repeat(np.arange(3), [len(some) for some in events])
     none = np.zeros(0, np.int64)
-    found = ByCode(*grouped(none, 3), none, np.zeros((0, 1), np.uint64), event, grouped(code, 3)[1])
+    found = MatchesByCode(
+        *group_by_key(none, 3), none, np.zeros((0, 1), np.uint64), event, group_by_key(code, 3)[1]
+    )
     out, ends = np.zeros(1 << 18, np.uint16), np.zeros(3, np.int64)
     scratch = np.zeros(4 * WORDS, np.uint64)
     assert write_bitmaps(found, np.arange(3), 0, scratch, out, ends) == 3

@@ -68,7 +68,7 @@ def _ways(request):
 def never_ordered():
     """No order is made of anything."""
     fails = mock.Mock(side_effect=AssertionError)
-    return mock.patch.multiple(matches, in_order=fails, best_of_both=fails)
+    return mock.patch.multiple(matches, sort_pairs=fails, best_of_both=fails)
 
 
 def check(made: Matches, events: int, rows: list[tuple[int, Id, int]]) -> None:

@@ -159,7 +159,7 @@ def test_bitmaps(answer: Answer, form) -> None:
 @given(answers(), FORMS)
 def test_what_needs_no_pairs_makes_none(answer: Answer, form) -> None:
     made = answer.mixed(*form)
-    with mock.patch.object(made, "_ordered", side_effect=AssertionError):
+    with mock.patch.object(made, "_ordered_pairs", side_effect=AssertionError):
         len(made), repr(made), made.counts(), made.event_counts(), made.limited(2), made.bitmaps()
     if len(made._found.tiles.code):
         with mock.patch.object(best, "_best_of_tiles", side_effect=AssertionError):
@@ -222,7 +222,7 @@ def test_a_limit_on_many_pairs(limit: int, shuffled: bool) -> None:
     ids, priorities = pa.array(rng.permutation(500)), rng.integers(-2, 3, 500)
     made = Matches(60, event, code, ids, priorities)
     expected = [some[:limit] for some in Matches(60, event, code, ids, priorities).per_event()]
-    with mock.patch.object(best, "in_order", side_effect=AssertionError):
+    with mock.patch.object(best, "sort_pairs", side_effect=AssertionError):
         assert made.limited(limit).per_event() == expected
 
 

@@ -19,7 +19,7 @@ def expected(held: dict[int, object], batch: EventBatch) -> list[set[int]]:
 
 def answers(index: PredicateIndex, batch: EventBatch) -> list[set[int]]:
     """The answer of `satisfied`, after a look at its form."""
-    offsets, ids = index.satisfied(batch)
+    offsets, ids = index.satisfied_predicates(batch)
     assert offsets.dtype == np.int64 and ids.dtype == np.int32
     assert len(offsets) == len(batch) + 1 and offsets[0] == 0 and offsets[-1] == len(ids)
     rows = [ids[a:b].tolist() for a, b in pairwise(offsets)]

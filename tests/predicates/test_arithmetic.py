@@ -21,7 +21,7 @@ from tamis.language.expr import (
     Negate,
     Not,
 )
-from tamis.predicates.term_values import Cells, Sheet
+from tamis.predicates.term_values import Sheet, TermColumn
 from tamis.values import Type, type_of
 from tests.predicates.oracle import check
 from tests.strategies import COMPARISONS
@@ -152,7 +152,7 @@ def same_values(expr: object, events: list[dict[str, object]]) -> None:
     assert found == [[] if v is None else [(type_of(v), repr(v))] for v in wanted]
 
 
-def plain(cells: Cells, row: int) -> object:
+def plain(cells: TermColumn, row: int) -> object:
     if cells.type is Type.STR:
         return cells.data.values[cells.data.codes[row]]
     value = cells.data[row].item()

@@ -74,7 +74,9 @@ def test_a_call_is_made_once_per_event_whoever_asks() -> None:
                  "b BETWEEN 1 AND f(a)"):  # fmt: skip
         index.intern(parse(text, {"f": counted}))
     assert not counted.calls
-    index.satisfied(EventBatch.of([{"a": 1, "b": 1}, {"a": 2, "b": 1}, {"b": 1}, {"a": "x"}]))
+    index.satisfied_predicates(
+        EventBatch.of([{"a": 1, "b": 1}, {"a": 2, "b": 1}, {"b": 1}, {"a": "x"}])
+    )
     assert counted.calls == {(1,): 1, (2,): 1, ("x",): 1}
 
 
@@ -116,6 +118,6 @@ def test_pickles() -> None:
 def test_failing() -> None:
     index = PredicateIndex()
     index.intern(parse("f(a) = 1", {"f": lambda x: 1 / x}))
-    index.satisfied(EventBatch.of([{"a": 1}, {}]))
+    index.satisfied_predicates(EventBatch.of([{"a": 1}, {}]))
     with pytest.raises(FunctionError, match=r"f\(0\) raised ZeroDivisionError"):
-        index.satisfied(EventBatch.of([{"a": 1}, {"a": 0}]))
+        index.satisfied_predicates(EventBatch.of([{"a": 1}, {"a": 0}]))

@@ -74,7 +74,7 @@ def test_a_large_batch() -> None:
     index = PredicateIndex()
     held = {index.intern(p): p for p in (predicate(chance) for _ in range(60))}
     batch = EventBatch.of([event(chance) for _ in range(5000)])
-    ids = index.satisfied(batch).ids
+    ids = index.satisfied_predicates(batch).ids
     counts = {id: sum(evaluate(p, row) is True for row in batch.rows()) for id, p in held.items()}
     assert np.bincount(ids, minlength=index.capacity).tolist() == [counts[i] for i in sorted(held)]
     assert answers(index, batch) == mask_answers(index, batch)

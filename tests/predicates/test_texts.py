@@ -92,21 +92,21 @@ SUBJECTS = {
 def test_a_set_of_regexes() -> None:
     tests = TextTests(REGEXES)
     assert tests._regexes._set is not None
-    assert {text: sorted(tests.satisfied(text)) for text in SUBJECTS} == SUBJECTS
+    assert {text: sorted(tests.satisfied_predicates(text)) for text in SUBJECTS} == SUBJECTS
 
 
 def test_a_set_of_regexes_that_is_too_large(monkeypatch) -> None:
     monkeypatch.setattr(texts, "_MEMORY", 1 << 12)
     tests = TextTests(REGEXES)
     assert tests._regexes._set is None
-    assert {text: sorted(tests.satisfied(text)) for text in SUBJECTS} == SUBJECTS
+    assert {text: sorted(tests.satisfied_predicates(text)) for text in SUBJECTS} == SUBJECTS
 
 
 def test_a_set_of_regexes_that_gives_up() -> None:
     """RE2 then says that nothing matches, as it would where nothing does."""
     tests = TextTests(REGEXES)
     tests._regexes._set = mock.Mock(Match=lambda text: None)
-    assert {text: sorted(tests.satisfied(text)) for text in SUBJECTS} == SUBJECTS
+    assert {text: sorted(tests.satisfied_predicates(text)) for text in SUBJECTS} == SUBJECTS
 
 
 @given(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tamis.routing.membership import Link, Loop, Membership, Path
+from tamis.routing.membership import Link, Membership, OverlayLoop, Path
 
 
 class Overlay:
@@ -40,12 +40,12 @@ class Overlay:
                 (name, neighbour)
                 for name, node in self.nodes.items()
                 for neighbour in node.links
-                if node.tells(neighbour) != self.told[name, neighbour]
+                if node.advertised_paths(neighbour) != self.told[name, neighbour]
             ]
             loops = [
                 loop.youngest
                 for name, node in self.nodes.items()
-                if refuse and (loop := node.loop()) and name in loop.youngest.ends
+                if refuse and (loop := node.find_loop()) and name in loop.youngest.ends
             ]
             if loops and (not pending or self.draw.random() < 0.5):
                 self.unlink(self.draw.choice(loops))
@@ -56,7 +56,7 @@ class Overlay:
                 return
 
     def _tell(self, name: str, neighbour: str) -> None:
-        new = self.nodes[name].tells(neighbour)
+        new = self.nodes[name].advertised_paths(neighbour)
         old = self.told[name, neighbour]
         for node in old.keys() | new.keys():
             self.nodes[neighbour].hear(name, node, new.get(node))
@@ -105,7 +105,7 @@ def test_in_a_tree_everybody_knows_everybody_and_every_link(
     for name, node in overlay.nodes.items():
         assert node.nodes == overlay.nodes.keys() - {name}
         assert node.all_links == overlay.links
-        assert node.loop() is None
+        assert node.find_loop() is None
         for other in node.nodes:
             way = node.way(other)
             assert way is not None and way[0] == name and way[-1] == other
@@ -155,8 +155,8 @@ def test_all_on_a_cycle_see_the_same_youngest_link(size: int) -> None:
     overlay.link("n0", "tail", 100)
     overlay.settle()
     for name in found:
-        loop = overlay.nodes[name].loop()
-        assert isinstance(loop, Loop)
+        loop = overlay.nodes[name].find_loop()
+        assert isinstance(loop, OverlayLoop)
         assert loop.youngest == max(links) and sorted(loop.nodes) == sorted(found)
 
 
@@ -164,4 +164,4 @@ def test_an_older_name_of_the_same_link_is_no_loop() -> None:
     lyon = Membership("lyon")
     lyon.join("rome", Link.between("lyon", "rome", 9, "new"))
     lyon.hear("rome", "lyon", (Link.between("lyon", "rome", 1, "old"),))
-    assert lyon.loop() is None
+    assert lyon.find_loop() is None

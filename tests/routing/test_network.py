@@ -44,7 +44,7 @@ def test_each_event_comes_to_all_who_want_it(strategy, data) -> None:
             if strategy in ("edge", "narrow"):
                 assert passage.evaluations == 1
             if strategy == "siena":  # exact as long as nothing is beyond what a table can hold
-                assert not passage.wasted or has_wide(model)
+                assert not passage.wasted_links or has_wide(model)
             if strategy == "flooding":
                 assert passage.evaluations == 0
     network.settle()
@@ -57,7 +57,7 @@ def has_wide(model: Model) -> bool:
         interest.conjunctions is None
         for each in wanted
         for source in (HERE, *each.neighbours)
-        for interest in each.wanted(source).values()
+        for interest in each.wanted_interests(source).values()
     )
 
 
@@ -66,15 +66,15 @@ def check_tables(model: Model) -> None:
     network = model.network
     for here, there in network.links:
         one, other = network.router(here), network.router(there)
-        assert dict(one.told(there)) == dict(other.wanted(here))
+        assert dict(one.advertised_interests(there)) == dict(other.wanted_interests(here))
         if one.strategy == "flooding":
             continue
         beyond = {
             text: interest
             for source in (HERE, *one.neighbours - {there})
-            for text, interest in one.wanted(source).items()
+            for text, interest in one.wanted_interests(source).items()
         }
-        told = one.told(there)
+        told = one.advertised_interests(there)
         assert set(told) <= set(beyond)
         if one.strategy == "edge":
             assert set(told) == set(beyond)
@@ -145,12 +145,12 @@ def test_a_neighbour_is_not_told_its_own_wishes() -> None:
     assert [t.neighbour for t in one.subscribe(x, "a")] == ["b"]
     assert one.subscribe(x, "a") == []  # said again
     assert [t.neighbour for t in one.subscribe(x, "b")] == ["a"]
-    assert set(one.told("a")) == set(one.told("b")) == {"x = 1"}
+    assert set(one.advertised_interests("a")) == set(one.advertised_interests("b")) == {"x = 1"}
     assert one.subscribe(x) == [] and one.subscribe(x) == []
     assert one.unsubscribe(x, "a") == [] and one.unsubscribe(x) == []
     assert [t.neighbour for t in one.unsubscribe(x)] == ["b"]
     assert [t.neighbour for t in one.leave("b")] == ["a"]
-    assert dict(one.told("a")) == {}
+    assert dict(one.advertised_interests("a")) == {}
     assert one.route({"x": 1}) == router("edge").route({"x": 1})
 
 
@@ -211,7 +211,7 @@ def test_a_broker_that_leaves_takes_its_wishes_along(strategy) -> None:
         network.settle()
         model.check(passage)
     if strategy != "flooding":
-        assert list(network.router("b0").wanted("b1")) == ["x > 15"]
+        assert list(network.router("b0").wanted_interests("b1")) == ["x > 15"]
     network.add("b2")
     network.link("b0", "b2")
     network.settle()
@@ -259,7 +259,7 @@ def test_tiny_filters_waste_and_lose_nothing() -> None:
     passage = model.network.publish("b0", {"x": 3, "y": 4})
     model.network.settle()
     assert passage.delivered == {} and passage.checked == {"b2"}
-    assert passage.wasted == {("b0", "b1"), ("b1", "b2")}
+    assert passage.wasted_links == {("b0", "b1"), ("b1", "b2")}
     assert passage.filter_bytes > 0
 
 

@@ -9,7 +9,7 @@ from tamis.bloom.hashing import Shape
 from tamis.engines import ENGINES
 from tamis.routing.cover_index import CoverIndex
 from tamis.routing.interest import Interest
-from tamis.routing.maximal_interests import Maximal
+from tamis.routing.maximal_interests import MaximalInterests
 from tamis.routing.routing_table import EngineTable, FilterTable
 from tests.engines.oracle import matching
 from tests.routing.networks import conjunctions
@@ -119,7 +119,7 @@ def test_the_index_finds_what_comparing_all_finds(kept, asked) -> None:
         return
     above = [each for each in interests if each.covers(interest)]
     below = [each for each in interests if interest.covers(each)]
-    found, covered = index.covering(interest), list(index.covered(interest))
+    found, covered = index.find_cover(interest), list(index.covered_by(interest))
     assert found in above if found else not above or has_tests(interest, *above)
     assert set(covered) <= set(below) and len(covered) == len(set(covered))
     assert len(covered) == len(below) or has_tests(interest, *below)
@@ -139,22 +139,22 @@ def test_all_that_only_one_covered_is_told_when_it_goes() -> None:
         Interest.parse,
         ["x > 0", "y = 1", "x > 9", "x > 5", "x = 3", "x > 7 AND y = 1", "x = 2 AND y = 1"],
     )
-    maximal = Maximal()
+    maximal = MaximalInterests()
     for interest in (*below, wide, other):
         maximal.add(interest)
-    assert list(maximal.told) == [wide, other]
+    assert list(maximal.maximal) == [wide, other]
     nine, five, three, _, _ = below
     changes = maximal.remove(wide)
     # Of the five below it two have another that covers them, and one is below a third.
     assert set(changes) == {(five, True), (three, True), (wide, False)}
-    assert changes[-1] == (wide, False) and set(maximal.told) == {five, three, other}
+    assert changes[-1] == (wide, False) and set(maximal.maximal) == {five, three, other}
     assert set(maximal.remove(five)) == {(nine, True), (five, False)}
 
 
 @given(data=st.data())
 def test_the_maximal_ones_are_told(data) -> None:
     """What is told covers everything, and nothing of it covers other of it."""
-    maximal, there, told = Maximal(), [], set()
+    maximal, there, told = MaximalInterests(), [], set()
     for _ in range(data.draw(st.integers(1, 12))):
         if there and data.draw(st.booleans()):
             changes = maximal.remove(there.pop(data.draw(st.integers(0, len(there) - 1))))
@@ -171,7 +171,7 @@ def test_the_maximal_ones_are_told(data) -> None:
             # At no moment is something of what was told before, and is still wanted, uncovered.
             for each in before & set(there):
                 assert any(other.covers(each) for other in told)
-        assert told == set(maximal.told) and len(maximal) == len(there)
+        assert told == set(maximal.maximal) and len(maximal) == len(there)
         for each in there:
             assert not each.coverage.filters or any(other.covers(each) for other in told)
         assert not any(a.covers(b) for a in told for b in told if a is not b)

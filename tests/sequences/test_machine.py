@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from tamis.language import parse
 from tamis.language.sequence_oracle import completions
-from tamis.sequences.state_machine import Machine, State
+from tamis.sequences.state_machine import Machine, SequenceState
 
 NAMES = "abcd"
 
 
-def run(machine: Machine, events: list[tuple[str, int]]) -> tuple[list[int], State | None]:
+def run(machine: Machine, events: list[tuple[str, int]]) -> tuple[list[int], SequenceState | None]:
     """Events as the names of the steps that they satisfy, and a time: which of them complete."""
     state, done = None, []
     for i, (names, time) in enumerate(events):
@@ -104,7 +104,7 @@ def test_the_state_is_plain_and_all_there_is(drawn, cut: int) -> None:
     done, state = run(machine, events[:cut])
     if state is not None:
         time, starts = json.loads(json.dumps(state))
-        state = State(time, tuple(starts))
+        state = SequenceState(time, tuple(starts))
     for i, (names, time) in enumerate(events[cut:], cut):
         state, began = machine.step(state, [NAMES.index(name) for name in names], time)
         if began is not None:

@@ -13,7 +13,7 @@ from tamis import errors
 from tamis.engines import DEFAULT, ENGINES
 from tamis.engines.subscription import Subscription
 from tamis.events.batch import EventBatch
-from tamis.sequences.event_time import Timing
+from tamis.sequences.event_time import EventClock
 from tamis.sequences.sequence_engine import Sequences
 from tests.engines.variants import VARIANTS
 from tests.engines.variants import matcher as new_matcher
@@ -284,7 +284,7 @@ def test_opened_without_running_sequences(tmp_path: Path) -> None:
 
 
 def test_step_matches_change_nothing() -> None:
-    made = Sequences(ENGINES[DEFAULT], Timing(None, None))
+    made = Sequences(ENGINES[DEFAULT], EventClock(None, None))
     made.add(Subscription.of("two", "FIRST a = 1 THEN a > 0", 0))
     made.add(Subscription.of("one", "FIRST a = 2 THEN a = 3", 0))
     batch = EventBatch.of([{"a": 1}, {"a": 0}, {"a": 2}])

@@ -19,16 +19,16 @@ from tamis.engines.atree import AtreeEngine
 from tamis.engines.atree.filters import FILTERS
 from tamis.engines.subscription import Subscription
 from tamis.events.batch import EventBatch
-from tamis_lab.bench.comparison import compared
-from tamis_lab.bench.insertion import parsed_in_chunks, seconds_to_add, seconds_to_remove
+from tamis_lab.bench.comparison import compare_engines
+from tamis_lab.bench.insertion import parse_in_chunks, seconds_to_add, seconds_to_remove
 from tamis_lab.harness.measure import (
     Clock,
     Experiments,
     Report,
     Row,
-    enough,
+    calibrate_count,
     event_rates,
-    resident,
+    resident_memory,
     rounds,
 )
 from tamis_lab.workloads.atree2004 import Workload
@@ -84,7 +84,7 @@ def maintenance(size: int, say: Report) -> Iterator[Row]:
     for predicates in SHARED:
         workload = conjunctions(size, predicates)
         say(f"{size:,} of {predicates} predicates, as arrays …")
-        engine, seconds = loaded(workload)
+        engine, seconds = load_engine(workload)
         row = _sizes(workload, engine) | {"way": "arrays", "inserted_per_s": size / seconds}
         codes = np.random.default_rng(1).permutation(size).astype(np.int32)
         begun = time.perf_counter()
@@ -96,7 +96,7 @@ def maintenance(size: int, say: Report) -> Iterator[Row]:
     workload = conjunctions(size, 10)
     say(f"{size:,} of 10 predicates, as subscriptions …")
     engine = AtreeEngine()
-    chunks = parsed_in_chunks(workload.selectors())
+    chunks = parse_in_chunks(workload.selectors())
     inserted = sum(seconds_to_add(engine, chunk) for chunk in chunks)
     row = _sizes(workload, engine) | {"way": "subscriptions", "inserted_per_s": size / inserted}
     ids = np.random.default_rng(1).permutation(size).tolist()
@@ -112,15 +112,15 @@ def memory(size: int, say: Report) -> Iterator[Row]:
     """
     workload = conjunctions(size, 14)
     say(f"{size:,} of 14 predicates …")
-    before = resident()
-    engine, seconds = loaded(workload)
+    before = resident_memory()
+    engine, seconds = load_engine(workload)
     events = workload.events(200, matching=1.0)
-    seconds_each = rounds({"tvp": lambda: engine.matched(events)}, 3)
+    seconds_each = rounds({"tvp": lambda: engine.match_codes(events)}, 3)
     stamps = 2 * len(engine.tree.store.nodes)
     yield (
         _sizes(workload, engine)
         | {"bytes_with_stamps": engine.tree.bytes + stamps}
-        | {"resident_bytes": resident() - before}
+        | {"resident_bytes": resident_memory() - before}
         | {"inserted_per_s": size / seconds}
         | event_rates(seconds_each, len(events))["tvp"]
         | {"smpe": _smpe(engine, events, size)}
@@ -133,9 +133,9 @@ def events(size: int, say: Report) -> Iterator[Row]:
         for predicates in SHARED:
             workload = conjunctions(subscriptions, predicates)
             say(f"{subscriptions:,} of {predicates} predicates, by filter …")
-            engine, _ = loaded(workload)
+            engine, _ = load_engine(workload)
             batch = workload.events(EVENTS, matching=1.0)
-            yield from _by_filter(engine, batch, _sizes(workload, engine))
+            yield from _filter_rows(engine, batch, _sizes(workload, engine))
 
 
 def sharing(size: int, say: Report) -> Iterator[Row]:
@@ -143,26 +143,26 @@ def sharing(size: int, say: Report) -> Iterator[Row]:
     for shared in (2, 5, 8):
         workload = replace(conjunctions(size, 10), shared_predicates=shared, repeated=0.02)
         say(f"{size:,} of 10 predicates, {shared} of them shared …")
-        engine, seconds = loaded(workload)
+        engine, seconds = load_engine(workload)
         sizes = _sizes(workload, engine) | {"inserted_per_s": size / seconds}
-        yield from _by_filter(engine, workload.events(EVENTS, matching=1.0), sizes)
+        yield from _filter_rows(engine, workload.events(EVENTS, matching=1.0), sizes)
 
 
 def matching(size: int, say: Report) -> Iterator[Row]:
     """The effect of SMPE (§5.9): the more subscriptions an event matches, the longer it takes."""
     workload = replace(conjunctions(size, 10), repeated=0.2)
     say(f"{size:,} of 10 predicates, by how many events are made to match …")
-    engine, _ = loaded(workload)
+    engine, _ = load_engine(workload)
     sizes = _sizes(workload, engine)
     for fraction in (0.0, 0.1, 0.3, 1.0):
-        yield from _by_filter(engine, workload.events(EVENTS, matching=fraction), sizes)
+        yield from _filter_rows(engine, workload.events(EVENTS, matching=fraction), sizes)
 
 
 def baselines(size: int, say: Report) -> Iterator[Row]:
     """The conjunctive workload (§5.4) on counting, Gryphon and all other engines."""
     for predicates in SHARED:
         workload = conjunctions(size, predicates)
-        for row in compared("atree", workload, workload.events(EVENTS, matching=1.0), say):
+        for row in compare_engines("atree", workload, workload.events(EVENTS, matching=1.0), say):
             yield {"predicates": predicates, **row}
 
 
@@ -172,9 +172,9 @@ def operators(size: int, say: Report) -> Iterator[Row]:
         workload = expressions(size, kind)
         say(f"{size:,} of 10 predicates, {kind}, by filter …")
         subscriptions = [Subscription.of(i, text) for i, text in enumerate(workload.selectors())]
-        engines = {name: _added(AtreeEngine(name), subscriptions) for name in FILTERS}
+        engines = {name: _add_all(AtreeEngine(name), subscriptions) for name in FILTERS}
         batch = workload.events(EVENTS, scale=scale)
-        yield from _compared(
+        yield from _comparison_rows(
             {name: (engine, batch) for name, engine in engines.items()},
             {name: _sizes(workload, engine) for name, engine in engines.items()},
         )
@@ -188,7 +188,7 @@ def priorities(size: int, say: Report) -> Iterator[Row]:
         Subscription.of(i, text, i % 10) for i, text in enumerate(workload.selectors())
     ]
     batch = workload.events(EVENTS, matching=1.0)
-    engines = {name: _added(AtreeEngine(name), subscriptions) for name in FILTERS}
+    engines = {name: _add_all(AtreeEngine(name), subscriptions) for name in FILTERS}
     work = {
         f"{name}, {'no limit' if limit is None else f'limit {limit}'}": (engine, batch, limit)
         for name, engine in engines.items()
@@ -202,18 +202,19 @@ def threads(size: int, say: Report) -> Iterator[Row]:
     """Events across threads, and both phases at once (§4.4)."""
     workload = conjunctions(size, 10)
     say(f"{size:,} of 10 predicates, in threads …")
-    engine, _ = loaded(workload)
+    engine, _ = load_engine(workload)
     batch = workload.events(EVENTS, matching=1.0)
     pieces = [batch.slice(i, 64) for i in range(0, len(batch), 64)]
     with ThreadPoolExecutor(2) as pool:
         work: dict[str, Callable[[], object]] = {
-            "one thread": lambda: [engine.matched(piece) for piece in pieces],
-            "two threads": lambda: list(pool.map(engine.matched, pieces)),
-            "phase 1 ahead": lambda: _ahead(engine, pieces, pool),
+            "one thread": lambda: [engine.match_codes(piece) for piece in pieces],
+            "two threads": lambda: list(pool.map(engine.match_codes, pieces)),
+            "phase 1 ahead": lambda: _match_ahead(engine, pieces, pool),
         }
         rates = event_rates(rounds(work, 5), len(batch))
     phase_1 = event_rates(
-        rounds({"": lambda: [engine.index.satisfied(piece) for piece in pieces]}, 3), len(batch)
+        rounds({"": lambda: [engine.index.satisfied_predicates(piece) for piece in pieces]}, 3),
+        len(batch),
     )
     for name, found in rates.items():
         yield {"subscriptions": size, "predicates": 10, "way": name} | found
@@ -231,11 +232,11 @@ def values(size: int, say: Report) -> Iterator[Row]:
         subscriptions.append(Subscription.of(i, text))
     table = rng.integers(1, 1000, (1000, 12))
     batch = EventBatch.of([{f"a{i + 1}": int(v) for i, v in enumerate(row)} for row in table])
-    engines = {name: _added(AtreeEngine(name), subscriptions) for name in FILTERS}
+    engines = {name: _add_all(AtreeEngine(name), subscriptions) for name in FILTERS}
     sizes: dict[str, Row] = {
         name: {"subscriptions": size, "nodes": len(engine.tree)} for name, engine in engines.items()
     }
-    yield from _compared({name: (engine, batch) for name, engine in engines.items()}, sizes)
+    yield from _comparison_rows({name: (engine, batch) for name, engine in engines.items()}, sizes)
 
 
 EXPERIMENTS: Experiments = {
@@ -258,18 +259,18 @@ EXPERIMENTS: Experiments = {
 def warm_up() -> None:
     """Have everything compiled before it is measured."""
     workload = conjunctions(1000, 10)
-    engine, _ = loaded(workload)
+    engine, _ = load_engine(workload)
     _sizes(workload, engine)
     engine.tree.delete_many(np.arange(1000, dtype=np.int32))
     for name in FILTERS:
         texts = enumerate(islice(workload.selectors(), 100))
-        added = _added(AtreeEngine(name), [Subscription.of(i, text, i % 2) for i, text in texts])
+        added = _add_all(AtreeEngine(name), [Subscription.of(i, text, i % 2) for i, text in texts])
         for limit in (None, 1):
-            added.matched(workload.events(10), limit)
+            added.match_codes(workload.events(10), limit)
         added.remove(0)
 
 
-def loaded(workload: Workload, clock: Clock = time.perf_counter) -> tuple[AtreeEngine, float]:
+def load_engine(workload: Workload, clock: Clock = time.perf_counter) -> tuple[AtreeEngine, float]:
     """An engine with a conjunctive workload, and how many seconds the tree took to insert it."""
     engine = AtreeEngine()
     used = np.zeros(len(workload.table), np.bool_)
@@ -290,7 +291,7 @@ def loaded(workload: Workload, clock: Clock = time.perf_counter) -> tuple[AtreeE
     return engine, seconds
 
 
-def _added(engine: AtreeEngine, subscriptions: Iterable[Subscription]) -> AtreeEngine:
+def _add_all(engine: AtreeEngine, subscriptions: Iterable[Subscription]) -> AtreeEngine:
     for subscription in subscriptions:
         engine.add(subscription)
     return engine
@@ -308,18 +309,18 @@ def _sizes(workload: Workload, engine: AtreeEngine) -> Row:
     }
 
 
-def _by_filter(engine: AtreeEngine, batch: EventBatch, sizes: Row) -> Iterator[Row]:
+def _filter_rows(engine: AtreeEngine, batch: EventBatch, sizes: Row) -> Iterator[Row]:
     """One tree, three filters: all may have it, if it is AND and OR only."""
     views = {}
     for name, filter in FILTERS.items():
         views[name] = AtreeEngine(name)
         views[name].__dict__.update({**engine.__dict__, "filter": filter, "_boards": []})
-    yield from _compared(
+    yield from _comparison_rows(
         {name: (view, batch) for name, view in views.items()}, dict.fromkeys(views, sizes)
     )
 
 
-def _compared(
+def _comparison_rows(
     work: Mapping[str, tuple[AtreeEngine, EventBatch]], sizes: Mapping[str, Row]
 ) -> Iterator[Row]:
     seconds = _seconds({name: (*both, None) for name, both in work.items()})
@@ -337,35 +338,37 @@ def _seconds(
     work: Mapping[str, tuple[AtreeEngine, EventBatch, int | None]],
 ) -> dict[str, list[float]]:
     """Seconds per event in each of five rounds: engines, their events, and a limit."""
-    few = {name: _enough(*parts) for name, parts in work.items()}
-    taken = rounds({name: _matching(*parts) for name, parts in few.items()}, 5)
+    few = {name: _shorten_batch(*parts) for name, parts in work.items()}
+    taken = rounds({name: _match_task(*parts) for name, parts in few.items()}, 5)
     return {
         name: [second / len(few[name][1]) for second in seconds] for name, seconds in taken.items()
     }
 
 
-def _matching(engine: AtreeEngine, batch: EventBatch, limit: int | None) -> Callable[[], object]:
-    return lambda: engine.matched(batch, limit)
+def _match_task(engine: AtreeEngine, batch: EventBatch, limit: int | None) -> Callable[[], object]:
+    return lambda: engine.match_codes(batch, limit)
 
 
-def _ahead(engine: AtreeEngine, pieces: list[EventBatch], pool: ThreadPoolExecutor) -> None:
+def _match_ahead(engine: AtreeEngine, pieces: list[EventBatch], pool: ThreadPoolExecutor) -> None:
     """Phase 1 of the next piece in one thread, while phase 2 of this one runs in another."""
-    coming = pool.submit(engine.index.satisfied, pieces[0])
+    coming = pool.submit(engine.index.satisfied_predicates, pieces[0])
     for i in range(len(pieces)):
         satisfied = coming.result()
         if i + 1 < len(pieces):
-            coming = pool.submit(engine.index.satisfied, pieces[i + 1])
-        engine.climbed(pieces[i], satisfied)
+            coming = pool.submit(engine.index.satisfied_predicates, pieces[i + 1])
+        engine.climb(pieces[i], satisfied)
 
 
 def _smpe(engine: AtreeEngine, batch: EventBatch, subscriptions: int) -> float:
-    codes, _ = engine.matched(batch)
+    codes, _ = engine.match_codes(batch)
     return len(codes) / len(batch) / subscriptions
 
 
-def _enough(
+def _shorten_batch(
     engine: AtreeEngine, batch: EventBatch, limit: int | None
 ) -> tuple[AtreeEngine, EventBatch, int | None]:
     """As many of the events as make a round last about a third of a second, but five at least."""
-    count = enough(lambda n: engine.matched(batch.slice(0, n), limit), len(batch), least=5)
+    count = calibrate_count(
+        lambda n: engine.match_codes(batch.slice(0, n), limit), len(batch), least=5
+    )
     return engine, batch.slice(0, count), limit

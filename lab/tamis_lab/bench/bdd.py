@@ -60,7 +60,7 @@ def queries(size: int, density: float = 1.0) -> Workload:
     return Workload(subscriptions=size, form="grammar", conjunctive=CONJUNCTIVE, density=density)
 
 
-def grown(size: int, semantics: str, *engines: Engine) -> Iterator[tuple[int, list[float]]]:
+def add_in_steps(size: int, semantics: str, *engines: Engine) -> Iterator[tuple[int, list[float]]]:
     """Add queries to engines, in steps; gives how many there are, and what each step took."""
     texts = enumerate(queries(size).selectors())
     for step in range(1, STEPS + 1):
@@ -81,7 +81,7 @@ def nodes(size: int, say: Report) -> Iterator[Row]:
         BddEngine(restrict=restrict, schema=SCHEMA, semantics="total") for restrict in (False, True)
     )
     took = np.zeros(2)
-    for count, seconds in grown(size, "total", plain, restricted):
+    for count, seconds in add_in_steps(size, "total", plain, restricted):
         say(f"{count:,} queries …")
         took += seconds
         before, after = (int(engine.stats()["nodes"]) for engine in (plain, restricted))  # type: ignore[call-overload]
@@ -114,7 +114,9 @@ def messages(size: int, say: Report) -> Iterator[Row]:
     strict = BddEngine(schema=SCHEMA, semantics="strict")
     simple = BddEngine(schema=SCHEMA, semantics="total")
     # Two walks over the same queries: each under its own semantics.
-    steps = zip(grown(size, "strict", strict), grown(size, "total", simple), strict=True)
+    steps = zip(
+        add_in_steps(size, "strict", strict), add_in_steps(size, "total", simple), strict=True
+    )
     for (count, _), _ in steps:
         say(f"{count:,} queries …")
         cases = [Case("StSL", strict, density) for density in DENSITIES]
@@ -153,7 +155,7 @@ class Case:
             size = _PIECE if one_by_one else MESSAGES
             begun = time.process_time()
             self.matches[one_by_one] = sum(
-                len(self._engine.matched(self._batch.slice(first, size), one_by_one))
+                len(self._engine.evaluate(self._batch.slice(first, size), one_by_one))
                 for first in range(0, MESSAGES, size)
             )
             took.append(time.process_time() - begun)
@@ -170,7 +172,7 @@ def orders(size: int, say: Report) -> Iterator[Row]:
             for restrict in (False, True)
         ]
         took = sum(
-            (np.array(seconds) for _, seconds in grown(size, "total", *engines)), np.zeros(2)
+            (np.array(seconds) for _, seconds in add_in_steps(size, "total", *engines)), np.zeros(2)
         )
         before, after = (int(engine.stats()["nodes"]) for engine in engines)  # type: ignore[call-overload]
         least = after if least is None else least
@@ -201,7 +203,7 @@ def warm_up() -> None:
 # -- shapes ---------------------------------------------------------------------------------------
 
 
-def shapes(found: dict[str, list[Row]]) -> list[str]:
+def growth_lines(found: dict[str, list[Row]]) -> list[str]:
     """What the paper says about how its figures grow, and whether ours do so."""
     lines = []
     rows = found.get("nodes", [])

@@ -14,15 +14,15 @@ from tamis.errors import InputError
 from tamis.matcher import Matcher
 from tamis_lab.bench import cold_start
 from tamis_lab.bench.atree import expressions
-from tamis_lab.bench.change_rate import changed
-from tamis_lab.bench.comparison import ANSWERS, compared
+from tamis_lab.bench.change_rate import change_rates
+from tamis_lab.bench.comparison import ANSWERS, compare_engines
 from tamis_lab.bench.latency import latencies
 from tamis_lab.harness import footprint
-from tamis_lab.harness.fresh_process import in_fresh_process
+from tamis_lab.harness.fresh_process import run_in_fresh_process
 from tamis_lab.harness.measure import Experiments, Report, Row
 from tamis_lab.workloads import bdd2001, bloom2008
-from tamis_lab.workloads.nulls import Sparse
-from tamis_lab.workloads.selective import Selective
+from tamis_lab.workloads.nulls import SparseWorkload
+from tamis_lab.workloads.selective import SelectiveWorkload
 from tamis_lab.workloads.texts import Requests
 
 BATCH = 65_536
@@ -34,49 +34,51 @@ STARTS = 5
 GENERAL = ("atree", "block")
 
 
-def selective(engine: str, size: int, say: Report) -> Iterator[Row]:
+def selective_conjunctions(engine: str, size: int, say: Report) -> Iterator[Row]:
     """Conjunctions of three to seven equalities and ranges, few matches per event."""
-    workload = Selective(subscriptions=size)
-    yield from compared(engine, workload, workload.events(BATCH), say)
+    workload = SelectiveWorkload(subscriptions=size)
+    yield from compare_engines(engine, workload, workload.events(BATCH), say)
 
 
-def broad(engine: str, size: int, say: Report) -> Iterator[Row]:
+def broad_queries(engine: str, size: int, say: Report) -> Iterator[Row]:
     """The BDD paper's queries, of which an event matches a third; by what is asked."""
     workload = bdd2001.Workload(subscriptions=size)
-    yield from compared(engine, workload, workload.events(BROAD_BATCH), say, ANSWERS)
+    yield from compare_engines(engine, workload, workload.events(BROAD_BATCH), say, ANSWERS)
 
 
-def mixed(engine: str, size: int, say: Report) -> Iterator[Row]:
+def mixed_operators(engine: str, size: int, say: Report) -> Iterator[Row]:
     """The A-Tree thesis' AND, OR and XOR over ten comparisons (§5.6)."""
     workload = expressions(size, "mixed")
-    yield from compared(engine, workload, workload.events(BROAD_BATCH, scale=10.0), say, ANSWERS)
+    yield from compare_engines(
+        engine, workload, workload.events(BROAD_BATCH, scale=10.0), say, ANSWERS
+    )
 
 
 def strings(engine: str, size: int, say: Report) -> Iterator[Row]:
     """Parts of titles and paths, agents, countries."""
     workload = Requests(subscriptions=size)
-    yield from compared(engine, workload, workload.events(BATCH), say)
+    yield from compare_engines(engine, workload, workload.events(BATCH), say)
 
 
 def nulls(engine: str, size: int, say: Report) -> Iterator[Row]:
     """Events with 15 % of the attributes, and selectors that notice."""
-    workload = Sparse(subscriptions=size)
-    yield from compared(engine, workload, workload.events(BATCH), say)
+    workload = SparseWorkload(subscriptions=size)
+    yield from compare_engines(engine, workload, workload.events(BATCH), say)
 
 
 def words(engine: str, size: int, say: Report) -> Iterator[Row]:
     """The Bloom filter paper's 20,000 attributes, of which an event has one to ten."""
     for choice in ("uniform", "pareto"):
         workload = bloom2008.Workload(subscriptions=size, choice=choice)
-        for row in compared(engine, workload, workload.events(WORDS_BATCH), say):
+        for row in compare_engines(engine, workload, workload.events(WORDS_BATCH), say):
             yield {"names": choice, **row}
 
 
 def latency(engine: str, size: int, say: Report) -> Iterator[Row]:
     """Microseconds that Matcher.match takes for a single event, a dict."""
-    workload = Selective(subscriptions=size)
+    workload = SelectiveWorkload(subscriptions=size)
     events = workload.events(CALLS).rows()
-    for name in _with_general(engine):
+    for name in _general_engines(engine):
         say(f"{size:,} subscriptions, {CALLS:,} events one by one, {name} …")
         matcher = Matcher(engine=name)
         matcher.add_many(enumerate(workload.selectors()))
@@ -85,34 +87,41 @@ def latency(engine: str, size: int, say: Report) -> Iterator[Row]:
 
 def changes(engine: str, size: int, say: Report) -> Iterator[Row]:
     """Additions and removals per second, alone and while a thread matches."""
-    for name in _with_general(engine):
+    for name in _general_engines(engine):
         # More than that takes the others an hour, most of it behind a lock.
         count = size if name == engine else min(size, CHANGED)
         say(f"{count:,} subscriptions, added and removed one by one, {name} …")
-        yield from changed(name, count)
+        yield from change_rates(name, count)
 
 
 def memory(engine: str, size: int, say: Report) -> Iterator[Row]:
     """What the process grows by, in a fresh one, for subscriptions of five predicates."""
-    for name in _with_general(engine):
+    for name in _general_engines(engine):
         say(f"{size:,} of {footprint.PREDICATES} predicates, {name}, in a process of its own …")
-        yield in_fresh_process(footprint.grown, name, size)
+        yield run_in_fresh_process(footprint.memory_growth, name, size)
 
 
 def start(engine: str, size: int, say: Report) -> Iterator[Row]:
     """Seconds from the import to the first answer, in a fresh process."""
-    for name in _with_general(engine):
+    for name in _general_engines(engine):
         say(f"{STARTS} starts of {name} …")
-        yield _starts(name, 1, "new", partial(in_fresh_process, cold_start.first_match, name))
+        yield _start_row(
+            name, 1, "new", partial(run_in_fresh_process, cold_start.first_match, name)
+        )
     if engine == "block":  # no other can be saved
         say(f"{STARTS} openings of {size:,} subscriptions, {engine} …")
         with tempfile.TemporaryDirectory() as folder:
             path = str(Path(folder, "saved"))
-            in_fresh_process(cold_start.saved, engine, size, path)
-            yield _starts(engine, size, "open", partial(in_fresh_process, cold_start.opened, path))
+            run_in_fresh_process(cold_start.save_matcher, engine, size, path)
+            yield _start_row(
+                engine,
+                size,
+                "open",
+                partial(run_in_fresh_process, cold_start.first_match_of_saved, path),
+            )
 
 
-def _starts(engine: str, size: int, way: str, begin: Callable[[], float]) -> Row:
+def _start_row(engine: str, size: int, way: str, begin: Callable[[], float]) -> Row:
     begin()  # so that all that can be compiled once is
     seconds, processes = [], []
     for _ in range(STARTS):
@@ -130,16 +139,16 @@ def _starts(engine: str, size: int, way: str, begin: Callable[[], float]) -> Row
     }
 
 
-def _with_general(engine: str) -> list[str]:
+def _general_engines(engine: str) -> list[str]:
     """The engine, and the others that take every selector and are not slow on purpose."""
     return [engine, *(name for name in GENERAL if name != engine)]
 
 
 # By name: what runs, on how many subscriptions, and on how many with --full.
 _EXPERIMENTS: Mapping[str, tuple[Callable[[str, int, Report], Iterator[Row]], int, int]] = {
-    "selective": (selective, 100_000, 1_000_000),
-    "broad": (broad, 100_000, 100_000),
-    "mixed": (mixed, 100_000, 100_000),
+    "selective": (selective_conjunctions, 100_000, 1_000_000),
+    "broad": (broad_queries, 100_000, 100_000),
+    "mixed": (mixed_operators, 100_000, 100_000),
     "strings": (strings, 100_000, 100_000),
     "nulls": (nulls, 100_000, 100_000),
     "words": (words, 100_000, 100_000),
@@ -160,15 +169,16 @@ def experiments(engine: str = "block") -> Experiments:
         known = ", ".join(sorted(ENGINES))
         raise InputError(f"there is no engine {engine!r} to measure; --engine takes {known}")
     return {
-        name: (_on(engine, run), usual, whole) for name, (run, usual, whole) in _EXPERIMENTS.items()
+        name: (_bind_engine(engine, run), usual, whole)
+        for name, (run, usual, whole) in _EXPERIMENTS.items()
     }
 
 
-def _on(
+def _bind_engine(
     engine: str, run: Callable[[str, int, Report], Iterator[Row]]
 ) -> Callable[[int, Report], Iterator[Row]]:
     @wraps(run)
-    def on_engine(size: int, say: Report) -> Iterator[Row]:
+    def run_on_engine(size: int, say: Report) -> Iterator[Row]:
         return run(engine, size, say)
 
-    return on_engine
+    return run_on_engine

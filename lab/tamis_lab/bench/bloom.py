@@ -79,11 +79,13 @@ def predicates(size: int, say: Report) -> Iterator[Row]:
             say(f"{size:,} subscriptions over {names:,} names, {choice}, {values} values …")
             workload = paper_workload(size, names, choice)
             workload = replace(workload, values=values, equalities=equalities)
-            table = Routed(SHAPE)
+            table = BloomRoutingTable(SHAPE)
             events = list(workload.events_as_dicts(EVENTS))
             for subscriptions in _steps(size):
-                table.extend(parsed(workload, len(table), subscriptions))
-                satisfied = [sum(1 for _ in table.poset.satisfied(event)) for event in events]
+                table.extend(parse_subscriptions(workload, len(table), subscriptions))
+                satisfied = [
+                    sum(1 for _ in table.poset.satisfied_predicates(event)) for event in events
+                ]
                 filters = table.poset.match_many(events)
                 bits = statistics.mean(map(len, filters))
                 worst = choice == "pareto" and subscriptions == 30_000 and values == VALUES
@@ -139,22 +141,22 @@ def routing(size: int, say: Report) -> Iterator[Row]:
         workload = paper_workload(size, names, choice)
         events = workload.events(EVENTS)
         rows = events.rows()
-        table = Routed(SHAPE)
+        table = BloomRoutingTable(SHAPE)
         engines = {name: ENGINES[name]() for name in (*BASELINES, "bloom") if name in ENGINES}
         taken = dict.fromkeys(engines, 0.0)
         for subscriptions in _steps(size):
             say(f"{subscriptions:,} subscriptions over {names:,} names, {choice} …")
-            chunk = list(parsed(workload, len(table), subscriptions))
+            chunk = list(parse_subscriptions(workload, len(table), subscriptions))
             table.extend(chunk)
             for name, engine in engines.items():
                 if taken[name] <= SLOWEST:
                     taken[name] += seconds_to_add(engine, chunk)
             current = {name: e for name, e in engines.items() if taken[name] <= SLOWEST}
-            yield from _compared(table, current, taken, events, rows, names, choice)
+            yield from _comparison_rows(table, current, taken, events, rows, names, choice)
 
 
-def _compared(
-    table: Routed,
+def _comparison_rows(
+    table: BloomRoutingTable,
     engines: dict[str, Engine],
     taken: dict[str, float],
     events: EventBatch,
@@ -170,7 +172,7 @@ def _compared(
         "bfposet": lambda: table.filters(rows),
         "sbstree": lambda: table.tree.publish_many(*filters),
         **{
-            name: _matching(engine, few if name in BASELINES else events)
+            name: _match_task(engine, few if name in BASELINES else events)
             for name, engine in engines.items()
         },
     }
@@ -206,11 +208,11 @@ def false_positives(size: int, say: Report) -> Iterator[Row]:
     count = 10 * EVENTS
     rows = list(workload.events_as_dicts(count))
     right = ENGINES["block"]()
-    tables = {(m, k): Routed(Shape(1 << m, k)) for m in (10, 12, 14) for k in (2, 4)}
+    tables = {(m, k): BloomRoutingTable(Shape(1 << m, k)) for m in (10, 12, 14) for k in (2, 4)}
     for subscriptions in _steps(size, 5):
         say(f"{subscriptions:,} subscriptions, {count:,} events, by filter …")
         first = len(next(iter(tables.values())))
-        chunk = list(parsed(workload, first, subscriptions))
+        chunk = list(parse_subscriptions(workload, first, subscriptions))
         seconds_to_add(right, chunk)
         wanted = pairs_of(right, rows, subscriptions)
         for (logarithm, k), table in tables.items():
@@ -220,14 +222,14 @@ def false_positives(size: int, say: Report) -> Iterator[Row]:
                 "log2_m": logarithm,
                 "k": k,
                 "subscriptions": subscriptions,
-                **unwanted(table, rows, wanted),
+                **unwanted_deliveries(table, rows, wanted),
                 "paper_events_with_one": 4_695 if noted else "",
                 "paper_notified": 130_000 if subscriptions == 1_000 else "",
             }
 
 
-def unwanted(
-    table: Routed, rows: Sequence[dict[str, object]], wanted: npt.NDArray[np.int64]
+def unwanted_deliveries(
+    table: BloomRoutingTable, rows: Sequence[dict[str, object]], wanted: npt.NDArray[np.int64]
 ) -> Row:
     """What a table delivers of all events that nobody asked for; `wanted` is as in `pairs_of`."""
     size, shape = len(table), table.tree.shape
@@ -236,7 +238,7 @@ def unwanted(
     addresses = np.array([table.tree.address(code) for code in codes.tolist()], np.int64)
     found = events * size + addresses
     wrong = np.setdiff1d(found, wanted)
-    elements = [len(list(table.poset.satisfied(row))) for row in rows]
+    elements = [len(list(table.poset.satisfied_predicates(row))) for row in rows]
     others = size - np.bincount(wanted // size, minlength=len(rows))
     rates = [false_positive_rate(shape.m, shape.k, n) for n in elements]
     return {
@@ -260,7 +262,7 @@ EXPERIMENTS: Experiments = {
 # -- parts ----------------------------------------------------------------------------------------
 
 
-class Routed:
+class BloomRoutingTable:
     """bfposet and sbstree, as a broker has them; how long each took to fill.
 
     Attributes:
@@ -290,7 +292,7 @@ class Routed:
         held = [self.poset.hold(_conjunction(subscription)) for subscription in parsed]
         half = time.perf_counter()
         for subscription, predicates in zip(parsed, held, strict=True):
-            self.tree.insert(self.poset.filter_of_held(predicates), subscription.id)
+            self.tree.insert(self.poset.filter_of_stored(predicates), subscription.id)
         self.tree_seconds += time.perf_counter() - half
         self.poset_seconds += half - begun
         gc.enable()
@@ -304,13 +306,13 @@ class Routed:
 def warm_up() -> None:
     """Have everything compiled before it is measured."""
     workload = paper_workload(200, 1_000, "uniform")
-    chunk = list(parsed(workload, 0, 200))
+    chunk = list(parse_subscriptions(workload, 0, 200))
     for name in (*BASELINES, "bloom", "block"):
         if name in ENGINES:
             engine = ENGINES[name]()
             seconds_to_add(engine, chunk)
             engine.match(workload.events(20))
-    table = Routed(SHAPE)
+    table = BloomRoutingTable(SHAPE)
     table.extend(chunk)
     table.tree.publish_many(*table.filters(workload.events(20).rows()))
 
@@ -321,7 +323,7 @@ def _conjunction(subscription: Subscription) -> tuple[Leaf, ...]:
     return found[0]
 
 
-def parsed(workload: Workload, first: int, end: int) -> Iterator[Subscription]:
+def parse_subscriptions(workload: Workload, first: int, end: int) -> Iterator[Subscription]:
     """The subscriptions from one number on, up to another."""
     for id, text in islice(enumerate(workload.selectors()), first, end):
         yield Subscription.of(id, text)
@@ -331,7 +333,7 @@ def _steps(size: int, count: int = 6) -> list[int]:
     return [size * step // count for step in range(1, count + 1)]
 
 
-def _matching(engine: Engine, events: EventBatch) -> Callable[[], object]:
+def _match_task(engine: Engine, events: EventBatch) -> Callable[[], object]:
     return lambda: engine.match(events).event
 
 

@@ -26,11 +26,11 @@ from typing import Any
 import tamis
 from tamis.broker.client.client import Client
 from tamis.broker.config.settings import Settings
-from tamis.broker.fabric.connection import Connection, connected
-from tamis.broker.fabric.follow import Begun, followed, from_sequence
+from tamis.broker.fabric.connection import Connection, open_connection
+from tamis.broker.fabric.follow import ReadStart, follow_stream, start_at_sequence
 from tamis.broker.fabric.server import Server
 from tamis.broker.fabric.server_config import ServerConfig
-from tamis.broker.protocol.event_messages import Outgoing
+from tamis.broker.protocol.event_messages import OutgoingMessage
 from tamis.broker.protocol.names import Names
 from tamis.broker.protocol.wire import (
     EVENT,
@@ -42,10 +42,10 @@ from tamis.broker.protocol.wire import (
     place_of,
 )
 from tamis.broker.service.broker import Broker
-from tamis.broker.service.matching import Judge, Judged
+from tamis.broker.service.matching import BatchMatcher, BatchOutput
 from tamis.matcher import Matcher
 from tamis_lab.harness.measure import Experiments, Report, Row
-from tamis_lab.workloads.selective import Selective
+from tamis_lab.workloads.selective import SelectiveWorkload
 
 SUBSCRIBERS = 100
 _ROUNDS = 3
@@ -53,12 +53,12 @@ _SECONDS = 5.0
 Answers = list[list[tuple[str, str]]]  # per event, subscriber and ids
 
 
-class KnownJudge(Judge):
+class KnownAnswerMatcher(BatchMatcher):
     """Knows the answers: the event of number n is row n - 1, over and over."""
 
     answers: Answers
 
-    def judge(self, messages: list[Any]) -> Judged:
+    def match(self, messages: list[Any]) -> BatchOutput:
         """Make the same messages as a broker would, without looking at the events."""
         deliveries = []
         for message in messages:
@@ -73,31 +73,31 @@ class KnownJudge(Judge):
                     TIME: str(place.time),
                 }
                 subject = self._names.deliveries_to(subscriber)
-                deliveries.append(Outgoing(subject, message.data, headers))
-        return Judged(deliveries, [], 0)
+                deliveries.append(OutgoingMessage(subject, message.data, headers))
+        return BatchOutput(deliveries, [], 0)
 
 
-async def _work(kind: str, url: str, prefix: str, answers: str) -> None:
+async def _run_process(kind: str, url: str, prefix: str, answers: str) -> None:
     """The process of a broker, or of the floor."""
-    connection = await connected(url)
+    connection = await open_connection(url)
     broker = Broker(connection, Settings(prefix=prefix))
     if kind == "floor":
-        judge = KnownJudge.__new__(KnownJudge)
-        judge.__dict__.update(broker._judge.__dict__)
+        judge = KnownAnswerMatcher.__new__(KnownAnswerMatcher)
+        judge.__dict__.update(broker._matcher.__dict__)
         judge.answers = pickle.loads(Path(answers).read_bytes())
-        broker._judge = judge
+        broker._matcher = judge
     async with broker:
-        await broker.failed()
+        await broker.wait_for_failure()
 
 
 def throughput(subscriptions: int, report: Report) -> Iterator[Row]:
     """Events a second with 10,000 subscriptions, latency at half of it, and the floor."""
     events = 20_000 if subscriptions >= 10_000 else max(200, subscriptions)
-    yield asyncio.run(_measured(subscriptions, events, report))
+    yield asyncio.run(_measure(subscriptions, events, report))
 
 
-async def _measured(subscriptions: int, events: int, report: Report) -> Row:
-    work = Selective(subscriptions=subscriptions, predicates=3)
+async def _measure(subscriptions: int, events: int, report: Report) -> Row:
+    work = SelectiveWorkload(subscriptions=subscriptions, predicates=3)
     batch = work.events(events)
     payloads = [json.dumps(row).encode() for row in batch.rows()]
     selectors = list(work.selectors())
@@ -115,12 +115,12 @@ async def _measured(subscriptions: int, events: int, report: Report) -> Row:
                 for kind in rates:
                     prefix = f"{kind}{number}"
                     run = _Run(server.url, prefix, kind, str(file), selectors)
-                    rates[kind].append(await run.sustained(payloads, answers))
+                    rates[kind].append(await run.sustained_rate(payloads, answers))
                     report(f"{kind}: {rates[kind][-1]:,.0f} events/s")
             half = statistics.median(rates["broker"]) / 2
             for kind in rates:
                 run = _Run(server.url, f"half-{kind}", kind, str(file), selectors)
-                latencies[kind] = await run.paced(payloads, answers, half)
+                latencies[kind] = await run.paced_latencies(payloads, answers, half)
                 report(f"{kind} at {half:,.0f} events/s: {len(latencies[kind]):,} deliveries")
     middle = {kind: statistics.median(found) for kind, found in rates.items()}
     return {
@@ -155,23 +155,25 @@ class _Run:
         self._selectors = selectors
         self._names = Names(prefix)
 
-    async def sustained(self, payloads: list[bytes], answers: Answers) -> float:
+    async def sustained_rate(self, payloads: list[bytes], answers: Answers) -> float:
         """Events a second over a backlog, from the first delivery received to the last."""
-        async with self._prepared() as (client, connection):
+        async with self._prepare_streams() as (client, connection):
             await client.publish_many(payloads)
             wanted = sum(map(len, answers))
             async with self._process():
-                times = await self._received(connection, wanted)
+                times = await self._receive(connection, wanted)
             return len(payloads) * (1 - times[0][1] / wanted) / (times[-1][0] - times[0][0])
 
-    async def paced(self, payloads: list[bytes], answers: Answers, rate: float) -> list[float]:
+    async def paced_latencies(
+        self, payloads: list[bytes], answers: Answers, rate: float
+    ) -> list[float]:
         """Latencies from the storing of an event to the receiving of a delivery, in seconds."""
         payloads = payloads[: min(len(payloads), max(20, int(rate * _SECONDS)))]
         wanted = sum(map(len, answers[: len(payloads)]))
-        async with self._prepared() as (client, connection), self._process():
+        async with self._prepare_streams() as (client, connection), self._process():
             await client.settled(0)
             latencies: list[float] = []
-            receiving = asyncio.create_task(self._received(connection, wanted, latencies.append))
+            receiving = asyncio.create_task(self._receive(connection, wanted, latencies.append))
             began = time.perf_counter()
             step = max(1, int(rate / 200))
             for low in range(0, len(payloads), step):
@@ -181,7 +183,7 @@ class _Run:
             await receiving
         return latencies[len(latencies) // 10 :]  # the first tenth warms up
 
-    async def _received(
+    async def _receive(
         self,
         connection: Connection,
         wanted: int,
@@ -189,9 +191,11 @@ class _Run:
     ) -> list[tuple[float, int]]:
         """When how many deliveries had come."""
         count, times = 0, list[tuple[float, int]]()
-        reading = followed(connection, self._names.delivery_stream, lambda: from_sequence(1))
+        reading = follow_stream(
+            connection, self._names.delivery_stream, lambda: start_at_sequence(1)
+        )
         async for news in reading:
-            if isinstance(news, Begun):
+            if isinstance(news, ReadStart):
                 continue
             count += len(news)
             times.append((time.perf_counter(), count))
@@ -205,9 +209,9 @@ class _Run:
         raise AssertionError("unreachable")
 
     @asynccontextmanager
-    async def _prepared(self) -> AsyncIterator[tuple[Client, Connection]]:
+    async def _prepare_streams(self) -> AsyncIterator[tuple[Client, Connection]]:
         """Streams and subscriptions; a broker makes them, and goes."""
-        connection = await connected(self._url)
+        connection = await open_connection(self._url)
         async with tamis.connect(self._url, prefix=self._prefix, timeout=60) as client:
             settings = Settings(prefix=self._prefix)
             async with Broker(connection, settings):
@@ -263,4 +267,4 @@ EXPERIMENTS: Experiments = {"throughput": (throughput, 10_000, 10_000)}
 
 
 if __name__ == "__main__":
-    asyncio.run(_work(*sys.argv[1:]))
+    asyncio.run(_run_process(*sys.argv[1:]))

@@ -15,9 +15,9 @@ from tamis.engines import ENGINES, Engine
 from tamis.engines.subscription import Subscription
 from tamis.events.batch import EventBatch
 from tamis.matches import Id
-from tamis_lab.bench.insertion import parsed_in_chunks, seconds_to_add, seconds_to_remove
+from tamis_lab.bench.insertion import parse_in_chunks, seconds_to_add, seconds_to_remove
 from tamis_lab.harness.measure import Row
-from tamis_lab.workloads.selective import Selective
+from tamis_lab.workloads.selective import SelectiveWorkload
 
 # Engines that may be changed in one thread while another matches; the rest take turns at a lock.
 CONCURRENT = frozenset({"block"})
@@ -30,7 +30,7 @@ MOST_SECONDS = 30.0  # for changes in a row: by a lock, some take for ever
 T = TypeVar("T")
 
 
-class Matching:
+class BackgroundMatcher:
     """A thread that matches a batch over and over, and counts the events."""
 
     def __init__(self, engine: Engine, batch: EventBatch, lock: AbstractContextManager[object]):
@@ -43,7 +43,7 @@ class Matching:
         self._events = 0
         self._failure: BaseException | None = None
 
-    def __enter__(self) -> Matching:
+    def __enter__(self) -> BackgroundMatcher:
         """Begin."""
         self._begun = time.perf_counter()
         self._thread.start()
@@ -70,10 +70,10 @@ class Matching:
             self._failure = error
 
 
-def changed(name: str, size: int) -> Iterator[Row]:
+def change_rates(name: str, size: int) -> Iterator[Row]:
     """Additions and removals per second: of one half alone, of the other while a thread matches."""
     engine = ENGINES[name]()
-    workload = Selective(subscriptions=size)
+    workload = SelectiveWorkload(subscriptions=size)
     texts = workload.selectors()
     batch = workload.events(BATCH)
     engine.add(Subscription.of(size, "a0 = -1"))  # so that there is something to compile for
@@ -81,58 +81,60 @@ def changed(name: str, size: int) -> Iterator[Row]:
     half = size // 2
     row: Row = {"engine": name, "subscriptions": half}
 
-    added: list[Turn] = []
-    for chunk in parsed_in_chunks(islice(texts, half)):
-        added += in_turns(chunk, partial(seconds_to_add, engine), nullcontext())
-    with Matching(engine, batch, nullcontext()) as idle:
+    added: list[ChangeBatch] = []
+    for chunk in parse_in_chunks(islice(texts, half)):
+        added += change_in_batches(chunk, partial(seconds_to_add, engine), nullcontext())
+    with BackgroundMatcher(engine, batch, nullcontext()) as idle:
         time.sleep(IDLE_SECONDS)
-    removed = in_turns(_some(range(half)), partial(seconds_to_remove, engine), nullcontext())
+    removed = change_in_batches(
+        _random_half(range(half)), partial(seconds_to_remove, engine), nullcontext()
+    )
     found = _per_second(added, removed) | {"events_per_s": idle.events_per_s}
-    yield row | {"way": "alone"} | found | {"visible": _visible(engine)}
+    yield row | {"way": "alone"} | found | {"visible": _visibility(engine)}
 
     lock = nullcontext() if name in CONCURRENT else threading.Lock()
     # Parsed beforehand: parsing would take its share of the interpreter from both.
-    rest = [subscription for chunk in parsed_in_chunks(texts, first=half) for subscription in chunk]
-    with Matching(engine, batch, lock) as during:
-        added = in_turns(rest, partial(seconds_to_add, engine), lock)
-    ids = _some(range(half, half + sum(turn.changes for turn in added)))
-    with Matching(engine, batch, lock):
-        removed = in_turns(ids, partial(seconds_to_remove, engine), lock)
+    rest = [subscription for chunk in parse_in_chunks(texts, first=half) for subscription in chunk]
+    with BackgroundMatcher(engine, batch, lock) as during:
+        added = change_in_batches(rest, partial(seconds_to_add, engine), lock)
+    ids = _random_half(range(half, half + sum(turn.changes for turn in added)))
+    with BackgroundMatcher(engine, batch, lock):
+        removed = change_in_batches(ids, partial(seconds_to_remove, engine), lock)
     found = _per_second(added, removed) | {"events_per_s": during.events_per_s}
     way = "while matching" if name in CONCURRENT else "while matching, by a lock"
-    yield row | {"way": way} | found | {"visible": _visible(engine)}
+    yield row | {"way": way} | found | {"visible": _visibility(engine)}
 
 
-class Turn(NamedTuple):
+class ChangeBatch(NamedTuple):
     """So many changes, and how long they took with waiting for the lock."""
 
     changes: int
     seconds: float
 
 
-def in_turns(
+def change_in_batches(
     items: list[T], change: Callable[[list[T]], object], lock: AbstractContextManager[object]
-) -> list[Turn]:
+) -> list[ChangeBatch]:
     """Make changes, a hundred at a time, until all are made or there is no time left."""
-    turns: list[Turn] = []
+    turns: list[ChangeBatch] = []
     end = time.perf_counter() + MOST_SECONDS
     for start in range(0, len(items), TURN):
         part = items[start : start + TURN]
         begun = time.perf_counter()
         with lock:
             change(part)
-        turns.append(Turn(len(part), time.perf_counter() - begun))
+        turns.append(ChangeBatch(len(part), time.perf_counter() - begun))
         if time.perf_counter() > end:
             break
     return turns
 
 
-def _some(ids: range) -> list[int]:
+def _random_half(ids: range) -> list[int]:
     """Half of them, in random order."""
     return random.Random(1).sample(ids, max(1, len(ids) // 2))
 
 
-def _per_second(added: list[Turn], removed: list[Turn]) -> Row:
+def _per_second(added: list[ChangeBatch], removed: list[ChangeBatch]) -> Row:
     return {
         "added_per_s": _rate(added),
         "slowest_hundred_per_s": min(turn.changes / turn.seconds for turn in added),
@@ -140,11 +142,11 @@ def _per_second(added: list[Turn], removed: list[Turn]) -> Row:
     }
 
 
-def _rate(turns: list[Turn]) -> float:
+def _rate(turns: list[ChangeBatch]) -> float:
     return sum(turn.changes for turn in turns) / sum(turn.seconds for turn in turns)
 
 
-def _visible(engine: Engine) -> str:
+def _visibility(engine: Engine) -> str:
     """Whether the next call sees a change."""
     id: Id = -1
     event = EventBatch.of([{"a0": -2}])

@@ -22,18 +22,18 @@ def first_match(engine: str) -> float:
     return time.perf_counter() - begun
 
 
-def saved(engine: str, size: int, path: str) -> int:
+def save_matcher(engine: str, size: int, path: str) -> int:
     """Save a matcher with so many subscriptions."""
     import tamis
-    from tamis_lab.workloads.selective import Selective
+    from tamis_lab.workloads.selective import SelectiveWorkload
 
     matcher = tamis.Matcher(engine=engine)
-    matcher.add_many(enumerate(Selective(subscriptions=size).selectors()))
+    matcher.add_many(enumerate(SelectiveWorkload(subscriptions=size).selectors()))
     matcher.save(path)
     return len(matcher)
 
 
-def opened(path: str) -> float:
+def first_match_of_saved(path: str) -> float:
     """Seconds from the import to the first answer of a saved matcher."""
     begun = time.perf_counter()
     import tamis

@@ -18,12 +18,12 @@ from typing import Protocol
 import numpy as np
 
 from tamis.engines import ENGINES, Engine
-from tamis.engines.protocol import Counts
+from tamis.engines.protocol import MatchCountEngine
 from tamis.errors import UnsupportedExpression
 from tamis.events.batch import EventBatch
 from tamis.matches import Matches
-from tamis_lab.bench.insertion import parsed_in_chunks, seconds_to_add
-from tamis_lab.harness.measure import Report, Row, enough, event_rates, rounds
+from tamis_lab.bench.insertion import parse_in_chunks, seconds_to_add
+from tamis_lab.harness.measure import Report, Row, calibrate_count, event_rates, rounds
 
 ROUNDS = 5
 MANY = 1_024  # events, where each has many matches and all are asked for
@@ -38,7 +38,9 @@ Answer = Callable[[Engine, EventBatch], object]
 ANSWERS: Mapping[str, Answer] = {
     "pairs": lambda engine, batch: _pairs(engine.match(batch)),
     "counts": lambda engine, batch: (
-        engine.counts(batch) if isinstance(engine, Counts) else engine.match(batch).counts()
+        engine.counts(batch)
+        if isinstance(engine, MatchCountEngine)
+        else engine.match(batch).counts()
     ),
     "bitmaps": lambda engine, batch: engine.match(batch).bitmaps(),
 }
@@ -48,7 +50,7 @@ def _pairs(matches: Matches) -> tuple[object, object]:
     return matches.event, matches.subscription
 
 
-class Workload(Protocol):
+class BenchWorkload(Protocol):
     """What is measured by; so are all of `tamis_lab.workloads`."""
 
     @property
@@ -80,16 +82,16 @@ class Contestant:
         return MOST[self.name] - self.subscriptions if self.name in MOST else None
 
 
-def compared(
+def compare_engines(
     engine: str,
-    workload: Workload,
+    workload: BenchWorkload,
     batch: EventBatch,
     say: Report,
     answers: Mapping[str, Answer] | None = None,
 ) -> Iterator[Row]:
     """Events per second of the engine, with one thread and with two, and of all others."""
     say(f"{workload.subscriptions:,} subscriptions into each engine …")
-    field = loaded(contestants(engine), workload, say)
+    field = load_contestants(contestants(engine), workload, say)
     # What one engine keeps is not to cost the others time, whenever Python's collector runs.
     gc.collect()
     gc.freeze()
@@ -98,7 +100,7 @@ def compared(
             # Of answers that hold a third of all pairs, a thousand events are enough.
             part = batch.slice(0, MANY) if answers and name == "pairs" else batch
             say(f"{name} of {', '.join(contestant.title for contestant in field)} …")
-            yield from _measured(field, part, name, answer)
+            yield from _measure_rates(field, part, name, answer)
     finally:
         gc.unfreeze()
 
@@ -111,11 +113,13 @@ def contestants(engine: str) -> list[Contestant]:
     return found + [_contestant(other, 1) for other in sorted(ENGINES) if other != engine]
 
 
-def loaded(field: list[Contestant], workload: Workload, say: Report) -> list[Contestant]:
+def load_contestants(
+    field: list[Contestant], workload: BenchWorkload, say: Report
+) -> list[Contestant]:
     """Those that take all kinds of selectors that there are, with as many as they can take."""
     taking_part = list(field)
     # Chunks: parsed once for all, and soon let go.
-    for chunk in parsed_in_chunks(workload.selectors(), 5_000):
+    for chunk in parse_in_chunks(workload.selectors(), 5_000):
         for contestant in list(taking_part):  # of which some may leave
             if contestant.seconds > SLOWEST_LOAD:
                 continue
@@ -135,16 +139,17 @@ def _contestant(name: str, threads: int) -> Contestant:
     return Contestant(name, threads, made(**options))
 
 
-def _measured(
+def _measure_rates(
     field: list[Contestant],
     batch: EventBatch,
     answer_name: str,
     answer: Answer,
 ) -> Iterator[Row]:
     first = field[0]
-    matching = {c.title: partial(answered, c.engine, batch, answer) for c in field}
+    matching = {c.title: partial(answer_events, c.engine, batch, answer) for c in field}
     counts = {
-        name: enough(do, most=64 * len(batch), seconds=1 / 2) for name, do in matching.items()
+        name: calibrate_count(do, most=64 * len(batch), seconds=1 / 2)
+        for name, do in matching.items()
     }
     for contestant in field:
         if contestant.name == first.name:  # what is measured is measured on whole batches
@@ -168,13 +173,13 @@ def _measured(
             **rate,
             "times_best_other": _per_s(rate) / max(others) if others else "no other",
             "matches_per_event": len(contestant.engine.match(sample)) / len(sample),
-            "equal": "yes" if equal(first, contestant, sample) else "NO",
+            "equal": "yes" if has_equal_matches(first, contestant, sample) else "NO",
             "equal_on": len(sample),
             "load_s": contestant.seconds,
         }
 
 
-def equal(first: Contestant, second: Contestant, sample: EventBatch) -> bool:
+def has_equal_matches(first: Contestant, second: Contestant, sample: EventBatch) -> bool:
     """Whether both say the same of the subscriptions that both have."""
     most = min(first.subscriptions, second.subscriptions)
     found = [_pairs_below(contestant.engine.match(sample), most) for contestant in (first, second)]
@@ -186,7 +191,7 @@ def _pairs_below(matches: Matches, most: int) -> tuple[object, object]:
     return matches.event[known], matches.subscription[known]
 
 
-def answered(engine: Engine, batch: EventBatch, answer: Answer, count: int) -> None:
+def answer_events(engine: Engine, batch: EventBatch, answer: Answer, count: int) -> None:
     """Match so many events: the batch again and again, and part of it."""
     for start in range(0, count, len(batch)):
         part = batch if count - start >= len(batch) else batch.slice(0, count - start)

@@ -11,7 +11,7 @@ import numpy as np
 from tamis_lab.harness.measure import Row
 
 
-class Line(NamedTuple):
+class LinearFit(NamedTuple):
     """`fixed + each * size`: what there is to do once, and what there is to do for each.
 
     Attributes:
@@ -31,7 +31,7 @@ class Line(NamedTuple):
         return f"{self.fixed:.3g} + {self.each:.3g}·n (within {self.worst:.2f}x)"
 
 
-def fitted(sizes: Sequence[float], figures: Sequence[float]) -> Line:
+def fit_line(sizes: Sequence[float], figures: Sequence[float]) -> LinearFit:
     """The line that fits best, where being off by a tenth is as bad at every size.
 
     >>> fitted([1, 10, 100], [7, 25, 205])
@@ -43,7 +43,7 @@ def fitted(sizes: Sequence[float], figures: Sequence[float]) -> Line:
         fixed, each = 0.0, (x / y).sum() / ((x / y) ** 2).sum()
     found = fixed + each * x
     worst = np.maximum(found / y, y / found).max()
-    return Line(*(float(figure.round(12)) for figure in (np.asarray(fixed), each, worst)))
+    return LinearFit(*(float(figure.round(12)) for figure in (np.asarray(fixed), each, worst)))
 
 
 def exponent(sizes: Sequence[float], figures: Sequence[float]) -> float:
@@ -87,7 +87,7 @@ def draw(rows: Iterable[Row], folder: Path) -> list[str]:
             figures = [float(row[name]) for row in found]  # type: ignore[arg-type]
             label = f"{executors} executor thread{'s' if executors != 1 else ''}"
             if len(sizes) > 1:
-                fit = fitted(sizes, figures)
+                fit = fit_line(sizes, figures)
                 label += f": {fit}"
                 fits.append(f"{title}, {executors}: {fit}")
             plot.loglog(sizes, figures, marker="o", label=label)

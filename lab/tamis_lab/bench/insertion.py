@@ -15,7 +15,7 @@ from tamis_lab.harness.measure import Clock
 CHUNK = 20_000
 
 
-def parsed_in_chunks(
+def parse_in_chunks(
     texts: Iterable[str], size: int = CHUNK, first: int = 0
 ) -> Iterator[list[Subscription]]:
     """Subscriptions with numbers from `first` on as ids; in chunks, for trees take much memory."""

@@ -15,16 +15,16 @@ from pathlib import Path
 import msgspec
 
 from tamis.analysis import lint
-from tamis.analysis.lint import Row as Subscribed
+from tamis.analysis.lint import LintRow as Subscribed
 from tamis.events.subscription_files import read_subscriptions
-from tamis_lab.harness.fresh_process import in_fresh_process
+from tamis_lab.harness.fresh_process import run_in_fresh_process
 from tamis_lab.harness.measure import Experiments, Report, Row
 from tamis_lab.workloads import atree2004, bdd2001
 from tamis_lab.workloads.flights import Flights
-from tamis_lab.workloads.selective import Selective
+from tamis_lab.workloads.selective import SelectiveWorkload
 
 _SELECTORS: dict[str, Callable[[int], Iterator[str]]] = {
-    "selective": lambda size: Selective(subscriptions=size).selectors(),
+    "selective": lambda size: SelectiveWorkload(subscriptions=size).selectors(),
     "atree2004": lambda size: atree2004.Workload(
         subscriptions=size, predicates=5, shared_predicates=2
     ).selectors(),
@@ -34,7 +34,7 @@ _SELECTORS: dict[str, Callable[[int], Iterator[str]]] = {
 RULES = ("never-matches", "always-matches", "equivalent", "covered", "redundant", "undecided")
 
 
-def linted(name: str, size: int) -> Row:
+def lint_workload(name: str, size: int) -> Row:
     """Read a file of so many subscriptions and lint it; to be called in a fresh process."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "rules.jsonl")
@@ -62,7 +62,7 @@ def linted(name: str, size: int) -> Row:
 
 def _run(name: str, size: int, report: Report) -> Iterator[Row]:
     report(f"{name}: {size:,} subscriptions …")
-    yield in_fresh_process(linted, name, size)
+    yield run_in_fresh_process(lint_workload, name, size)
 
 
 def _experiment(name: str, about: str) -> Callable[[int, Report], Iterator[Row]]:

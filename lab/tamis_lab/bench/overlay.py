@@ -50,7 +50,7 @@ def _line(strategy: str, selectors: list[str], shape: Shape) -> Network:
     return network
 
 
-class _Walked(NamedTuple):
+class _WalkCosts(NamedTuple):
     """Per broker, and the bytes of an event's filter on average."""
 
     seconds: list[float]
@@ -58,7 +58,7 @@ class _Walked(NamedTuple):
     filter_bytes: float
 
 
-def _walk(network: Network, events: Sequence[Event], batch: int) -> _Walked:
+def _walk(network: Network, events: Sequence[Event], batch: int) -> _WalkCosts:
     """Send events down the line, so many at a time: processor seconds and events per broker."""
     seconds, arrived, filter_bytes = [0.0] * BROKERS, [0] * BROKERS, 0
     routers = [network.router(str(n)) for n in range(BROKERS)]
@@ -69,7 +69,7 @@ def _walk(network: Network, events: Sequence[Event], batch: int) -> _Walked:
             source, onward = HERE if n == 0 else str(n - 1), str(n + 1)
             # With what a filter takes to be written once, and to be read at each hop.
             began = time.process_time()
-            blooms = _read(filters)
+            blooms = _read_filters(filters)
             routes = router.route_many(some, [source] * len(some), blooms)
             if n == 0:
                 filters = [None if r.bloom is None else r.bloom.to_bytes() for r in routes]
@@ -81,10 +81,10 @@ def _walk(network: Network, events: Sequence[Event], batch: int) -> _Walked:
             some, filters = [some[i] for i in going], [filters[i] for i in going]
             if not going:
                 break
-    return _Walked(seconds, arrived, filter_bytes / len(events))
+    return _WalkCosts(seconds, arrived, filter_bytes / len(events))
 
 
-def _read(filters: list[bytes | None]) -> Sequence[Bloom | None]:
+def _read_filters(filters: list[bytes | None]) -> Sequence[Bloom | None]:
     known = [data for data in filters if data is not None]
     return Bloom.from_many(SHAPE, known) if known else [None] * len(filters)
 
@@ -104,15 +104,17 @@ def line(subscriptions: int, report: Report) -> Iterator[Row]:
         began[strategy] = time.process_time() - at
     for batch in _BATCHES:
         report(f"{batch} at a time …")
-        for row in _measured(networks, events, batch):
+        for row in _measure_rows(networks, events, batch):
             name = str(row["strategy"])
             yield {**row, "subscriptions": subscriptions, "fill_s": began[name]}
 
 
-def _measured(networks: dict[str, Network], events: Sequence[Event], batch: int) -> Iterator[Row]:
+def _measure_rows(
+    networks: dict[str, Network], events: Sequence[Event], batch: int
+) -> Iterator[Row]:
     first: dict[str, list[float]] = {name: [] for name in networks}
     later: dict[str, list[float]] = {name: [] for name in networks}
-    walked: dict[str, _Walked] = {}
+    walked: dict[str, _WalkCosts] = {}
     evaluated: dict[str, float] = {}
     for number in range(_ROUNDS + 1):  # in turns; the first is to warm up
         for name, network in networks.items():
@@ -136,7 +138,7 @@ def _measured(networks: dict[str, Network], events: Sequence[Event], batch: int)
             "brokers_per_event": sum(arrived) / len(events),
             "to_the_end": arrived[-1] / len(events),
             "filter_bytes": filter_bytes,
-            "told": sum(len(network.router(a).told(b)) for a, b in network.links),
+            "told": sum(len(network.router(a).advertised_interests(b)) for a, b in network.links),
         }
 
 

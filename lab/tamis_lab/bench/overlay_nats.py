@@ -18,10 +18,10 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import tamis
-from tamis.broker.fabric.connection import connected
-from tamis.broker.fabric.follow import Begun, followed, from_sequence
-from tamis.broker.overlay.discovery import overlay
-from tamis.broker.overlay.picture import picture
+from tamis.broker.fabric.connection import open_connection
+from tamis.broker.fabric.follow import ReadStart, follow_stream, start_at_sequence
+from tamis.broker.overlay.discovery import gather_overlay
+from tamis.broker.overlay.picture import overlay_snapshot
 from tamis.broker.protocol.names import Names
 from tamis.errors import BrokerError
 from tamis_lab.bench.broker import free_port, quantile
@@ -38,12 +38,12 @@ def nodes(events: int, report: Report) -> Iterator[Row]:
     """Three nodes on NATS: events a second and latency, over no link, over one and over two."""
     for routing in _ROUTINGS:
         report(f"{routing} …")
-        yield from asyncio.run(_measured(routing, events))
+        yield from asyncio.run(_measure(routing, events))
 
 
-async def _measured(routing: str, events: int) -> list[Row]:
+async def _measure(routing: str, events: int) -> list[Row]:
     rows: list[Row] = []
-    async with _line(routing) as urls, AsyncExitStack() as stack:
+    async with _start_line(routing) as urls, AsyncExitStack() as stack:
         clients = [
             await stack.enter_async_context(tamis.connect(url, f"s{n}", timeout=60))
             for n, url in enumerate(urls)
@@ -52,7 +52,7 @@ async def _measured(routing: str, events: int) -> list[Row]:
             await client.subscribe(f"place = {n}")
             others = [(f"{n}-{i}", f"price < {i} AND size > {n}") for i in range(_OTHERS)]
             await client.subscribe_many(others)
-        await _in_step(urls[0])
+        await _wait_until_synced(urls[0])
         subscribers = [_Subscriber(url) for url in urls]
         for each in subscribers:
             await stack.enter_async_context(each)
@@ -62,7 +62,7 @@ async def _measured(routing: str, events: int) -> list[Row]:
                 some = [{"place": n, "number": i} for i in range(events)]
                 began = time.perf_counter()
                 await clients[0].publish_many(some)
-                await subscriber.received(events)
+                await subscriber.wait_for(events)
                 if number:
                     rates[n].append(events / (time.perf_counter() - began))
         for n, subscriber in enumerate(subscribers):
@@ -70,7 +70,7 @@ async def _measured(routing: str, events: int) -> list[Row]:
             for i in range(_SINGLE):
                 began = time.perf_counter()
                 await clients[0].publish({"place": n, "number": i})
-                await subscriber.received(1)
+                await subscriber.wait_for(1)
                 times.append(1000 * (time.perf_counter() - began))
             rows.append(
                 {
@@ -94,7 +94,7 @@ class _Subscriber:
         self._more = asyncio.Event()
 
     async def __aenter__(self) -> _Subscriber:
-        self._connection = await connected(self._url)
+        self._connection = await open_connection(self._url)
         self._task = asyncio.create_task(self._read())
         return self
 
@@ -104,12 +104,12 @@ class _Subscriber:
 
     async def _read(self) -> None:
         stream = Names().delivery_stream
-        async for news in followed(self._connection, stream, lambda: from_sequence(1)):
-            if not isinstance(news, Begun):
+        async for news in follow_stream(self._connection, stream, lambda: start_at_sequence(1)):
+            if not isinstance(news, ReadStart):
                 self._count += len(news)
                 self._more.set()
 
-    async def received(self, wanted: int) -> None:
+    async def wait_for(self, wanted: int) -> None:
         """Wait for so many more."""
         async with asyncio.timeout(120):
             while self._count < wanted:
@@ -119,7 +119,7 @@ class _Subscriber:
 
 
 @asynccontextmanager
-async def _line(routing: str) -> AsyncIterator[list[str]]:
+async def _start_line(routing: str) -> AsyncIterator[list[str]]:
     """The URLs of the nodes; each has a link to the one before it."""
     processes = []
     with tempfile.TemporaryDirectory() as folder:
@@ -131,7 +131,7 @@ async def _line(routing: str) -> AsyncIterator[list[str]]:
                 command += ["--data", str(Path(folder, name)), "--port", str(ports[n])]
                 command += ["--routing", routing, *(["--link", urls[n - 1]] if n else [])]
                 processes.append(subprocess.Popen(command, stderr=subprocess.DEVNULL))
-            await _in_step(urls[0])
+            await _wait_until_synced(urls[0])
             yield urls
         finally:
             for process in processes:
@@ -140,17 +140,17 @@ async def _line(routing: str) -> AsyncIterator[list[str]]:
                 process.wait()
 
 
-async def _in_step(url: str, seconds: float = 120.0) -> None:
+async def _wait_until_synced(url: str, seconds: float = 120.0) -> None:
     """Wait until all nodes are there, and know all that is wanted."""
     async with asyncio.timeout(seconds):
         while True:
             try:
-                connection = await connected(url)
+                connection = await open_connection(url)
                 try:
-                    shown = picture(await overlay(connection, Names()))
+                    shown = overlay_snapshot(await gather_overlay(connection, Names()))
                 finally:
                     await connection.close()
-                if shown.in_step and len(shown.nodes) == len(NODES):
+                if shown.is_converged and len(shown.nodes) == len(NODES):
                     return
             except BrokerError:
                 pass  # not there yet

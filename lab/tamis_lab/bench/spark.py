@@ -12,17 +12,17 @@ import pyarrow as pa
 
 from tamis.spark import match
 from tamis_lab.bench.spark_shards import shards
-from tamis_lab.bench.spark_today import today
-from tamis_lab.harness.fresh_process import in_fresh_process
+from tamis_lab.bench.spark_today import plain_spark
+from tamis_lab.harness.fresh_process import run_in_fresh_process
 from tamis_lab.harness.measure import Experiments, Report, Row
 from tamis_lab.harness.spark_setup import (
     WARM_EVENTS,
-    compiled,
     put_events,
     read,
+    seconds_to_compile,
     size_of,
-    spark_of,
-    written,
+    spark_session,
+    write_output,
 )
 from tamis_lab.spark.worker_memory import workers_memory
 
@@ -35,10 +35,10 @@ GROWTH_EVENTS = 1_000_000
 
 def matching(size: int, say: Report) -> Iterator[Row]:
     """Events against 100,000 selective subscriptions: the id and a list of ids come out."""
-    with spark_of(2) as (spark, folder):
+    with spark_session(2) as (spark, folder):
         put_events(folder / "events", size)
         put_events(folder / "few", WARM_EVENTS)
-        compiled(spark, folder, SUBSCRIPTIONS)
+        seconds_to_compile(spark, folder, SUBSCRIPTIONS)
         say(f"{size:,} events, {SUBSCRIPTIONS:,} subscriptions …")
         ways: dict[str, Callable[[DataFrame], DataFrame]] = {
             "events read and written, no matching": lambda events: events.select("id"),
@@ -52,14 +52,14 @@ def matching(size: int, say: Report) -> Iterator[Row]:
         }
         for name, way in ways.items():
             begun = time.perf_counter()
-            written(way(read(spark, folder / "few")), folder)
+            write_output(way(read(spark, folder / "few")), folder)
             first = time.perf_counter() - begun
             # A dozen rows for every event: fewer events are enough.
             source, events = ("few", WARM_EVENTS) if name == "pairs" else ("events", size)
             seconds = []
             for _ in range(3):
                 begun = time.perf_counter()
-                written(way(read(spark, folder / source)), folder)
+                write_output(way(read(spark, folder / source)), folder)
                 seconds.append(time.perf_counter() - begun)
             yield {
                 "way": name,
@@ -80,11 +80,11 @@ def _only_ids(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 def compiling(size: int, say: Report) -> Iterator[Row]:
     """From selectors in Parquet to an index."""
-    with spark_of(2) as (spark, folder):
+    with spark_session(2) as (spark, folder):
         for count in (size // 10, size):
             say(f"{count:,} selectors …")
             shutil.rmtree(folder / "index", ignore_errors=True)
-            done = compiled(spark, folder, count)
+            done = seconds_to_compile(spark, folder, count)
             yield {
                 "subscriptions": count,
                 "seconds": done,
@@ -98,14 +98,14 @@ def growth(size: int, say: Report) -> Iterator[Row]:
     for executors in (1, 2):
         for count in [n for n in (1_000, 10_000, 100_000, 1_000_000) if n <= size]:
             say(f"{count:,} subscriptions, {executors} executor threads …")
-            yield in_fresh_process(grown, count, executors)
+            yield run_in_fresh_process(growth_row, count, executors)
 
 
-def grown(count: int, executors: int) -> Row:
+def growth_row(count: int, executors: int) -> Row:
     """Match a million events, in a process and a session of its own."""
-    with spark_of(executors) as (spark, folder):
+    with spark_session(executors) as (spark, folder):
         put_events(folder / "events", GROWTH_EVENTS)
-        compile_s = compiled(spark, folder, count)
+        compile_s = seconds_to_compile(spark, folder, count)
         before = workers_memory()
         seconds = []
         for _ in range(3):
@@ -114,7 +114,7 @@ def grown(count: int, executors: int) -> Row:
             found = match(
                 events, folder / "index", keep=["id"], hide=["id"], form="lists", errors=None
             )
-            written(found.drop("index_version"), folder)
+            write_output(found.drop("index_version"), folder)
             seconds.append(time.perf_counter() - begun)
         memory = workers_memory()
         return {
@@ -133,7 +133,7 @@ def grown(count: int, executors: int) -> Row:
 EXPERIMENTS: Experiments = {
     "match": (matching, 1_000_000, 5_000_000),
     "compile": (compiling, 100_000, 1_000_000),
-    "today": (today, 1_000, 10_000),
+    "today": (plain_spark, 1_000, 10_000),
     "growth": (growth, 100_000, 1_000_000),
     "shards": (shards, 100_000, 1_000_000),
 }

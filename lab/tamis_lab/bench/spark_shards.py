@@ -10,11 +10,17 @@ from pathlib import Path
 from tamis.spark import match
 from tamis.spark.index.shard_files import is_sharded, signatures
 from tamis.spark.index.versions import resolve
-from tamis_lab.harness.fresh_process import in_fresh_process
+from tamis_lab.harness.fresh_process import run_in_fresh_process
 from tamis_lab.harness.measure import Report, Row
-from tamis_lab.harness.spark_setup import compiled, put_events, read, spark_of, written
+from tamis_lab.harness.spark_setup import (
+    put_events,
+    read,
+    seconds_to_compile,
+    spark_session,
+    write_output,
+)
 from tamis_lab.spark.worker_memory import workers_memory
-from tamis_lab.workloads.selective import Selective
+from tamis_lab.workloads.selective import SelectiveWorkload
 
 EVENTS = 200_000
 SHARDS = 16
@@ -33,13 +39,13 @@ def shards(size: int, say: Report) -> Iterator[Row]:
         peaks: list[float] = []
         for placement in ("replicate", "shard"):
             say(f"{size:,} subscriptions, {placement}: compiling …")
-            compile_s[placement] = in_fresh_process(placed, folder, size, placement)
+            compile_s[placement] = run_in_fresh_process(compile_placement, folder, size, placement)
         for limit in (None, 0):
             if limit == 0:
                 limit = round(sum(peaks) / len(peaks))
             for placement in compile_s:
                 say(f"{placement}, workers of {f'{limit:,} MB' if limit else 'any size'} …")
-                row = in_fresh_process(matched, folder, placement, limit)
+                row = run_in_fresh_process(match_placement, folder, placement, limit)
                 peaks.append(row.get("worker_virtual_mb", 0))
                 yield {
                     "subscriptions": size,
@@ -50,27 +56,27 @@ def shards(size: int, say: Report) -> Iterator[Row]:
                 }
 
 
-def placed(folder: str, size: int, placement: str) -> float:
+def compile_placement(folder: str, size: int, placement: str) -> float:
     """Compile the index of a placement; the seconds that it took."""
-    with spark_of(2) as (spark, _):
+    with spark_session(2) as (spark, _):
         into = Path(folder) / placement
         into.mkdir()
-        return compiled(spark, into, size, placement=placement, shard_size=size // SHARDS)
+        return seconds_to_compile(spark, into, size, placement=placement, shard_size=size // SHARDS)
 
 
-def matched(folder: str, placement: str, limit: int | None) -> Row:
+def match_placement(folder: str, placement: str, limit: int | None) -> Row:
     """Match all events; with a limit in MB for the address space of a worker."""
     index = Path(folder) / placement / "index"
     # What Spark gives to an executor it divides by its cores.
     conf = {"spark.executor.pyspark.memory": f"{2 * limit}m"} if limit else {}
     seconds: list[float] = []
-    row: Row = {"shards_per_event": _shown(index)}
-    with spark_of(2, **{"spark.executor.cores": "2", **conf}) as (spark, out):
+    row: Row = {"shards_per_event": _shards_per_event(index)}
+    with spark_session(2, **{"spark.executor.cores": "2", **conf}) as (spark, out):
         for _ in range(3):
             begun = time.perf_counter()
             try:
                 events = read(spark, Path(folder) / "events")
-                written(match(events, index, keep=["id"], hide=["id"]), out)
+                write_output(match(events, index, keep=["id"], hide=["id"]), out)
             except Exception as error:  # Spark's own, of a worker that has no memory
                 reason = "no memory" if "emory" in str(error) else type(error).__name__
                 return {**row, "failed": reason}
@@ -86,10 +92,10 @@ def matched(folder: str, placement: str, limit: int | None) -> Row:
     }
 
 
-def _shown(index: Path) -> float:
+def _shards_per_event(index: Path) -> float:
     """How many shards an event is shown to."""
     version = resolve(index).folder
     if not is_sharded(version):
         return 1.0
-    found = signatures(version).wanted(Selective(subscriptions=1).events(2048))
+    found = signatures(version).candidate_mask(SelectiveWorkload(subscriptions=1).events(2048))
     return float(found.sum(axis=0).mean())

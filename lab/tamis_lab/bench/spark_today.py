@@ -11,10 +11,16 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from tamis.spark import match
-from tamis_lab.harness.fresh_process import in_fresh_process
+from tamis_lab.harness.fresh_process import run_in_fresh_process
 from tamis_lab.harness.measure import Report, Row
-from tamis_lab.harness.spark_setup import compiled, put_events, read, spark_of, written
-from tamis_lab.workloads.selective import Selective
+from tamis_lab.harness.spark_setup import (
+    put_events,
+    read,
+    seconds_to_compile,
+    spark_session,
+    write_output,
+)
+from tamis_lab.workloads.selective import SelectiveWorkload
 
 if TYPE_CHECKING:
     from tamis.spark.session import DataFrame
@@ -24,7 +30,7 @@ TAMIS, EXPRESSIONS, JOIN = "tamis", "an expression per rule", "predicates joined
 ENOUGH, PATIENCE = 20.0, 240.0
 
 
-def today(size: int, say: Report) -> Iterator[Row]:
+def plain_spark(size: int, say: Report) -> Iterator[Row]:
     """What a Spark user does without Tamis: an expression per rule; rules joined with events."""
     for rules in [n for n in (100, 1_000, 10_000) if n <= size]:
         found: list[Row] = []
@@ -32,7 +38,7 @@ def today(size: int, say: Report) -> Iterator[Row]:
             say(f"{way}, {rules:,} rules …")
             row: Row = {"rules": rules, "way": way, "events": 0, "events_per_s": 0.0}
             try:
-                row |= in_fresh_process(rate, way, rules, limit=PATIENCE)
+                row |= run_in_fresh_process(rate, way, rules, limit=PATIENCE)
             except subprocess.TimeoutExpired:
                 row["failed"] = f"took longer than {PATIENCE:.0f} s"
             found.append(row)
@@ -48,24 +54,24 @@ def _rate(row: Row) -> float:
 def rate(way: str, rules: int) -> Row:
     """Events a second, the better of two runs on as many events as take some seconds."""
     row: Row = {}
-    texts = list(Selective(subscriptions=rules).selectors())
-    with spark_of(2) as (spark, folder):
+    texts = list(SelectiveWorkload(subscriptions=rules).selectors())
+    with spark_session(2) as (spark, folder):
         run: Callable[[DataFrame], DataFrame]
         if way == TAMIS:
-            compiled(spark, folder, rules)
+            seconds_to_compile(spark, folder, rules)
             run = partial(match, index=folder / "index", keep=["id"], hide=["id"], errors=None)
         elif way == EXPRESSIONS:
-            run = partial(_by_expressions, texts)
+            run = partial(_match_by_expressions, texts)
         else:
-            tests = spark.createDataFrame(_exploded(texts))
-            run = partial(_by_join, tests, Selective(subscriptions=1).attributes)
+            tests = spark.createDataFrame(_test_rows(texts))
+            run = partial(_match_by_join, tests, SelectiveWorkload(subscriptions=1).attributes)
         for events in (1_000, 10_000, 100_000, 1_000_000):
             put_events(folder / "events", events)
             seconds = []
             try:
                 for _ in range(2):  # the first compiles
                     begun = time.perf_counter()
-                    written(run(read(spark, folder / "events")), folder)
+                    write_output(run(read(spark, folder / "events")), folder)
                     seconds.append(time.perf_counter() - begun)
                     if seconds[-1] > 2 * ENOUGH:
                         break
@@ -78,12 +84,12 @@ def rate(way: str, rules: int) -> Row:
     return row
 
 
-def _by_expressions(texts: list[str], events: DataFrame) -> DataFrame:
+def _match_by_expressions(texts: list[str], events: DataFrame) -> DataFrame:
     """A Boolean column per rule: for a list of them Spark took more than four gigabytes."""
     return events.selectExpr("id", *(f"{text} AS r{n}" for n, text in enumerate(texts)))
 
 
-def _by_join(tests: DataFrame, attributes: int, events: DataFrame) -> DataFrame:
+def _match_by_join(tests: DataFrame, attributes: int, events: DataFrame) -> DataFrame:
     cells = ", ".join(f"'a{a}', a{a}" for a in range(attributes))
     melted = events.selectExpr("id", f"stack({attributes}, {cells}) AS (attribute, value)")
     joined = melted.join(tests, "attribute").where("value BETWEEN low AND high")
@@ -91,7 +97,7 @@ def _by_join(tests: DataFrame, attributes: int, events: DataFrame) -> DataFrame:
     return counted.where("count = wanted").select("id", "subscription")
 
 
-def _exploded(texts: list[str]) -> pa.Table:
+def _test_rows(texts: list[str]) -> pa.Table:
     rows = []
     for n, text in enumerate(texts):
         tests = text.replace(" BETWEEN ", " = ").replace(" AND a", " ∧ a").split(" ∧ ")

@@ -108,7 +108,7 @@ def bdd(
 
     _check_drawing(plots)
     found = _run("bdd", bdd.EXPERIMENTS, experiments, full, out, bdd.warm_up)
-    lines = bdd.shapes(found)
+    lines = bdd.growth_lines(found)
     if out:
         keep(out, "bdd", full=full, experiments=found, shapes=lines)
     for line in lines:
@@ -249,7 +249,7 @@ def report(
 ) -> None:
     """A page of what `papers` has measured: plots, claims, and whether they hold."""
     _check_drawing(out if plots else None, "it (or --no-plots)")
-    bench_papers.written(results, out, plots)
+    bench_papers.write_report(results, out, plots)
 
 
 @app.command("peers", cls=Verb, epilog=bench_peers.EXAMPLES)

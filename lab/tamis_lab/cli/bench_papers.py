@@ -82,18 +82,18 @@ def papers(
     )
     with Progress(quiet=False, answers_on_terminal=False) as bar:
 
-        def told(done: int, of: int, point: Point) -> None:
-            bar.reached(done, done / of, f"{done} of {of}: {_short(point)}")
-            if not bar.shown:
-                console.note(f"{done} of {of}: {_short(point)}")
+        def show_progress(done: int, of: int, point: Point) -> None:
+            bar.update(done, done / of, f"{done} of {of}: {_point_text(point)}")
+            if not bar.is_shown:
+                console.note(f"{done} of {of}: {_point_text(point)}")
 
         bar.start("measuring")
         if spark:
             from tamis_lab.papers import spark_runner
 
-            spark_runner.run(points, results, told, spark)
+            spark_runner.run(points, results, show_progress, spark)
         else:
-            runner.run(points, results, told)
+            runner.run(points, results, show_progress)
     if parquet:
         from tamis_lab.papers.spark_runner import write_table
 
@@ -103,7 +103,7 @@ def papers(
         _report(results, scale, report, plots=True)
 
 
-def written(file: Path, out: Path, plots: bool) -> None:
+def write_report(file: Path, out: Path, plots: bool) -> None:
     """Write a report of results."""
     from tamis.errors import InputError
     from tamis_lab.papers.results import Results
@@ -127,5 +127,5 @@ def _report(results: Results, scale: str, folder: Path, plots: bool) -> None:
     console.note(f"written: {found.page}, {found.markdown}")
 
 
-def _short(point: Point) -> str:
+def _point_text(point: Point) -> str:
     return f"{point.kind}, {', '.join(f'{k} {v}' for k, v in point.parameters.items())}"

@@ -14,7 +14,12 @@ import typer
 
 from tamis.cli.shared import console
 from tamis.cli.shared.options import QuietOption
-from tamis.cli.shared.spark_session import ConfOption, MasterOption, running, watched
+from tamis.cli.shared.spark_session import (
+    ConfOption,
+    MasterOption,
+    show_spark_progress,
+    spark_session,
+)
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -35,7 +40,7 @@ for each network and strategy; --report writes a page with plots of them, which 
 _MEMORY = "spark.driver.memory=4g"  # tables of a thousand brokers come together there
 
 
-class Scale(StrEnum):
+class SimulationScale(StrEnum):
     """How large."""
 
     small = "small"
@@ -44,12 +49,12 @@ class Scale(StrEnum):
 
 def simulate(
     scale: Annotated[
-        Scale,
+        SimulationScale,
         typer.Option(
             metavar="small|large",
             help="50 brokers, 20,000 subscriptions and events; or 1,000, and a million of both.",
         ),
-    ] = Scale.small,
+    ] = SimulationScale.small,
     topology: Annotated[
         str,
         typer.Option(
@@ -129,7 +134,7 @@ def simulate(
     if report is not None:
         _check_plots()
     if results is not None:
-        _reported(results, scale.value, report)
+        _show_run(results, scale.value, report)
         return
     usual = SCALES[scale.value]
     asked: dict[str, Any] = {"brokers": brokers, "subscriptions": subscriptions, "events": events}
@@ -137,43 +142,43 @@ def simulate(
     sizes = replace(
         usual,
         **others,
-        topologies=usual.topologies if topology == "all" else _listed(topology),
-        strategies=usual.strategies if strategies == "all" else _listed(strategies),
+        topologies=usual.topologies if topology == "all" else _split_names(topology),
+        strategies=usual.strategies if strategies == "all" else _split_names(strategies),
         shape=Shape(m, k),
         sweep=usual.sweep if sweep else (),
         seed=seed,
     )
     memory = [] if any(c.startswith("spark.driver.memory=") for c in conf or ()) else [_MEMORY]
-    with running(master, [*(conf or []), *memory]) as spark:
-        from tamis_lab.simulation.simulation_run import simulated, write
+    with spark_session(master, [*(conf or []), *memory]) as spark:
+        from tamis_lab.simulation.simulation_run import run_simulation, write
 
         @contextmanager
         def step(what: str) -> Iterator[None]:
             begun = time.perf_counter()
-            with watched(spark, what, quiet):
+            with show_spark_progress(spark, what, quiet):
                 yield
             if not quiet:
                 console.note(f"{what}: {time.perf_counter() - begun:.1f} s")
 
         name = scale.value if sizes == usual else ""
-        lines = simulated(spark, sizes, scale=name, scratch=scratch, step=step)
+        lines = run_simulation(spark, sizes, scale=name, scratch=scratch, step=step)
     console.stdout().print(_table(lines))
     if out is not None:
         write(out, lines)
         console.note(f"written: {out}")
     if report is not None:
-        _write_report(lines if out is None else _kept(out), lines[0]["run"], report)
+        _write_report(lines if out is None else _read_lines(out), lines[0]["run"], report)
 
 
-def _reported(results: Path, run: str, report: Path | None) -> None:
+def _show_run(results: Path, run: str, report: Path | None) -> None:
     """Show what was kept of a run."""
-    lines = _kept(results)
+    lines = _read_lines(results)
     console.stdout().print(_table([line for line in lines if line["run"] == run]))
     if report is not None:
         _write_report(lines, run, report)
 
 
-def _kept(file: Path) -> list[dict[str, Any]]:
+def _read_lines(file: Path) -> list[dict[str, Any]]:
     from tamis.errors import InputError
     from tamis_lab.simulation.simulation_run import read
 
@@ -189,7 +194,7 @@ def _write_report(lines: list[dict[str, Any]], run: str, folder: Path) -> None:
     console.note(f"written: {write(lines, run, folder)}")
 
 
-def _listed(text: str) -> tuple[str, ...]:
+def _split_names(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 

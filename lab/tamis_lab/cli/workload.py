@@ -20,14 +20,14 @@ from tamis.cli.shared.spark_session import (
     SparkOption,
     pairs,
     refuse_without_spark,
-    running,
-    watched,
+    show_spark_progress,
+    spark_session,
 )
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tamis_lab.workloads.workload_request import Requested
+    from tamis_lab.workloads.workload_request import WorkloadRequest
 
 EXAMPLES = """\
 [bold]Examples[/bold]
@@ -49,7 +49,7 @@ give the same files. With --spark each table is a folder of parts, for [cyan]tam
 _ROWS, _CELLS = 1 << 16, 4_000_000
 
 
-class Format(StrEnum):
+class WorkloadFormat(StrEnum):
     """How files are written."""
 
     parquet = "parquet"
@@ -102,9 +102,9 @@ def workload(
         ),
     ] = None,
     format: Annotated[
-        Format,
+        WorkloadFormat,
         typer.Option(metavar="NAME", help="[cyan]parquet[/cyan] or [cyan]jsonl[/cyan]."),
-    ] = Format.parquet,
+    ] = WorkloadFormat.parquet,
     spark: SparkOption = False,
     master: MasterOption = None,
     conf: ConfOption = None,
@@ -118,15 +118,15 @@ def workload(
         raise typer.BadParameter("where do the files go? --out DIR")
     if not spark:
         refuse_without_spark(master, conf)
-    elif format is not Format.parquet:
+    elif format is not WorkloadFormat.parquet:
         raise typer.BadParameter("--spark writes Parquet only")
     from tamis.errors import InputError
-    from tamis_lab.workloads.workload_request import requested
+    from tamis_lab.workloads.workload_request import request_workload
 
     began = time.perf_counter()
     with Progress(quiet, answers_on_terminal=False) as bar:
         bar.start("parameters")
-        made = requested(
+        made = request_workload(
             name,
             seed=seed,
             subscriptions=subscriptions,
@@ -134,7 +134,7 @@ def workload(
             snps=snps,
             smpe=smpe,
         )
-        length = made.listed.length
+        length = made.tables.length
         if length is not None and events > length:
             raise InputError(f"{name} has {length:,}, not {events:,}", "events")
         try:
@@ -167,11 +167,11 @@ def _list() -> None:
             console.stdout().print(f"{'':<10}  {parameters}", soft_wrap=True, style="dim")
 
 
-def _describe(made: Requested, out: Path, events: int, facts: dict[str, object]) -> None:
+def _describe(made: WorkloadRequest, out: Path, events: int, facts: dict[str, object]) -> None:
     from tamis import __version__
 
     described = {
-        **made.described(),
+        **made.description(),
         "event_count": events,
         "measured": facts,
         "version": __version__,
@@ -180,8 +180,10 @@ def _describe(made: Requested, out: Path, events: int, facts: dict[str, object])
     (out / "workload.json").write_text(text + "\n", encoding="utf-8")
 
 
-def _write(made: Requested, out: Path, events: int, format: Format, bar: Progress) -> None:
-    listed = made.listed
+def _write(
+    made: WorkloadRequest, out: Path, events: int, format: WorkloadFormat, bar: Progress
+) -> None:
+    listed = made.tables
     tables = (
         ("subscriptions", listed.size, listed.subscriptions_schema, listed.subscriptions),
         ("events", events, listed.schema, listed.table),
@@ -205,10 +207,10 @@ def _parts(
     for start in range(0, count, step):
         done = min(count, start + step)
         yield table(start, done - start)
-        bar.reached(done, done / count)
+        bar.update(done, done / count)
 
 
-def _parquet(file: Path, schema: pa.Schema, parts: Iterator[pa.Table]) -> None:
+def _write_parquet(file: Path, schema: pa.Schema, parts: Iterator[pa.Table]) -> None:
     import pyarrow.parquet as pq
 
     with pq.ParquetWriter(file, schema) as writer:
@@ -216,7 +218,7 @@ def _parquet(file: Path, schema: pa.Schema, parts: Iterator[pa.Table]) -> None:
             writer.write_table(part)
 
 
-def _jsonl(file: Path, schema: pa.Schema, parts: Iterator[pa.Table]) -> None:
+def _write_jsonl(file: Path, schema: pa.Schema, parts: Iterator[pa.Table]) -> None:
     import msgspec
 
     encode = msgspec.json.Encoder().encode
@@ -227,24 +229,24 @@ def _jsonl(file: Path, schema: pa.Schema, parts: Iterator[pa.Table]) -> None:
                 lines.write(encode({k: v for k, v in row.items() if v is not None}) + b"\n")
 
 
-_WRITERS: dict[Format, Callable[[Path, pa.Schema, Iterator[pa.Table]], None]] = {
-    Format.parquet: _parquet,
-    Format.jsonl: _jsonl,
+_WRITERS: dict[WorkloadFormat, Callable[[Path, pa.Schema, Iterator[pa.Table]], None]] = {
+    WorkloadFormat.parquet: _write_parquet,
+    WorkloadFormat.jsonl: _write_jsonl,
 }
 
 
 def _write_by_spark(
-    made: Requested,
+    made: WorkloadRequest,
     out: Path,
     count: int,
     master: str | None,
     conf: list[str] | None,
     quiet: bool,
 ) -> None:
-    with running(master, conf) as session:
+    with spark_session(master, conf) as session:
         from tamis_lab.spark.workload_tables import events, subscriptions
 
-        listed = made.listed
+        listed = made.tables
         seed = listed.workload.seed
         parameters = made.parameters
         frames = {
@@ -256,6 +258,6 @@ def _write_by_spark(
             ),
         }
         for what, frame in frames.items():
-            with watched(session, what, quiet):
+            with show_spark_progress(session, what, quiet):
                 url = (out / f"{what}.parquet").absolute().as_uri()
                 frame.write.mode("overwrite").parquet(url)

@@ -68,7 +68,7 @@ def _grid(step: float, top: float, floor: int, high: int) -> list[str]:
         lines.append(
             f'<line x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
             f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">'
-            f"{_short(number * step)}</text>"
+            f"{_short_number(number * step)}</text>"
         )
     return lines
 
@@ -83,7 +83,7 @@ def _scale(greatest: float) -> tuple[float, float]:
     return step, step * math.ceil(greatest / step * 0.9999)
 
 
-def _short(value: float) -> str:
+def _short_number(value: float) -> str:
     if value >= 1e6:
         return f"{value / 1e6:g}M"
     return f"{value / 1e3:g}k" if value >= 1e3 else f"{value:g}"

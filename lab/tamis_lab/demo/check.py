@@ -26,7 +26,7 @@ _EVENTS = 2000
 _FEW_EVENTS, _FEW_ALERTS = 100, 500
 
 
-class Checked(NamedTuple):
+class CheckResult(NamedTuple):
     """What was compared.
 
     Attributes:
@@ -46,7 +46,7 @@ class Checked(NamedTuple):
         """Whether all is well."""
         return not self.different and not self.different_pairs
 
-    def said(self) -> tuple[str, str]:
+    def verdicts(self) -> tuple[str, str]:
         """The verdicts: of the matchers, and of the meaning."""
         return (
             f"checked {self.events:,} events: {_verdict(self.different)}",
@@ -58,18 +58,20 @@ def _verdict(different: list[int]) -> str:
     return f"NOT EQUAL, events {different[:10]}" if different else "equal"
 
 
-def checked(
+def check_answers(
     spark: SparkSession,
     events: pa.Table,
     schema: Schema,
     alerts: Mapping[int, Alerts],
     folders: Folders,
-) -> Checked:
+) -> CheckResult:
     """Compare a sample of what the stream has written; `alerts` are those of each version."""
     rng = np.random.default_rng(_SEED)
     count = min(_EVENTS, events.num_rows)
     wanted = np.sort(rng.choice(events.num_rows, count, replace=False)).tolist()
-    found = spark.read.parquet(str(folders.answers)).where(_among(wanted)).orderBy("id").toArrow()
+    found = (
+        spark.read.parquet(str(folders.answers)).where(_id_filter(wanted)).orderBy("id").toArrow()
+    )
     rows = list(zip(*(found[name].to_pylist() for name in _COLUMNS), strict=True))
     # Every event once, and no others.
     different = sorted(set(wanted).symmetric_difference(id for id, _, _ in rows))
@@ -80,22 +82,22 @@ def checked(
     for version, known in alerts.items():
         mine = [(id, sorted(ids)) for id, number, ids in rows if number == version]
         with Matcher.open(folder_of(folders.index, version), read_only=True) as matcher:
-            different += differing(matcher, mine, events)
+            different += differing_events(matcher, mine, events)
         some = rng.choice(len(known), min(_FEW_ALERTS, len(known)), replace=False).tolist()
         listed = list(known.values())
         meaning = Matcher(schema, engine="brute")
         meaning.add_many(listed[place] for place in some)
         few = [(id, [x for x in ids if x in meaning]) for id, ids in mine[:_FEW_EVENTS]]
-        different_pairs += differing(meaning, few, events)
+        different_pairs += differing_events(meaning, few, events)
         pairs += len(few) * len(some)
-    return Checked(len(rows), different, pairs, different_pairs)
+    return CheckResult(len(rows), different, pairs, different_pairs)
 
 
-def _among(ids: list[int]) -> str:
+def _id_filter(ids: list[int]) -> str:
     return f"id IN ({', '.join(map(str, ids))})"
 
 
-def differing(
+def differing_events(
     matcher: Matcher, answers: list[tuple[int, list[str]]], events: pa.Table
 ) -> list[int]:
     """The events whose answers, sorted, are not what a matcher finds."""

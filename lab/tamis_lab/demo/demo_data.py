@@ -29,7 +29,7 @@ _BROAD = "dep_delay > "
 _OF_AIRCRAFT = "tailnum = "
 
 
-class Change(NamedTuple):
+class AlertChange(NamedTuple):
     """A row for `tamis.spark.change`."""
 
     change: str
@@ -58,7 +58,7 @@ class Input(NamedTuple):
     pieces: list[Path]
 
     @property
-    def ever(self) -> int:
+    def alert_count(self) -> int:
         """How many alerts there were at one time or another."""
         return len(self.alerts.keys() | self.changed.keys())
 
@@ -67,17 +67,19 @@ class Input(NamedTuple):
         return (self.changed.get(id) or self.alerts[id])[1]
 
 
-def prepared(workload: Flights, events: int, scratch: Path) -> Input:
+def prepare_input(workload: Flights, events: int, scratch: Path) -> Input:
     """Draw the alerts, and write the files of the job."""
     alerts = {alert[0]: alert for alert in workload.subscriptions()}
     changes = drawn_changes(workload, alerts)
     table = workload.table(events)
     return Input(
         alerts,
-        changed(alerts, changes),
+        apply_changes(alerts, changes),
         table,
-        write_rows([*alerts.values(), *workload.broken()], _ALERT, scratch / "alerts.parquet"),
-        write_rows(changes, Change._fields, scratch / "changes.parquet"),
+        write_rows(
+            [*alerts.values(), *workload.broken_alerts()], _ALERT, scratch / "alerts.parquet"
+        ),
+        write_rows(changes, AlertChange._fields, scratch / "changes.parquet"),
         write_pieces(table, scratch / "waiting"),
     )
 
@@ -109,30 +111,30 @@ def _spans(events: pa.Table) -> list[tuple[int, int]]:
     return list(pairwise(cuts))
 
 
-def write_rows(rows: list[Alert] | list[Change], names: tuple[str, ...], file: Path) -> Path:
+def write_rows(rows: list[Alert] | list[AlertChange], names: tuple[str, ...], file: Path) -> Path:
     """Write alerts, or changes, as a Parquet file."""
     columns = zip(*rows, strict=True)
     parquet.write_table(pa.table(dict(zip(names, map(list, columns), strict=True))), file)
     return file
 
 
-def drawn_changes(workload: Flights, alerts: Alerts) -> list[Change]:
+def drawn_changes(workload: Flights, alerts: Alerts) -> list[AlertChange]:
     """What an operator might do: drop alerts that are too broad, narrow some, add new ones."""
     count = max(1, len(alerts) // _CHANGED)
     broad = [alert for alert in alerts.values() if alert[1].startswith(_BROAD)]
     aircraft = [a for a in alerts.values() if a[1].startswith(_OF_AIRCRAFT) and " AND " not in a[1]]
     new = Flights(alerts=count, seed=workload.seed + 1).subscriptions()
     return [
-        *(Change("remove", id, None, 0) for id, _, _ in broad[:count]),
+        *(AlertChange("remove", id, None, 0) for id, _, _ in broad[:count]),
         *(
-            Change("replace", id, f"{selector} AND dep_delay > 60", priority)
+            AlertChange("replace", id, f"{selector} AND dep_delay > 60", priority)
             for id, selector, priority in aircraft[:count]
         ),
-        *(Change("add", f"new-{id}", selector, priority) for id, selector, priority in new),
+        *(AlertChange("add", f"new-{id}", selector, priority) for id, selector, priority in new),
     ]
 
 
-def changed(alerts: Alerts, changes: list[Change]) -> Alerts:
+def apply_changes(alerts: Alerts, changes: list[AlertChange]) -> Alerts:
     """The alerts after the changes, for whoever checks the answers."""
     now = dict(alerts)
     for _, id, selector, priority in changes:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from tamis.schema import Schema
 from tamis.spark import Compiled, change, compile, match, session
 from tamis_lab.demo.live_table import LiveTable
-from tamis_lab.demo.micro_batches import Batch, done, observed
+from tamis_lab.demo.micro_batches import Batch, finished_batches, observe_counts
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -49,7 +49,7 @@ class Folders:
 
 
 @contextmanager
-def started(folders: Folders) -> Iterator[SparkSession]:
+def start_spark(folders: Folders) -> Iterator[SparkSession]:
     """Spark, for as long as it is needed."""
     spark = session(
         "tamis demo",
@@ -65,18 +65,18 @@ def started(folders: Folders) -> Iterator[SparkSession]:
     try:
         yield spark
     except BaseException:
-        _hush(spark)
+        _silence_logs(spark)
         raise
     finally:
         spark.stop()
 
 
-def _hush(spark: SparkSession) -> None:
+def _silence_logs(spark: SparkSession) -> None:
     """Java would tell at length how it was interrupted."""
     spark.sparkContext.setLogLevel("OFF")
 
 
-def compiled(
+def compile_alerts(
     spark: SparkSession, alerts: Path, typical: Path, schema: Schema, folders: Folders
 ) -> Compiled:
     """Version 1, laid out by some typical departures."""
@@ -88,7 +88,7 @@ def compiled(
     )
 
 
-def streamed(
+def run_stream(
     spark: SparkSession, pieces: list[Path], changes: Path, folders: Folders, live: LiveTable
 ) -> tuple[list[Batch], Compiled]:
     """Match all departures; meanwhile make version 2, which the stream takes by itself.
@@ -106,7 +106,7 @@ def streamed(
     batches: list[Batch] = []
     try:
         while len(batches) < len(pieces):
-            for batch in done(query, len(batches)):
+            for batch in finished_batches(query, len(batches)):
                 batches.append(batch)
                 live.add(batch)
             if not query.isActive:
@@ -115,12 +115,12 @@ def streamed(
                 live.note("changing alerts, while the stream goes on …")
                 changing = aside.submit(change, spark.read.parquet(str(changes)), folders.index)
             if held_back and changing is not None and changing.done():
-                live.note(_said(changing.result()))
+                live.note(_version_text(changing.result()))
                 _release(held_back, folders.events)
                 held_back = []
             time.sleep(_POLL)
     except BaseException:
-        _hush(spark)
+        _silence_logs(spark)
         raise
     finally:
         # Not waited for: after Ctrl-C the end of Spark ends it.
@@ -131,13 +131,13 @@ def streamed(
 
 
 def _query(spark: SparkSession, like: Path, folders: Folders) -> StreamingQuery:
-    schema = spark.read.parquet(str(_moved(like, folders.events))).schema
+    schema = spark.read.parquet(str(_path_in(like, folders.events))).schema
     events = (
         spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folders.events))
     )
     found = match(events, folders.index, keep=_KEEP, form="lists")
     return (
-        observed(found)
+        observe_counts(found)
         .writeStream.option("checkpointLocation", str(folders.scratch / "checkpoint"))
         .start(str(folders.answers))
     )
@@ -146,14 +146,14 @@ def _query(spark: SparkSession, like: Path, folders: Folders) -> StreamingQuery:
 def _release(pieces: list[Path], folder: Path) -> None:
     """Let departures happen: a file is there whole or not at all."""
     for piece in pieces:
-        os.rename(piece, _moved(piece, folder))
+        os.rename(piece, _path_in(piece, folder))
 
 
-def _moved(piece: Path, folder: Path) -> Path:
+def _path_in(piece: Path, folder: Path) -> Path:
     return folder / piece.name
 
 
-def _said(made: Compiled) -> str:
+def _version_text(made: Compiled) -> str:
     return (
         f"version {made.version} is there after {made.seconds:.1f} s: {made.added:,} alerts in, "
         f"{made.removed:,} out, {made.subscriptions:,} now"

@@ -13,7 +13,7 @@ from tamis_lab.demo.micro_batches import Batch, span
 from tamis_lab.demo.totals import Totals
 
 
-class Told(NamedTuple):
+class ReportData(NamedTuple):
     """What the report tells.
 
     Attributes:
@@ -58,16 +58,16 @@ svg line { stroke: var(--line); } .v1 { fill: var(--v1); } .v2 { fill: var(--v2)
 _KEY = '<span class="key v1"></span>version 1<span class="key v2"></span>version 2'
 
 
-def write_report(told: Told, folder: Path) -> Path:
+def write_report(data: ReportData, folder: Path) -> Path:
     """Write it; gives the file."""
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "index.html"
-    file.write_text(_page(told), encoding="utf-8")
+    file.write_text(_page(data), encoding="utf-8")
     return file
 
 
-def _page(told: Told) -> str:
-    second = next((batch.first for batch in told.batches if batch.version > 1), None)
+def _page(data: ReportData) -> str:
+    second = next((batch.first for batch in data.batches if batch.version > 1), None)
     days = [
         Bar(
             matches,
@@ -75,7 +75,7 @@ def _page(told: Told) -> str:
             f"{day:%b}" if day.day == 1 else "",
             "v1" if second is None or day < second else "v2",
         )
-        for day, matches in told.totals.days.items()
+        for day, matches in data.totals.days.items()
     ]
     rates = [
         Bar(
@@ -84,7 +84,7 @@ def _page(told: Told) -> str:
             str(batch.number) if batch.number == 1 or batch.number % 5 == 0 else "",
             f"v{min(batch.version, 2)}",
         )
-        for batch in told.batches
+        for batch in data.batches
     ]
     parts = [
         "<!doctype html>",
@@ -93,19 +93,19 @@ def _page(told: Told) -> str:
         f"<style>{_STYLE}</style></head><body>",
         "<h1>Departures from New York in 2013 against alerts</h1>",
         "<p>Compiled and matched on Spark, as a stream; meanwhile alerts were changed.</p>",
-        _table((), told.facts),
+        _table((), data.facts),
         f"<h2>Matches per day</h2><p>Judged by {_KEY}</p>",
         bars(days, "day of scheduled departure", "matches"),
         f"<h2>Events per second, by micro-batch</h2><p>Judged by {_KEY}</p>",
         bars(rates, "micro-batch", "events/s"),
         "<h2>Matches per alert</h2><p>How many alerts matched so many departures.</p>",
-        bars(_distribution(told), "matches of an alert", "alerts"),
+        bars(_distribution(data), "matches of an alert", "alerts"),
         "<h2>Alerts that matched most</h2><p>Of alerts that say the same, one.</p>",
-        _table(("alert", "matches", "selector"), ((a, n, _Code(s)) for a, n, s in told.top)),
-        f"<h2>Refused alerts</h2><p>{len(told.rejects)} were set aside; the rest went on.</p>",
+        _table(("alert", "matches", "selector"), ((a, n, _Code(s)) for a, n, s in data.top)),
+        f"<h2>Refused alerts</h2><p>{len(data.rejects)} were set aside; the rest went on.</p>",
         _table(
             ("alert", "selector", "position", "reason"),
-            ((id, _Code(selector), at, why) for id, selector, at, why in told.rejects),
+            ((id, _Code(selector), at, why) for id, selector, at, why in data.rejects),
         ),
         "<h2>Micro-batches</h2>",
         _table(
@@ -113,20 +113,20 @@ def _page(told: Told) -> str:
             (
                 (b.number, span(b), b.events, b.matches, f"{b.seconds:.2f}",
                  round(b.events_per_second), f"version {b.version}")
-                for b in told.batches
+                for b in data.batches
             ),
         ),
         "<h2>Seconds by phase</h2>",
-        _table((), ((name, f"{seconds:.1f}") for name, seconds in told.seconds.items())),
+        _table((), ((name, f"{seconds:.1f}") for name, seconds in data.seconds.items())),
         "</body></html>",
     ]  # fmt: skip
     return "\n".join(parts) + "\n"
 
 
-def _distribution(told: Told) -> list[Bar]:
+def _distribution(data: ReportData) -> list[Bar]:
     """Alerts by matches: 0, 1, 2 to 3, 4 to 7 and so on."""
-    counts = Counter(number.bit_length() for number in told.totals.alerts.values())
-    counts[0] = told.alerts - len(told.totals.alerts)
+    counts = Counter(number.bit_length() for number in data.totals.alerts.values())
+    counts[0] = data.alerts - len(data.totals.alerts)
     found = []
     for bits in range(max(counts) + 1):
         low, high = (1 << bits) >> 1, (1 << bits) - 1

@@ -7,10 +7,10 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from tamis.spark import Compiled
-from tamis_lab.demo.check import Checked, checked
-from tamis_lab.demo.demo_data import Input, prepared
-from tamis_lab.demo.demo_job import Folders, compiled, started, streamed
-from tamis_lab.demo.demo_report import Told, write_report
+from tamis_lab.demo.check import CheckResult, check_answers
+from tamis_lab.demo.demo_data import Input, prepare_input
+from tamis_lab.demo.demo_job import Folders, compile_alerts, run_stream, start_spark
+from tamis_lab.demo.demo_report import ReportData, write_report
 from tamis_lab.demo.live_table import LiveTable
 from tamis_lab.demo.screen import Screen
 from tamis_lab.demo.totals import Totals, totals
@@ -32,39 +32,41 @@ def run(out: Path, alerts: int, events: int) -> bool:
         scratch = tempfile.TemporaryDirectory(prefix="tamis-demo-", ignore_cleanup_errors=True)
         folders = Folders(Path(stack.enter_context(scratch)))
         with screen.phase("draw alerts, write departures"):
-            given = prepared(workload, events, folders.scratch)
+            given = prepare_input(workload, events, folders.scratch)
             screen.say(f"{alerts:,} alerts, {events:,} departures in {len(given.pieces)} files")
         with screen.phase("start Spark"):
-            spark = stack.enter_context(started(folders))
+            spark = stack.enter_context(start_spark(folders))
         with screen.phase("compile the alerts"):
-            made = compiled(spark, given.alerts_file, given.pieces[0], workload.schema, folders)
+            made = compile_alerts(
+                spark, given.alerts_file, given.pieces[0], workload.schema, folders
+            )
             rejects = [tuple(row) for row in made.rejects.orderBy("id").collect()]
             screen.say(f"version {made.version}: {made.subscriptions:,} alerts")
             screen.say(f"{len(rejects)} were refused:")
             screen.rows(_REJECT, rejects)
         with screen.phase("match the departures"), LiveTable(screen, len(given.pieces)) as live:
-            batches, remade = streamed(spark, given.pieces, given.changes_file, folders, live)
+            batches, remade = run_stream(spark, given.pieces, given.changes_file, folders, live)
         with screen.phase("count the answers"):
             counted = totals(spark, folders.answers)
         with screen.phase("check the answers"):
             known = {made.version: given.alerts, remade.version: given.changed}
-            verdict = checked(spark, given.events, workload.schema, known, folders)
+            verdict = check_answers(spark, given.events, workload.schema, known, folders)
     top = counted.top(_TOP, given.selector)
     facts = _facts(given, remade, counted, sum(b.seconds for b in batches), verdict)
     screen.say("\nAlerts that matched most (of those that say the same, one)")
     screen.rows(("alert", "matches", "selector"), top)
     screen.say("")
     screen.rows(("", ""), facts)
-    told = Told(facts, batches, counted, given.ever, top, rejects, screen.seconds)
+    told = ReportData(facts, batches, counted, given.alert_count, top, rejects, screen.seconds)
     screen.say(f"\nreport: {write_report(told, out)}")
     return verdict.equal
 
 
 def _facts(
-    given: Input, remade: Compiled, counted: Totals, seconds: float, verdict: Checked
+    given: Input, remade: Compiled, counted: Totals, seconds: float, verdict: CheckResult
 ) -> list[tuple[str, str]]:
     rate = counted.events / seconds
-    by_matcher, by_meaning = verdict.said()
+    by_matcher, by_meaning = verdict.verdicts()
     facts = [
         ("departures", f"{counted.events:,}, {rate:,.0f} a second"),
         ("matches", f"{counted.matches:,}"),

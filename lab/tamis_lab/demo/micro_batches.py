@@ -38,7 +38,7 @@ def span(batch: Batch) -> str:
     return first if first == last else f"{first} to {last}"
 
 
-def observed(found: DataFrame) -> DataFrame:
+def observe_counts(found: DataFrame) -> DataFrame:
     """The same rows, counted by Spark on their way to the sink: nothing is read twice."""
     from pyspark.sql import functions as F
 
@@ -55,7 +55,7 @@ def observed(found: DataFrame) -> DataFrame:
     )
 
 
-def done(query: StreamingQuery, seen: int) -> Iterator[Batch]:
+def finished_batches(query: StreamingQuery, seen: int) -> Iterator[Batch]:
     """The micro-batches that are done, without those `seen` already."""
     for progress in query.recentProgress:
         if progress.batchId >= seen and progress.numInputRows:

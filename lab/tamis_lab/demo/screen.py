@@ -44,13 +44,13 @@ class Screen:
 
     def rows(self, names: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> None:
         """A small table."""
-        table = headed(names)
+        table = empty_table(names)
         for row in rows:
-            table.add_row(*(shown(cell) for cell in row))
+            table.add_row(*(cell_text(cell) for cell in row))
         self.console.print(table)
 
 
-def headed(names: tuple[str, ...]) -> Table:
+def empty_table(names: tuple[str, ...]) -> Table:
     """A table of columns with these names."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in names:
@@ -58,7 +58,7 @@ def headed(names: tuple[str, ...]) -> Table:
     return table
 
 
-def shown(cell: object) -> Text:
+def cell_text(cell: object) -> Text:
     """A cell: numbers with commas, and never markup."""
     if isinstance(cell, int | float):
         return Text(f"{cell:,.0f}", justify="right")

@@ -7,29 +7,29 @@ import gc
 from itertools import islice
 
 from tamis.matcher import Matcher
-from tamis_lab.harness.measure import Row, resident
-from tamis_lab.workloads.selective import Selective
+from tamis_lab.harness.measure import Row, resident_memory
+from tamis_lab.workloads.selective import SelectiveWorkload
 
 PREDICATES = 5
 # So many, and all kernels are loaded, those of the upkeep among them: their code is not counted.
 _WARM = 10_000
 
 
-def grown(engine: str, size: int) -> Row:
+def memory_growth(engine: str, size: int) -> Row:
     """Bytes that the process grows by; to be called in a fresh one."""
-    workload = Selective(subscriptions=size, predicates=PREDICATES)
+    workload = SelectiveWorkload(subscriptions=size, predicates=PREDICATES)
     events = workload.events(1000)
     few = Matcher(engine=engine)
     few.add_many(enumerate(islice(workload.selectors(), _WARM)))  # the texts of all tests too
     few.match_batch(events)
-    settled(few._engine)
+    settled_memory(few._engine)
     few = Matcher(engine=engine)
-    before = settled(few._engine)
+    before = settled_memory(few._engine)
     matcher = Matcher(engine=engine)
     matcher.add_many((f"s{number:07}", text) for number, text in enumerate(workload.selectors()))
-    added = settled(matcher._engine) - before
+    added = settled_memory(matcher._engine) - before
     matcher.match_batch(events)
-    matched = settled(matcher._engine) - before
+    matched = settled_memory(matcher._engine) - before
     return {
         "engine": engine,
         "subscriptions": len(matcher),
@@ -41,7 +41,7 @@ def grown(engine: str, size: int) -> Row:
     }
 
 
-def settled(engine: object) -> int:
+def settled_memory(engine: object) -> int:
     """The memory of the process, once upkeep is done and what is free has been given back."""
     settle = getattr(engine, "settle", None)
     if settle is not None:
@@ -50,4 +50,4 @@ def settled(engine: object) -> int:
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc's
     if trim is not None:
         trim(0)
-    return resident()
+    return resident_memory()

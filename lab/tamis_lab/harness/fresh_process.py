@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 
-def in_fresh_process(
+def run_in_fresh_process(
     function: Callable[..., object],
     *arguments: object,
     limit: float | None = None,

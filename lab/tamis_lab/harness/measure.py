@@ -87,7 +87,7 @@ def spread(name: str, figures: Sequence[float]) -> Row:
     }
 
 
-def enough(
+def calibrate_count(
     do: Callable[[int], object],
     most: int,
     least: int = 1,
@@ -111,7 +111,7 @@ def enough(
         count, before = min(most, 4 * count), took
 
 
-def resident() -> int:
+def resident_memory() -> int:
     """The memory of this process, in bytes; the most it has had where the system says no more."""
     pages = Path("/proc/self/statm")
     if pages.exists():

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tamis.spark import compile, session
-from tamis_lab.workloads.selective import Selective
+from tamis_lab.workloads.selective import SelectiveWorkload
 
 if TYPE_CHECKING:
     from tamis.spark.session import DataFrame, SparkSession
@@ -25,7 +25,7 @@ WARM_EVENTS = 200_000
 
 
 @contextmanager
-def spark_of(executors: int, **conf: str) -> Iterator[tuple[SparkSession, Path]]:
+def spark_session(executors: int, **conf: str) -> Iterator[tuple[SparkSession, Path]]:
     """A session with a folder; both are gone afterwards."""
     spark = session(
         "tamis bench",
@@ -50,7 +50,7 @@ def put_events(folder: Path, count: int) -> None:
     folder.mkdir(parents=True)
     for number, first in enumerate(range(0, count, FILE_EVENTS)):
         rows = min(FILE_EVENTS, count - first)
-        workload = Selective(subscriptions=1, seed=2025 + number)
+        workload = SelectiveWorkload(subscriptions=1, seed=2025 + number)
         columns = {
             path[0]: found[0].data.cast(pa.int32())
             for path, found in workload.events(rows).columns.items()
@@ -59,11 +59,11 @@ def put_events(folder: Path, count: int) -> None:
         pq.write_table(pa.table({"id": ids, **columns}), folder / f"{number:05d}.parquet")
 
 
-def compiled(spark: SparkSession, folder: Path, count: int, **how: Any) -> float:
+def seconds_to_compile(spark: SparkSession, folder: Path, count: int, **how: Any) -> float:
     """Seconds from selectors of the selective workload in Parquet to an index."""
     shutil.rmtree(folder / "subscriptions", ignore_errors=True)
     (folder / "subscriptions").mkdir()
-    texts = Selective(subscriptions=count).selectors()
+    texts = SelectiveWorkload(subscriptions=count).selectors()
     first = 0
     while chunk := list(islice(texts, FILE_EVENTS // 4)):
         ids = pa.array(np.arange(first, first + len(chunk)))
@@ -82,7 +82,7 @@ def read(spark: SparkSession, folder: Path) -> DataFrame:
     return spark.read.parquet(folder.as_uri())
 
 
-def written(frame: DataFrame, folder: Path) -> None:
+def write_output(frame: DataFrame, folder: Path) -> None:
     """Write what comes out."""
     frame.write.mode("overwrite").parquet((folder / "out").as_uri())
 

@@ -19,7 +19,7 @@ Longs = NDArray[np.int64]
 Words = NDArray[np.uint64]
 
 
-class Parts(NamedTuple):
+class Conjunctions(NamedTuple):
     """The conjunctions of all interests.
 
     Attributes:
@@ -41,7 +41,7 @@ class Parts(NamedTuple):
     first: Longs
 
 
-class Layout(NamedTuple):
+class FilterLayout(NamedTuple):
     """The bits of predicates.
 
     Attributes:
@@ -59,7 +59,7 @@ class Layout(NamedTuple):
     m: int
 
 
-class Lists(NamedTuple):
+class EventLists(NamedTuple):
     """By event, numbers: event e has those from start[e] on, up to start[e + 1]."""
 
     start: Longs
@@ -90,13 +90,13 @@ class Marks(NamedTuple):
 
 @kernel
 def false_claims(
-    layout: Layout,
-    parts: Parts,
-    satisfied: Lists,
-    matched: Lists,
+    layout: FilterLayout,
+    parts: Conjunctions,
+    satisfied: EventLists,
+    matched: EventLists,
     begin: int,
     marks: Marks,
-    out: Lists,
+    out: EventLists,
     bytes: Ints,
 ) -> int:
     """By event, the conjunctions that are claimed, of interests that it does not satisfy.
@@ -133,7 +133,7 @@ def false_claims(
             interest = matched.number[at]
             marks.matched[interest] = now
             # Else a filter would lose the event; it must never be so.
-            marks.missed[0] += not _any_whole(parts, interest, claimed, now)
+            marks.missed[0] += not _any_part_claimed(parts, interest, claimed, now)
         vain = 0
         count, before, size = 0, -1, 0
         for word in range(len(words)):
@@ -142,15 +142,15 @@ def false_claims(
                 place = (word << 6) + trailing_zeros(left)
                 left &= left - np.uint64(1)
                 count += 1
-                size += _varint(place - before - 1)
+                size += _varint_size(place - before - 1)
                 before = place
                 for at in range(layout.bucket[place], layout.bucket[place + 1]):
                     predicate = layout.filed[at]
-                    if claimed[predicate] != now and _has(words, layout.places[predicate]):
+                    if claimed[predicate] != now and _has_bits(words, layout.places[predicate]):
                         claimed[predicate] = now
                         marks.vain[vain] = predicate
                         vain += 1
-        bytes[event] = layout.head + min(_varint(count) + size, (layout.m + 7) >> 3)
+        bytes[event] = layout.head + min(_varint_size(count) + size, (layout.m + 7) >> 3)
         for part in parts.always:
             if marks.matched[parts.interest[part]] != now:
                 out.number[used] = part
@@ -161,7 +161,7 @@ def false_claims(
                 if marks.seen[part] == now or marks.matched[parts.interest[part]] == now:
                     continue
                 marks.seen[part] = now
-                if _whole(parts, part, claimed, now):
+                if _is_claimed(parts, part, claimed, now):
                     out.number[used] = part
                     used += 1
         words[:] = 0
@@ -170,15 +170,15 @@ def false_claims(
 
 
 @kernel
-def _any_whole(parts: Parts, interest: Any, claimed: Longs, now: Any) -> bool:
+def _any_part_claimed(parts: Conjunctions, interest: Any, claimed: Longs, now: Any) -> bool:
     for part in range(parts.first[interest], parts.first[interest + 1]):
-        if _whole(parts, part, claimed, now):
+        if _is_claimed(parts, part, claimed, now):
             return True
     return False
 
 
 @kernel
-def _whole(parts: Parts, part: Any, claimed: Longs, now: Any) -> bool:
+def _is_claimed(parts: Conjunctions, part: Any, claimed: Longs, now: Any) -> bool:
     for predicate in parts.predicate[parts.start[part] : parts.start[part + 1]]:
         if claimed[predicate] != now:
             return False
@@ -186,7 +186,7 @@ def _whole(parts: Parts, part: Any, claimed: Longs, now: Any) -> bool:
 
 
 @kernel
-def _has(words: Words, places: Ints) -> bool:
+def _has_bits(words: Words, places: Ints) -> bool:
     for place in places:
         if not words[place >> 6] >> np.uint64(place & 63) & np.uint64(1):
             return False
@@ -194,7 +194,7 @@ def _has(words: Words, places: Ints) -> bool:
 
 
 @kernel
-def _varint(number: Any) -> int:
+def _varint_size(number: Any) -> int:
     size = 1
     while number >= 128:
         number >>= 7

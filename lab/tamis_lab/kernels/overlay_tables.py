@@ -29,7 +29,7 @@ PRESENT_BYTES, TOLD_BYTES = 7, 8
 COUNTED = 9
 
 
-class Wants(NamedTuple):
+class Demand(NamedTuple):
     """By interest, the brokers where it is wanted: interest i has those from start[i] on.
 
     Attributes:
@@ -80,8 +80,8 @@ class Tables(NamedTuple):
 
 
 @kernel
-def first_wanted(
-    wants: Wants, interest: Any, parent: Ints, size: Ints, up: Longs, down: Longs, after: Longs
+def fill_first_times(
+    wants: Demand, interest: Any, parent: Ints, size: Ints, up: Longs, down: Longs, after: Longs
 ) -> None:
     """By link, when an interest is first wanted below it, and above it; NEVER if it is not."""
     brokers = len(parent)
@@ -102,7 +102,7 @@ def first_wanted(
 
 @kernel
 def fill_tables(
-    wants: Wants, coverers: Coverers, parent: Ints, size: Ints, begin: int, out: Tables
+    wants: Demand, coverers: Coverers, parent: Ints, size: Ints, begin: int, out: Tables
 ) -> None:
     """Work out the tables for as many interests from `begin` on as `out` has rows; it is zero."""
     brokers = len(parent)
@@ -114,13 +114,13 @@ def fill_tables(
     counted = out.counted
     for row in range(len(out.up)):
         interest = begin + row
-        first_wanted(wants, interest, parent, size, up, down, after)
+        fill_first_times(wants, interest, parent, size, up, down, after)
         before_up[:] = NEVER
         before_down[:] = NEVER
         gone_up[:] = wants.void[interest]
         gone_down[:] = wants.void[interest]
         for at in range(coverers.start[interest], coverers.start[interest + 1]):
-            first_wanted(wants, coverers.by[at], parent, size, other_up, other_down, after)
+            fill_first_times(wants, coverers.by[at], parent, size, other_up, other_down, after)
             equal = coverers.equal[at]
             for broker in range(1, brokers):
                 time = other_up[broker]
@@ -131,7 +131,7 @@ def fill_tables(
                 gone_down[broker] |= time < (down[broker] if equal else NEVER)
         for at in range(wants.start[interest], wants.start[interest + 1]):
             counted[LOCAL, wants.broker[at]] += 1
-            _set(out.held, row, wants.broker[at])
+            _set_bit(out.held, row, wants.broker[at])
         told = np.int64(wants.bytes[interest])
         for broker in range(1, brokers):
             if up[broker] < NEVER:
@@ -144,8 +144,8 @@ def fill_tables(
                     counted[TOLD_BYTES, broker] += told if kept else 2 * told
                 if kept:
                     counted[KEPT_UP, broker] += 1
-                    _set(out.up, row, broker)
-                    _set(out.held, row, parent[broker])
+                    _set_bit(out.up, row, broker)
+                    _set_bit(out.held, row, parent[broker])
             if down[broker] < NEVER:
                 counted[PRESENT_DOWN, broker] += 1
                 counted[PRESENT_BYTES, broker] += told
@@ -155,12 +155,14 @@ def fill_tables(
                     counted[TOLD_BYTES, broker] += told if kept else 2 * told
                 if kept:
                     counted[KEPT_DOWN, broker] += 1
-                    _set(out.down, row, broker)
-                    _set(out.held, row, broker)
+                    _set_bit(out.down, row, broker)
+                    _set_bit(out.held, row, broker)
 
 
 @kernel
-def spread(held: Words, start: Longs, predicate: Ints, interest: Ints, out: Words) -> None:
+def fill_predicate_brokers(
+    held: Words, start: Longs, predicate: Ints, interest: Ints, out: Words
+) -> None:
     """By predicate, the brokers that have it: those that have an interest with it.
 
     Args:
@@ -179,5 +181,5 @@ def spread(held: Words, start: Longs, predicate: Ints, interest: Ints, out: Word
 
 
 @kernel
-def _set(bits: Words, row: Any, place: Any) -> None:
+def _set_bit(bits: Words, row: Any, place: Any) -> None:
     bits[row, place >> 6] |= np.uint64(1) << np.uint64(place & 63)

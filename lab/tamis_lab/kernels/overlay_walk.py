@@ -18,14 +18,14 @@ Longs = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 
-class Tree(NamedTuple):
+class BrokerTree(NamedTuple):
     """A tree of brokers: see `tamis_lab.simulation.topology`."""
 
     parent: Ints
     size: Ints
 
 
-class Way(NamedTuple):
+class EventPath(NamedTuple):
     """Where an event has been.
 
     Attributes:
@@ -39,7 +39,7 @@ class Way(NamedTuple):
     hops: Ints
 
 
-class Thought(NamedTuple):
+class ForwardingRule(NamedTuple):
     """Who is thought to want an event.
 
     Attributes:
@@ -54,29 +54,31 @@ class Thought(NamedTuple):
 
 
 @kernel
-def walk(tree: Tree, thought: Thought, everywhere: bool, source: Any, way: Way) -> int:
+def walk(
+    tree: BrokerTree, rule: ForwardingRule, everywhere: bool, source: Any, path: EventPath
+) -> int:
     """Send an event from a broker as far as it goes; to how many brokers it comes.
 
     Args:
         tree: The brokers.
-        thought: Who is thought to want it.
+        rule: Who is thought to want it.
         everywhere: It goes over all links, whatever is thought.
         source: Where it is published.
-        way: Its way; its hops are all -1, and `forget` makes them so again.
+        path: Its way; its hops are all -1, and `forget` makes them so again.
     """
     parent, size = tree
-    sums, brokers = thought.sums, len(parent)
+    sums, brokers = rule.sums, len(parent)
     total = sums[brokers]
-    hops = way.hops
-    way.broker[0], way.link[0], hops[source] = source, 0, 0
+    hops = path.hops
+    path.broker[0], path.link[0], hops[source] = source, 0, 0
     count = 1
     at = source
     while at > 0:
         inside = sums[at + size[at]] - sums[at]
-        if not (everywhere or total > inside or thought.up[at]):
+        if not (everywhere or total > inside or rule.up[at]):
             break
         above = parent[at]
-        way.broker[count], way.link[count], hops[above] = above, at, hops[at] + 1
+        path.broker[count], path.link[count], hops[above] = above, at, hops[at] + 1
         count += 1
         at = above
     broker = 1
@@ -85,8 +87,8 @@ def walk(tree: Tree, thought: Thought, everywhere: bool, source: Any, way: Way) 
             broker += 1
             continue
         before, end = hops[parent[broker]], broker + size[broker]
-        if before >= 0 and (everywhere or sums[end] > sums[broker] or thought.down[broker]):
-            way.broker[count], way.link[count], hops[broker] = broker, -1 - broker, before + 1
+        if before >= 0 and (everywhere or sums[end] > sums[broker] or rule.down[broker]):
+            path.broker[count], path.link[count], hops[broker] = broker, -1 - broker, before + 1
             count += 1
             broker += 1
         elif broker <= source < end:  # it is on its way from below, and stopped there
@@ -97,7 +99,7 @@ def walk(tree: Tree, thought: Thought, everywhere: bool, source: Any, way: Way) 
 
 
 @kernel
-def forget(way: Way, count: int) -> None:
+def clear_path(path: EventPath, count: int) -> None:
     """Make a way ready for the next event."""
-    for broker in way.broker[:count]:
-        way.hops[broker] = -1
+    for broker in path.broker[:count]:
+        path.hops[broker] = -1

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis.kernels.decorator import kernel
-from tamis_lab.kernels.false_claims import Lists, Parts
-from tamis_lab.kernels.overlay_tables import Wants
-from tamis_lab.kernels.overlay_walk import Thought, Tree, Way, forget, walk
+from tamis_lab.kernels.false_claims import Conjunctions, EventLists
+from tamis_lab.kernels.overlay_tables import Demand
+from tamis_lab.kernels.overlay_walk import BrokerTree, EventPath, ForwardingRule, clear_path, walk
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
@@ -34,7 +34,7 @@ BYTES, FILTER_BYTES, EVENTS, MISSED = 11, 12, 13, 14  # in all, at place 0
 COUNTED = 15
 
 
-class Going(NamedTuple):
+class RoutedEvents(NamedTuple):
     """Events.
 
     Attributes:
@@ -49,12 +49,12 @@ class Going(NamedTuple):
     source: Ints
     bytes: Ints
     filter_bytes: Ints
-    satisfied: Lists
-    matched: Lists
-    claimed: Lists
+    satisfied: EventLists
+    matched: EventLists
+    claimed: EventLists
 
 
-class Known(NamedTuple):
+class CoveringTables(NamedTuple):
     """What the brokers' tables say, where covering keeps interests back: a bit per broker.
 
     Attributes:
@@ -72,23 +72,23 @@ class Known(NamedTuple):
     bits: int
 
 
-class Overlay(NamedTuple):
+class BrokerNetwork(NamedTuple):
     """A network of brokers.
 
     Attributes:
         tree: The brokers.
         wants: Who wants what.
         parts: The conjunctions of interests.
-        known: What the tables say.
+        tables: What the tables say.
     """
 
-    tree: Tree
-    wants: Wants
-    parts: Parts
-    known: Known
+    tree: BrokerTree
+    wants: Demand
+    parts: Conjunctions
+    tables: CoveringTables
 
 
-class Room(NamedTuple):
+class Workspace(NamedTuple):
     """Room to work in.
 
     Attributes:
@@ -108,7 +108,7 @@ class Room(NamedTuple):
         exact_down: The same, down; False.
         first: By bit of a filter, the first entry of a list of predicates that set it; -1.
         next: By entry, the next one.
-        way: A way.
+        path: A way.
     """
 
     wanted: Ints
@@ -127,30 +127,36 @@ class Room(NamedTuple):
     exact_down: Flags
     first: Ints
     next: Ints
-    way: Way
+    path: EventPath
 
 
 @kernel
 def count_events(
-    overlay: Overlay, going: Going, begin: int, end: int, room: Room, strategies: Flags, out: Longs
+    network: BrokerNetwork,
+    events: RoutedEvents,
+    begin: int,
+    end: int,
+    workspace: Workspace,
+    strategies: Flags,
+    out: Longs,
 ) -> None:
     """Send events through a network, and count.
 
     Args:
-        overlay: The network.
-        going: The events.
+        network: The network.
+        events: The events.
         begin: The first event to send.
         end: The one after the last.
-        room: Room to work in.
+        workspace: Room to work in.
         strategies: Which ones are wanted.
         out: By strategy, by what is counted, by place.
     """
-    tree, wants, parts = overlay.tree, overlay.wants, overlay.parts
-    matched, claimed = going.matched, going.claimed
+    tree, wants, parts = network.tree, network.wants, network.parts
+    matched, claimed = events.matched, events.claimed
     brokers = len(tree.parent)
-    wanted, loose, way = room.wanted, room.loose, room.way
+    wanted, loose, way = workspace.wanted, workspace.loose, workspace.path
     for event in range(begin, end):
-        source = going.source[event]
+        source = events.source[event]
         for at in range(matched.start[event], matched.start[event + 1]):
             interest = matched.number[at]
             for place in range(wants.start[interest], wants.start[interest + 1]):
@@ -162,58 +168,74 @@ def count_events(
                 loose[wants.broker[place]] = True
         for broker in range(brokers):
             is_wanted = wanted[broker] > 0
-            room.exact_sums[broker + 1] = room.exact_sums[broker] + is_wanted
-            room.loose_sums[broker + 1] = room.loose_sums[broker] + (is_wanted or loose[broker])
-        exact = Thought(room.exact_sums, room.never, room.never)
+            workspace.exact_sums[broker + 1] = workspace.exact_sums[broker] + is_wanted
+            workspace.loose_sums[broker + 1] = workspace.loose_sums[broker] + (
+                is_wanted or loose[broker]
+            )
+        exact = ForwardingRule(workspace.exact_sums, workspace.never, workspace.never)
         # First what nobody can do without, as the others are held against it.
         count = walk(tree, exact, False, source, way)
         for link in way.link[1:count]:
             if link >= 0:
-                room.exact_up[link] = True
+                workspace.exact_up[link] = True
             else:
-                room.exact_down[-1 - link] = True
+                workspace.exact_down[-1 - link] = True
         if strategies[SIENA]:
-            if room.wide_here.any():
-                forget(way, count)
-                wide = Thought(room.exact_sums, room.wide_up, room.wide_down)
+            if workspace.wide_here.any():
+                clear_path(way, count)
+                wide = ForwardingRule(workspace.exact_sums, workspace.wide_up, workspace.wide_down)
                 count = walk(tree, wide, False, source, way)
-            _tell(SIENA, going, event, count, room, out)
-        forget(way, count)
+            _count_path(SIENA, events, event, count, workspace, out)
+        clear_path(way, count)
         if strategies[FLOODING]:
             count = walk(tree, exact, True, source, way)
-            _tell(FLOODING, going, event, count, room, out)
-            forget(way, count)
+            _count_path(FLOODING, events, event, count, workspace, out)
+            clear_path(way, count)
         if strategies[EDGE]:
-            count = walk(tree, Thought(room.loose_sums, room.never, room.never), False, source, way)
-            _tell(EDGE, going, event, count, room, out)
-            forget(way, count)
+            count = walk(
+                tree,
+                ForwardingRule(workspace.loose_sums, workspace.never, workspace.never),
+                False,
+                source,
+                way,
+            )
+            _count_path(EDGE, events, event, count, workspace, out)
+            clear_path(way, count)
         if strategies[COVERING]:
             if len(vain):
-                _think(overlay, going.satisfied, event, vain, room)
-            count = walk(tree, Thought(room.exact_sums, room.up, room.down), False, source, way)
-            _tell(COVERING, going, event, count, room, out)
-            forget(way, count)
+                _mark_false_claims(network, events.satisfied, event, vain, workspace)
+            count = walk(
+                tree,
+                ForwardingRule(workspace.exact_sums, workspace.up, workspace.down),
+                False,
+                source,
+                way,
+            )
+            _count_path(COVERING, events, event, count, workspace, out)
+            clear_path(way, count)
             if len(vain):
-                room.up[:] = False
-                room.down[:] = False
-                room.here[:] = False
+                workspace.up[:] = False
+                workspace.down[:] = False
+                workspace.here[:] = False
         wanted[:] = 0
         loose[:] = False
-        room.exact_up[:] = False
-        room.exact_down[:] = False
+        workspace.exact_up[:] = False
+        workspace.exact_down[:] = False
 
 
 @kernel
-def _think(overlay: Overlay, satisfied: Lists, event: Any, vain: Ints, room: Room) -> None:
+def _mark_false_claims(
+    network: BrokerNetwork, satisfied: EventLists, event: Any, vain: Ints, workspace: Workspace
+) -> None:
     """By link and broker, whether the filter that is made there claims something in vain."""
-    tree, wants, parts, known = overlay
+    tree, wants, parts, known = network
     entries = 0
     hashes = known.places.shape[1]
     begin, end = satisfied.start[event], satisfied.start[event + 1]
     for at in range(begin, end):
         for place in known.places[satisfied.number[at]]:
-            room.next[entries] = room.first[place]
-            room.first[place] = entries
+            workspace.next[entries] = workspace.first[place]
+            workspace.first[place] = entries
             entries += 1
     words = known.up.shape[1]
     claims = np.empty(words, np.uint64)
@@ -224,63 +246,65 @@ def _think(overlay: Overlay, satisfied: Lists, event: Any, vain: Ints, room: Roo
         for predicate in parts.predicate[parts.start[part] : parts.start[part + 1]]:
             for place in known.places[predicate]:
                 has_bit[:] = 0
-                entry = room.first[place]
+                entry = workspace.first[place]
                 while entry >= 0:
                     holder = known.predicates[satisfied.number[begin + entry // hashes]]
                     for word in range(words):
                         has_bit[word] |= holder[word]
-                    entry = room.next[entry]
+                    entry = workspace.next[entry]
                 for word in range(words):
                     claims[word] &= has_bit[word]
         interest = parts.interest[part]
         for broker in range(1, len(tree.parent)):
             # Over a link an event is sent by the other end than the one that told the interest.
-            if _has(known.up[interest], broker) and _has(claims, tree.parent[broker]):
-                room.down[broker] = True
-            if _has(known.down[interest], broker) and _has(claims, broker):
-                room.up[broker] = True
+            if _has_bit(known.up[interest], broker) and _has_bit(claims, tree.parent[broker]):
+                workspace.down[broker] = True
+            if _has_bit(known.down[interest], broker) and _has_bit(claims, broker):
+                workspace.up[broker] = True
         for place in range(wants.start[interest], wants.start[interest + 1]):
-            if _has(claims, wants.broker[place]):
-                room.here[wants.broker[place]] = True
+            if _has_bit(claims, wants.broker[place]):
+                workspace.here[wants.broker[place]] = True
     for at in range(begin, end):
         for place in known.places[satisfied.number[at]]:
-            room.first[place] = -1
+            workspace.first[place] = -1
 
 
 @kernel
-def _tell(strategy: int, going: Going, event: Any, count: int, room: Room, out: Longs) -> None:
+def _count_path(
+    strategy: int, events: RoutedEvents, event: Any, count: int, workspace: Workspace, out: Longs
+) -> None:
     """Count what a way was like."""
     told = out[strategy]
-    way = room.way
+    way = workspace.path
     told[EVENTS, 0] += 1
     told[SENT, count - 1] += 1
-    told[BYTES, 0] += (count - 1) * np.int64(going.bytes[event])
+    told[BYTES, 0] += (count - 1) * np.int64(events.bytes[event])
     if strategy == EDGE:
-        told[FILTER_BYTES, 0] += (count - 1) * np.int64(going.filter_bytes[event])
+        told[FILTER_BYTES, 0] += (count - 1) * np.int64(events.filter_bytes[event])
     for at in range(1, count):
         link = way.link[at]
         if link >= 0:
             told[UP, link] += 1
-            told[WASTED_UP, link] += not room.exact_up[link]
+            told[WASTED_UP, link] += not workspace.exact_up[link]
         else:
             told[DOWN, -1 - link] += 1
-            told[WASTED_DOWN, -1 - link] += not room.exact_down[-1 - link]
+            told[WASTED_DOWN, -1 - link] += not workspace.exact_down[-1 - link]
     for at in range(count):
         broker = way.broker[at]
         hop = way.hops[broker]
-        got = room.wanted[broker]
+        got = workspace.wanted[broker]
         told[ARRIVED, hop] += 1
         if strategy == SIENA or strategy == COVERING or (strategy == EDGE and at == 0):
             told[EVALUATED, broker] += 1
         checked = got > 0
         if strategy == FLOODING:
-            checked = room.subscribed[broker]
+            checked = workspace.subscribed[broker]
         elif strategy == SIENA:
-            checked |= room.wide_here[broker]
+            checked |= workspace.wide_here[broker]
         elif strategy == EDGE:
-            checked |= room.loose[broker]
+            checked |= workspace.loose[broker]
         elif strategy == COVERING:
-            checked |= room.here[broker]
+            checked |= workspace.here[broker]
         if checked:
             told[CHECKED, broker] += 1
             told[IN_VAIN, broker] += got == 0
@@ -289,5 +313,5 @@ def _tell(strategy: int, going: Going, event: Any, count: int, room: Room, out: 
 
 
 @kernel
-def _has(bits: Words, place: Any) -> bool:
+def _has_bit(bits: Words, place: Any) -> bool:
     return bool(bits[place >> 6] >> np.uint64(place & 63) & np.uint64(1))

@@ -11,25 +11,25 @@ from tamis.engines.bdd import BddEngine
 from tamis.engines.block import BlockEngine
 from tamis.events.batch import EventBatch
 from tamis_lab.bench import bdd
-from tamis_lab.harness.footprint import settled
+from tamis_lab.harness.footprint import settled_memory
 from tamis_lab.harness.measure import Row, rounds, spread
 
 
 def nodes(parameters: Mapping[str, Any]) -> Row:
     """Nodes of the shared diagram with and without restriction; `order` is that of variables."""
-    before = settled(None)
+    before = settled_memory(None)
     row: Row = {}
     for restrict, name in ((False, "before"), (True, "after")):
         engine = BddEngine(
             order=parameters["order"], restrict=restrict, schema=bdd.SCHEMA, semantics="total"
         )
         seconds = 0.0
-        for _, (took,) in bdd.grown(parameters["queries"], "total", engine):
+        for _, (took,) in bdd.add_in_steps(parameters["queries"], "total", engine):
             seconds += took
         row[f"nodes_{name}"] = engine.stats()["nodes"]
         row[f"{name}_added_per_s"] = parameters["queries"] / seconds
     row["factor"] = row["nodes_before"] / row["nodes_after"]  # type: ignore[operator]
-    return row | {"resident_bytes": settled(None) - before}
+    return row | {"resident_bytes": settled_memory(None) - before}
 
 
 def messages(parameters: Mapping[str, Any]) -> Row:
@@ -38,7 +38,7 @@ def messages(parameters: Mapping[str, Any]) -> Row:
     language = parameters["language"]
     semantics = "strict" if language == "StSL" else "total"
     engine = BddEngine(schema=bdd.SCHEMA, semantics=semantics)
-    for _ in bdd.grown(parameters["queries"], semantics, engine):
+    for _ in bdd.add_in_steps(parameters["queries"], semantics, engine):
         pass
     densities = bdd.DENSITIES if language == "StSL" else (1.0,)
     cases = [bdd.Case(language, engine, density) for density in densities]
@@ -54,14 +54,14 @@ def messages(parameters: Mapping[str, Any]) -> Row:
     return row
 
 
-def in_blocks(parameters: Mapping[str, Any]) -> Row:
+def block_messages(parameters: Mapping[str, Any]) -> Row:
     """The same queries and messages, under StSL, on the engine `block`, asked for counts."""
     row: Row = {}
     for queries in (500, parameters["queries"]):  # the first to have all compiled
         engine = BlockEngine()
-        for _ in bdd.grown(queries, "strict", engine):
+        for _ in bdd.add_in_steps(queries, "strict", engine):
             pass
-        settled(engine)
+        settled_memory(engine)
         for density in bdd.DENSITIES:
             events = bdd.queries(1, density).events(bdd.MESSAGES)
             batch = EventBatch.of(events, bdd.SCHEMA, "strict")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tamis_lab.bench import bdd
 from tamis_lab.papers.curve_claims import above, alike, all_hold, grows, near
-from tamis_lab.papers.spec import Claim, Curve, Figure, Place, Point
+from tamis_lab.papers.spec import Claim, Curve, CurvePoint, Figure, Point
 
 PAPER = "bdd"
 QUERIES = {"small": (1_000, 2_000, 4_000), "paper": tuple(bdd.PAPER_NODES)}
@@ -25,9 +25,9 @@ def _nodes(queries: tuple[int, ...]) -> Figure:
     points = [Point("bdd nodes", {"queries": n, "order": "attribute"}, 900) for n in queries]
     shuffled = [Point("bdd nodes", {"queries": queries[0], "order": "random"}, 900)]
     curves = (
-        _over(_BEFORE, points, "nodes_before"),
-        _over(_AFTER, points, "nodes_after"),
-        _over("after restriction, variables in random order", shuffled, "nodes_after"),
+        _curve_over(_BEFORE, points, "nodes_before"),
+        _curve_over(_AFTER, points, "nodes_after"),
+        _curve_over("after restriction, variables in random order", shuffled, "nodes_after"),
     )
     return Figure(
         PAPER,
@@ -64,17 +64,17 @@ def _nodes(queries: tuple[int, ...]) -> Figure:
 def _seconds(queries: tuple[int, ...]) -> Figure:
     curves, told = [], {}
     for place, density in enumerate(bdd.DENSITIES):
-        label = _strict(density)
+        label = _strict_label(density)
         metric = f"one_by_one_s_{100 * density:g}"
-        curves.append(_over(label, [_messages(n, "StSL") for n in queries], metric))
+        curves.append(_curve_over(label, [_messages(n, "StSL") for n in queries], metric))
         told[label] = [(n, seconds[place]) for n, seconds in bdd.PAPER_SECONDS.items()]
     total = [_messages(n, "SiSL") for n in queries]
-    curves.append(_over("SiSL", total, "one_by_one_s_100"))
+    curves.append(_curve_over("SiSL", total, "one_by_one_s_100"))
     told["SiSL"] = [(n, seconds[-1]) for n, seconds in bdd.PAPER_SECONDS.items()]
     blocks = [_messages(n, "StSL") for n in queries]
-    curves.append(_over("StSL 100 %, 512 at a time", blocks, "blocks_s_100", True))
+    curves.append(_curve_over("StSL 100 %, 512 at a time", blocks, "blocks_s_100", True))
     ours = [Point("bdd in blocks", {"queries": n}) for n in queries]
-    curves.append(_over("StSL 100 %, block (ours), counts", ours, "counts_s_100", True))
+    curves.append(_curve_over("StSL 100 %, block (ours), counts", ours, "counts_s_100", True))
     return Figure(
         PAPER,
         "Table 2",
@@ -85,11 +85,11 @@ def _seconds(queries: tuple[int, ...]) -> Figure:
         (
             Claim(
                 "Time grows almost linearly with the queries.",
-                grows(_strict(1.0), 0.8, 1.25, "queries"),
+                grows(_strict_label(1.0), 0.8, 1.25, "queries"),
             ),
             Claim(
                 "For total messages SiSL is faster than StSL: 1.3 to 1.5 times in the paper.",
-                above(_strict(1.0), "SiSL"),
+                above(_strict_label(1.0), "SiSL"),
             ),
         ),
         told,
@@ -112,11 +112,11 @@ def _densities(queries: int) -> Figure:
         "percent of attributes that a message has",
         "seconds",
         (
-            Curve(label, tuple(Place(p, point, f"one_by_one_s_{p:g}") for p in percents)),
+            Curve(label, tuple(CurvePoint(p, point, f"one_by_one_s_{p:g}") for p in percents)),
             Curve("StSL, 512 at a time",
-                  tuple(Place(p, point, f"blocks_s_{p:g}") for p in percents), True),
+                  tuple(CurvePoint(p, point, f"blocks_s_{p:g}") for p in percents), True),
             Curve("StSL, block (ours), counts",
-                  tuple(Place(p, ours, f"counts_s_{p:g}") for p in percents), True),
+                  tuple(CurvePoint(p, ours, f"counts_s_{p:g}") for p in percents), True),
         ),
         (Claim("Time grows almost linearly with the density.", grows(label, 0.7, 1.3, "density")),),
         {label: told} if queries == max(bdd.PAPER_NODES) else {},
@@ -124,7 +124,7 @@ def _densities(queries: int) -> Figure:
     )  # fmt: skip
 
 
-def _strict(density: float) -> str:
+def _strict_label(density: float) -> str:
     return f"StSL {100 * density:g} %"
 
 
@@ -132,6 +132,6 @@ def _messages(queries: int, language: str) -> Point:
     return Point("bdd messages", {"queries": queries, "language": language}, 900)
 
 
-def _over(label: str, points: list[Point], metric: str, beyond: bool = False) -> Curve:
-    places = (Place(point.parameters["queries"], point, metric) for point in points)
-    return Curve(label, tuple(places), beyond)
+def _curve_over(label: str, points: list[Point], metric: str, is_ours: bool = False) -> Curve:
+    places = (CurvePoint(point.parameters["queries"], point, metric) for point in points)
+    return Curve(label, tuple(places), is_ours)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tamis.engines import ENGINES
 from tamis_lab.papers.engine_points import WORKLOADS
-from tamis_lab.papers.spec import Curve, Figure, Place, Point
+from tamis_lab.papers.spec import Curve, CurvePoint, Figure, Point
 
 PAPER = "beyond"
 EVENTS = 16_384
@@ -25,7 +25,7 @@ def figures(scale: str) -> list[Figure]:
             unit,
             tuple(
                 Curve(_label(engine, size), tuple(
-                    Place(number, _point(engine, workload, size, round_s), metric)
+                    CurvePoint(number, _point(engine, workload, size, round_s), metric)
                     for number, workload in enumerate(WORKLOADS)
                 ))
                 for engine in sorted(ENGINES, key=lambda name: (name != "block", name))

@@ -21,7 +21,7 @@ from tamis.bloom.hashing import Shape
 from tamis.engines import ENGINES, Engine
 from tamis_lab.bench import bloom
 from tamis_lab.bench.insertion import seconds_to_add
-from tamis_lab.harness.footprint import settled
+from tamis_lab.harness.footprint import settled_memory
 from tamis_lab.harness.measure import Row, rounds, spread
 
 # What the paper draws: predicates of an event, and then the brokers that its filter goes to.
@@ -32,14 +32,14 @@ ROUNDS = 3
 def predicates(parameters: Mapping[str, Any]) -> Row:
     """Predicates that an event satisfies, bits of its filter, and bytes on the wire (Figure 4)."""
     workload = bloom.paper_workload(**_workload(parameters))
-    table = bloom.Routed(bloom.SHAPE)
-    table.extend(bloom.parsed(workload, 0, parameters["subscriptions"]))
+    table = bloom.BloomRoutingTable(bloom.SHAPE)
+    table.extend(bloom.parse_subscriptions(workload, 0, parameters["subscriptions"]))
     events = list(workload.events_as_dicts(bloom.EVENTS))
     filters = table.poset.match_many(events)
     bits = statistics.mean(map(len, filters))
     return {
         "predicates_per_event": statistics.mean(
-            sum(1 for _ in table.poset.satisfied(event)) for event in events
+            sum(1 for _ in table.poset.satisfied_predicates(event)) for event in events
         ),
         "bits_per_event": bits,
         "fill_percent": 100 * bits / bloom.SHAPE.m,
@@ -68,10 +68,10 @@ def routing(parameters: Mapping[str, Any]) -> Row:
     bloom.warm_up()
     workload = bloom.paper_workload(**_workload(parameters))
     events = workload.events(bloom.EVENTS)
-    chunk = list(bloom.parsed(workload, 0, parameters["subscriptions"]))
-    before = settled(None)
+    chunk = list(bloom.parse_subscriptions(workload, 0, parameters["subscriptions"]))
+    before = settled_memory(None)
     if parameters["structure"] == ROUTED:
-        table = bloom.Routed(bloom.SHAPE)
+        table = bloom.BloomRoutingTable(bloom.SHAPE)
         begun = time.process_time()
         table.extend(chunk)
         inserted = time.process_time() - begun
@@ -88,17 +88,17 @@ def routing(parameters: Mapping[str, Any]) -> Row:
         both = [sum(pair) for pair in zip(*taken.values(), strict=True)]
         parts: Row = {f"{name}_s": statistics.median(found) for name, found in taken.items()}
         return (
-            {"insertion_s": inserted, "resident_bytes": settled(None) - before}
+            {"insertion_s": inserted, "resident_bytes": settled_memory(None) - before}
             | spread("matching_s", both)
             | parts
         )
     engine = ENGINES[parameters["structure"]]()
     inserted = seconds_to_add(engine, chunk, time.process_time)
-    resident = settled(engine) - before
+    resident = settled_memory(engine) - before
     # The posets are slow: a part of the events will do.
     fewer = bloom.FEWER if parameters["structure"] in bloom.BASELINES else 1
     part = events.slice(0, len(events) // fewer)
-    work = partial(_matched, engine, part)
+    work = partial(_match_events, engine, part)
     found = rounds({"": work}, 1 if fewer > 1 else ROUNDS, time.process_time)[""]
     return {"insertion_s": inserted, "resident_bytes": resident} | spread(
         "matching_s", [fewer * seconds for seconds in found]
@@ -110,15 +110,15 @@ def false_positives(parameters: Mapping[str, Any]) -> Row:
     workload = bloom.notified_workload(parameters["subscriptions"])
     count, size = parameters.get("events", 10 * bloom.EVENTS), parameters["subscriptions"]
     rows = list(workload.events_as_dicts(count))
-    chunk = list(bloom.parsed(workload, 0, size))
+    chunk = list(bloom.parse_subscriptions(workload, 0, size))
     right = ENGINES["block"]()
     seconds_to_add(right, chunk)
     wanted = bloom.pairs_of(right, rows, size)
     found: Row = {}
     for k in (2, 4):
-        table = bloom.Routed(Shape(1 << parameters["log2_m"], k))
+        table = bloom.BloomRoutingTable(Shape(1 << parameters["log2_m"], k))
         table.extend(chunk)
-        counted = bloom.unwanted(table, rows, wanted)
+        counted = bloom.unwanted_deliveries(table, rows, wanted)
         found |= {f"{name}_{k}": value for name, value in counted.items()}
     return found
 
@@ -130,5 +130,5 @@ def _workload(parameters: Mapping[str, Any]) -> dict[str, Any]:
     return {name: parameters[name] for name in ("subscriptions", "names", "choice")}
 
 
-def _matched(engine: Engine, events: Any) -> object:
+def _match_events(engine: Engine, events: Any) -> object:
     return engine.match(events).event

@@ -19,14 +19,14 @@ from tamis_lab.papers.curve_claims import (
     near,
     zero,
 )
-from tamis_lab.papers.spec import Claim, Curve, Curves, Figure, Place, Point, Verdict
+from tamis_lab.papers.spec import Claim, Curve, CurvePoint, Curves, Figure, Point, Verdict
 
 PAPER = "bloom"
 _LETTERS = "abc"
 
 
 @dataclass(frozen=True)
-class Sizes:
+class BloomSizes:
     """Numbers of subscriptions, by what they are for, and how often chance is asked."""
 
     predicates: tuple[int, ...]
@@ -37,14 +37,14 @@ class Sizes:
 
 
 SIZES = {
-    "small": Sizes(
+    "small": BloomSizes(
         predicates=(2_000, 6_000),
         elements=(10, 100, 1_000, 5_000),
         trials=20_000,
         routing=(1_000, 3_000),
         notified=(500, 1_000),
     ),
-    "paper": Sizes(
+    "paper": BloomSizes(
         predicates=(5_000, 10_000, 15_000, 20_000, 25_000, 30_000),
         elements=(10, 100, 1_000, 5_000, 10_000, 30_000),
         trials=200_000,
@@ -66,7 +66,7 @@ def figures(scale: str) -> list[Figure]:
     ]
 
 
-def _predicates(sizes: Sizes) -> Iterator[Figure]:
+def _predicates(sizes: BloomSizes) -> Iterator[Figure]:
     for letter, settings in (("a", SETTINGS[:2]), ("b", SETTINGS[2:])):
         curves = []
         for names, choice in settings:
@@ -74,7 +74,9 @@ def _predicates(sizes: Sizes) -> Iterator[Figure]:
             for metric, what in (("predicates_per_event", "predicates"), ("bits_per_event", "bits"),
                                  ("wire_bytes", "bytes on the wire")):  # fmt: skip
                 curves.append(
-                    _over(f"{names:,} names, {choice}: {what}", points, metric, what[:2] == "by")
+                    _curve_over(
+                        f"{names:,} names, {choice}: {what}", points, metric, what[:2] == "by"
+                    )
                 )
         claims: tuple[Claim, ...] = ()
         told = {}
@@ -111,7 +113,7 @@ def _predicates(sizes: Sizes) -> Iterator[Figure]:
         )
 
 
-def _probability(sizes: Sizes) -> Figure:
+def _probability(sizes: BloomSizes) -> Figure:
     curves, told = [], {}
     for logarithm in (10, 12, 14, 16, 18):
         point = Point(
@@ -119,7 +121,9 @@ def _probability(sizes: Sizes) -> Figure:
             {"log2_m": logarithm, "elements": list(sizes.elements), "trials": sizes.trials},
         )
         label = f"m = 2^{logarithm}"
-        curves.append(Curve(label, tuple(Place(n, point, f"measured_{n}") for n in sizes.elements)))
+        curves.append(
+            Curve(label, tuple(CurvePoint(n, point, f"measured_{n}") for n in sizes.elements))
+        )
         m = 1 << logarithm
         told[label] = [(n, false_positive_rate(m, best_hashes(m, n), n)) for n in sizes.elements]
     return Figure(
@@ -152,9 +156,9 @@ def _probability(sizes: Sizes) -> Figure:
     )
 
 
-def _agree(label: str, told: Sequence[tuple[float, float]]) -> Check:
+def _agree(label: str, expected: Sequence[tuple[float, float]]) -> Check:
     """Measured and computed lie together, which ratios cannot tell near zero."""
-    computed = dict(told)
+    computed = dict(expected)
 
     def check(curves: Curves) -> Verdict:
         apart = [abs(value.y - computed[value.x]) for value in curves.get(label, ())]
@@ -165,13 +169,15 @@ def _agree(label: str, told: Sequence[tuple[float, float]]) -> Check:
     return check
 
 
-def _routing(sizes: Sizes, number: int, metric: str, y: str) -> Iterator[Figure]:
+def _routing(sizes: BloomSizes, number: int, metric: str, y: str) -> Iterator[Figure]:
     for letter, (names, choice) in zip(_LETTERS, SETTINGS, strict=True):
         curves = [
             Curve(
                 structure,
                 tuple(
-                    Place(n, _point("bloom routing", n, names, choice, structure=structure), metric)
+                    CurvePoint(
+                        n, _point("bloom routing", n, names, choice, structure=structure), metric
+                    )
                     for n in sizes.routing
                 ),
                 structure in ("bloom", "block"),
@@ -209,7 +215,7 @@ def _routing(sizes: Sizes, number: int, metric: str, y: str) -> Iterator[Figure]
         )
 
 
-def _false_positives(sizes: Sizes) -> Iterator[Figure]:
+def _false_positives(sizes: BloomSizes) -> Iterator[Figure]:
     def curves(metric: str, by_notified: bool = False) -> tuple[Curve, ...]:
         found = []
         for logarithm in (10, 12, 14):
@@ -219,7 +225,7 @@ def _false_positives(sizes: Sizes) -> Iterator[Figure]:
                     for n in sizes.notified
                 ]
                 label = f"m = 2^{logarithm}, k = {k}"
-                found.append(_over(label, points, f"{metric}_{k}"))
+                found.append(_curve_over(label, points, f"{metric}_{k}"))
         return tuple(found)
 
     yield Figure(
@@ -292,6 +298,6 @@ def _point(kind: str, n: int, names: int, choice: str, **more: str) -> Point:
     return Point(kind, {"subscriptions": n, "names": names, "choice": choice, **more}, 900)
 
 
-def _over(label: str, points: list[Point], metric: str, beyond: bool = False) -> Curve:
-    places = (Place(point.parameters["subscriptions"], point, metric) for point in points)
-    return Curve(label, tuple(places), beyond)
+def _curve_over(label: str, points: list[Point], metric: str, is_ours: bool = False) -> Curve:
+    places = (CurvePoint(point.parameters["subscriptions"], point, metric) for point in points)
+    return Curve(label, tuple(places), is_ours)

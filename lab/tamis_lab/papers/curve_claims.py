@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 
 from tamis_lab.bench.growth import exponent
-from tamis_lab.papers.spec import Curves, Measured, Verdict
+from tamis_lab.papers.spec import Curves, CurveValue, Verdict
 
 Check = Callable[[Curves], Verdict]
 Pairs = list[tuple[float, float, float]]
@@ -19,12 +19,12 @@ def above(higher: str, lower: str, *, times: float = 1.0, since: float = 0.0) ->
     """One curve is so many times as high as another, at every x from one on."""
 
     def check(curves: Curves) -> Verdict:
-        pairs = [pair for pair in _together(curves, higher, lower) if pair[0] >= since]
+        pairs = [pair for pair in _common_values(curves, higher, lower) if pair[0] >= since]
         if not pairs:
-            return _missing(higher, lower)
+            return _missing_verdict(higher, lower)
         ratios = [up / low for _, up, low in pairs]
         return Verdict(
-            min(ratios) >= times, f"{higher} / {lower}: {_range(ratios)} ({_where(pairs)})"
+            min(ratios) >= times, f"{higher} / {lower}: {_range(ratios)} ({_x_range(pairs)})"
         )
 
     return check
@@ -34,12 +34,12 @@ def alike(first: str, second: str, within: float) -> Check:
     """Two curves are nowhere further apart than by a factor."""
 
     def check(curves: Curves) -> Verdict:
-        pairs = _together(curves, first, second)
+        pairs = _common_values(curves, first, second)
         if not pairs:
-            return _missing(first, second)
+            return _missing_verdict(first, second)
         ratios = [one / other for _, one, other in pairs]
         close = all(1 / within <= ratio <= within for ratio in ratios)
-        return Verdict(close, f"{first} / {second}: {_range(ratios)} ({_where(pairs)})")
+        return Verdict(close, f"{first} / {second}: {_range(ratios)} ({_x_range(pairs)})")
 
     return check
 
@@ -48,11 +48,11 @@ def overtakes(late: str, early: str, before: float, after: float) -> Check:
     """The one is lower up to an x, and higher from another on."""
 
     def check(curves: Curves) -> Verdict:
-        pairs = _together(curves, late, early)
+        pairs = _common_values(curves, late, early)
         low = [pair for pair in pairs if pair[0] <= before]
         high = [pair for pair in pairs if pair[0] >= after]
         if not low or not high:
-            return _missing(late, early)
+            return _missing_verdict(late, early)
         holds = all(up < down for _, up, down in low) and all(up > down for _, up, down in high)
         ratios = ", ".join(f"{up / down:.2f} at {x:,.0f}" for x, up, down in pairs)
         return Verdict(holds, f"{late} / {early}: {ratios}")
@@ -64,9 +64,9 @@ def gains(late: str, early: str) -> Check:
     """The ratio of the one to the other is larger at the end than at the beginning."""
 
     def check(curves: Curves) -> Verdict:
-        pairs = _together(curves, late, early)
+        pairs = _common_values(curves, late, early)
         if len(pairs) < 2:
-            return _missing(late, early)
+            return _missing_verdict(late, early)
         ratios = [up / down for _, up, down in pairs]
         shown = ", ".join(
             f"{ratio:.2f} at {x:,.0f}" for ratio, (x, _, _) in zip(ratios, pairs, strict=True)
@@ -80,9 +80,9 @@ def grows(label: str, least: float, most: float, what: str = "x") -> Check:
     """A curve is as a power of x, between two; negative where it falls."""
 
     def check(curves: Curves) -> Verdict:
-        curve = _positive(curves, label)
+        curve = _positive_values(curves, label)
         if len(curve) < 2:
-            return _missing(label)
+            return _missing_verdict(label)
         power = exponent([value.x for value in curve], [value.y for value in curve])
         return Verdict(
             least <= power <= most,
@@ -99,9 +99,9 @@ def falls_faster(faster: str, slower: str) -> Check:
     def check(curves: Curves) -> Verdict:
         powers = []
         for label in (faster, slower):
-            curve = _positive(curves, label)
+            curve = _positive_values(curves, label)
             if len(curve) < 2:
-                return _missing(label)
+                return _missing_verdict(label)
             powers.append(exponent([v.x for v in curve], [v.y for v in curve]))
         return Verdict(
             powers[0] < powers[1],
@@ -135,9 +135,9 @@ def at_most(label: str, x: float, y: float) -> Check:
     return check
 
 
-def near(label: str, told: Sequence[tuple[float, float]], within: float) -> Check:
+def near(label: str, expected: Sequence[tuple[float, float]], within: float) -> Check:
     """A curve passes the values that the paper prints, within a factor."""
-    printed = dict(told)
+    printed = dict(expected)
 
     def check(curves: Curves) -> Verdict:
         both = [(value, printed[value.x]) for value in curves.get(label, ()) if value.x in printed]
@@ -150,7 +150,7 @@ def near(label: str, told: Sequence[tuple[float, float]], within: float) -> Chec
     return check
 
 
-def ordered(labels: Sequence[str]) -> Check:
+def each_above_next(labels: Sequence[str]) -> Check:
     """Of these curves, each is above the next, wherever both were measured."""
 
     def check(curves: Curves) -> Verdict:
@@ -160,7 +160,7 @@ def ordered(labels: Sequence[str]) -> Check:
             if verdict.holds is None:
                 return verdict
             holds = holds and verdict.holds
-            shown.append(verdict.shown)
+            shown.append(verdict.evidence)
         return Verdict(holds, "; ".join(shown))
 
     return check
@@ -173,7 +173,7 @@ def all_hold(*checks: Check) -> Check:
         verdicts = [one(curves) for one in checks]
         found = [verdict.holds for verdict in verdicts]
         holds = False if False in found else None if None in found else True
-        return Verdict(holds, "; ".join(verdict.shown for verdict in verdicts))
+        return Verdict(holds, "; ".join(verdict.evidence for verdict in verdicts))
 
     return check
 
@@ -184,7 +184,7 @@ def zero(label: str) -> Check:
     def check(curves: Curves) -> Verdict:
         curve = curves.get(label, ())
         if not curve:
-            return _missing(label)
+            return _missing_verdict(label)
         most = max(value.y for value in curve)
         return Verdict(most == 0, f"{label}: at most {most:g} at {len(curve)} places")
 
@@ -194,7 +194,7 @@ def zero(label: str) -> Check:
 # -- parts ----------------------------------------------------------------------------------------
 
 
-def _together(curves: Curves, first: str, second: str) -> Pairs:
+def _common_values(curves: Curves, first: str, second: str) -> Pairs:
     """The values of two curves where both have one."""
     others = {value.x: value.y for value in curves.get(second, ())}
     return [
@@ -204,16 +204,16 @@ def _together(curves: Curves, first: str, second: str) -> Pairs:
     ]
 
 
-def _positive(curves: Curves, label: str) -> list[Measured]:
+def _positive_values(curves: Curves, label: str) -> list[CurveValue]:
     """The values that have a logarithm."""
     return [value for value in curves.get(label, ()) if value.y > 0]
 
 
-def _missing(*labels: str) -> Verdict:
+def _missing_verdict(*labels: str) -> Verdict:
     return Verdict(None, f"too little was measured of {' and '.join(labels)}")
 
 
-def _where(pairs: Pairs) -> str:
+def _x_range(pairs: Pairs) -> str:
     xs = [x for x, _, _ in pairs]
     return f"at {min(xs):,.10g}" if len(xs) == 1 else f"from {min(xs):,.10g} to {max(xs):,.10g}"
 
@@ -228,10 +228,10 @@ def _number(figure: float) -> str:
     return f"{figure:,.0f}" if abs(figure) >= 100 else f"{figure:.3g}"
 
 
-def measured(values: Iterable[tuple[float, float]]) -> list[Measured]:
+def exact_values(values: Iterable[tuple[float, float]]) -> list[CurveValue]:
     """Values without spread, for those who have none.
 
     >>> above("a", "b", times=2)({"a": measured([(1, 6)]), "b": measured([(1, 2)])})
     Verdict(holds=True, shown='a / b: 3 (at 1)')
     """
-    return [Measured(x, y, y, y) for x, y in values]
+    return [CurveValue(x, y, y, y) for x, y in values]

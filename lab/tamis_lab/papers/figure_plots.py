@@ -10,14 +10,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tamis_lab.papers.spec import Figure, Measured
+from tamis_lab.papers.spec import CurveValue, Figure
 
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C8C00")
 _MARKERS = "osD^vP*X"
 _SUFFIXES = (".svg", ".png")
 
 
-def draw(figure: Figure, curves: Mapping[str, Sequence[Measured]], folder: Path) -> str | None:
+def draw(figure: Figure, curves: Mapping[str, Sequence[CurveValue]], folder: Path) -> str | None:
     """Draw a figure into a folder, as SVG and as PNG; gives the name of the files without suffix.
 
     None is drawn where nothing was measured.
@@ -37,8 +37,8 @@ def draw(figure: Figure, curves: Mapping[str, Sequence[Measured]], folder: Path)
     drawing, plot = pyplot.subplots(figsize=(7.2, 4.4), layout="constrained")
     for number, curve in enumerate(figure.curves):
         colour, marker = (kind[number % len(kind)] for kind in (_COLOURS, _MARKERS))
-        _one(plot, curve.label, curves[curve.label], colour, marker, curve.beyond)
-        told = figure.told.get(curve.label)
+        _draw_curve(plot, curve.label, curves[curve.label], colour, marker, curve.is_ours)
+        told = figure.paper_values.get(curve.label)
         if told:
             xs, ys = zip(*told, strict=True)
             plot.plot(xs, ys, "x--", color=colour, alpha=0.55, label=f"{curve.label}: paper")
@@ -51,22 +51,22 @@ def draw(figure: Figure, curves: Mapping[str, Sequence[Measured]], folder: Path)
     plot.legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
     folder.mkdir(parents=True, exist_ok=True)
     for suffix in _SUFFIXES:
-        drawing.savefig(folder / f"{figure.name}{suffix}", dpi=110, metadata=_dateless(suffix))
+        drawing.savefig(folder / f"{figure.name}{suffix}", dpi=110, metadata=_file_metadata(suffix))
     pyplot.close(drawing)
     return figure.name
 
 
-def _one(
-    plot: Any, label: str, values: Sequence[Measured], colour: str, marker: str, beyond: bool
+def _draw_curve(
+    plot: Any, label: str, values: Sequence[CurveValue], colour: str, marker: str, is_ours: bool
 ) -> None:
     if not values:
         return
     xs, ys, lows, highs = zip(*values, strict=True)
-    style = ":" if beyond else "-"
+    style = ":" if is_ours else "-"
     plot.plot(xs, ys, style, color=colour, marker=marker, markersize=5, label=label)
     if any(low < high for low, high in zip(lows, highs, strict=True)):
         plot.fill_between(xs, lows, highs, color=colour, alpha=0.12, linewidth=0)
 
 
-def _dateless(suffix: str) -> dict[str, None] | None:
+def _file_metadata(suffix: str) -> dict[str, None] | None:
     return {"Date": None} if suffix == ".svg" else None

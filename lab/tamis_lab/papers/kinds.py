@@ -13,37 +13,39 @@ Parameters = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Kind:
+class PointKind:
     """How points of a kind are measured.
 
     Attributes:
         measure: Given the parameters, and what was prepared if anything is.
         prepare: Finds the workload that is asked for; what it finds holds for all points whose
             parameters are the same but for those in `apart`.
-        apart: Parameters that the workload does not depend on.
+        ignored: Parameters that the workload does not depend on.
     """
 
     measure: Callable[..., Row]
     prepare: Callable[[Parameters], Row] | None = None
-    apart: frozenset[str] = frozenset()
+    ignored: frozenset[str] = frozenset()
 
-    def asked(self, parameters: Parameters) -> dict[str, Any]:
+    def workload_parameters(self, parameters: Parameters) -> dict[str, Any]:
         """The parameters of the workload."""
-        return {name: value for name, value in parameters.items() if name not in self.apart}
+        return {name: value for name, value in parameters.items() if name not in self.ignored}
 
 
-KINDS: Mapping[str, Kind] = {
-    "bdd nodes": Kind(bdd_points.nodes),
-    "bdd messages": Kind(bdd_points.messages),
-    "bdd in blocks": Kind(bdd_points.in_blocks),
-    "bloom predicates": Kind(bloom_points.predicates),
-    "bloom probability": Kind(bloom_points.probability),
-    "bloom routing": Kind(bloom_points.routing),
-    "bloom false positives": Kind(bloom_points.false_positives),
-    "thesis": Kind(
-        thesis_points.measured, thesis_points.prepared, frozenset(("engine", "filters", "round_s"))
+KINDS: Mapping[str, PointKind] = {
+    "bdd nodes": PointKind(bdd_points.nodes),
+    "bdd messages": PointKind(bdd_points.messages),
+    "bdd in blocks": PointKind(bdd_points.block_messages),
+    "bloom predicates": PointKind(bloom_points.predicates),
+    "bloom probability": PointKind(bloom_points.probability),
+    "bloom routing": PointKind(bloom_points.routing),
+    "bloom false positives": PointKind(bloom_points.false_positives),
+    "thesis": PointKind(
+        thesis_points.measure_engine,
+        thesis_points.prepare_workload,
+        frozenset(("engine", "filters", "round_s")),
     ),
-    "engines": Kind(engine_points.measured),
+    "engines": PointKind(engine_points.measure_engine),
 }
 
 

@@ -15,7 +15,7 @@ from tamis_lab.papers.engine_points import WORKLOADS
 from tamis_lab.papers.figure_catalogue import TITLES
 from tamis_lab.papers.figure_plots import draw
 from tamis_lab.papers.results import Results
-from tamis_lab.papers.verdicts import Judged, growths, judged, tally
+from tamis_lab.papers.verdicts import FigureResult, figure_results, growths, tally
 
 _MARKS = {True: "holds", False: "FAILS", None: "cannot be told"}
 _STYLE = """
@@ -31,7 +31,7 @@ img { max-width: 100%; height: auto }
 """
 
 
-class Written(NamedTuple):
+class ReportFiles(NamedTuple):
     """The files of a report, and how many claims hold, fail, and cannot be told."""
 
     page: Path
@@ -39,13 +39,13 @@ class Written(NamedTuple):
     tally: dict[bool | None, int]
 
 
-def write(results: Results, scale: str, folder: Path, *, plots: bool = True) -> Written:
+def write(results: Results, scale: str, folder: Path, *, plots: bool = True) -> ReportFiles:
     """Write `report.html` and `report.md` into a folder, with the plots in `plots` beside them.
 
     Raises:
         ImportError: There is no Matplotlib, and plots are wanted.
     """
-    found = judged(results, scale)
+    found = figure_results(results, scale)
     folder.mkdir(parents=True, exist_ok=True)
     drawn = {}
     for one in found:
@@ -54,10 +54,10 @@ def write(results: Results, scale: str, folder: Path, *, plots: bool = True) -> 
     page, markdown = folder / "report.html", folder / "report.md"
     page.write_text("\n".join(_html(results, scale, found, drawn, folder)) + "\n", "utf-8")
     markdown.write_text("\n".join(_markdown(results, scale, found, drawn)) + "\n", "utf-8")
-    return Written(page, markdown, tally(found))
+    return ReportFiles(page, markdown, tally(found))
 
 
-def _heading(results: Results, scale: str, found: Sequence[Judged]) -> Iterator[str]:
+def _heading(results: Results, scale: str, found: Sequence[FigureResult]) -> Iterator[str]:
     """Sentences that say what this is."""
     counted = tally(found)
     total = sum(counted.values())
@@ -91,7 +91,7 @@ def _heading(results: Results, scale: str, found: Sequence[Judged]) -> Iterator[
 
 
 def _markdown(
-    results: Results, scale: str, found: Sequence[Judged], drawn: dict[str, str | None]
+    results: Results, scale: str, found: Sequence[FigureResult], drawn: dict[str, str | None]
 ) -> Iterator[str]:
     yield "# The papers' evaluation, measured here\n"
     for sentence in _heading(results, scale, found):
@@ -105,7 +105,7 @@ def _markdown(
             if one.figure.paper == "beyond":
                 yield from _matrix_in_markdown(one)
             for claim, verdict in one.verdicts:
-                yield f"- **{_MARKS[verdict.holds]}**: {claim.text} *{verdict.shown}.*"
+                yield f"- **{_MARKS[verdict.holds]}**: {claim.text} *{verdict.evidence}.*"
             if one.verdicts:
                 yield ""
             if one.figure.note:
@@ -119,7 +119,7 @@ def _markdown(
         yield f"| {' | '.join(row)} |"
 
 
-def _matrix_in_markdown(one: Judged) -> Iterator[str]:
+def _matrix_in_markdown(one: FigureResult) -> Iterator[str]:
     yield f"| engine | {' | '.join(WORKLOADS)} |"
     yield "|---|" + "---:|" * len(WORKLOADS)
     for label, cells in _matrix(one):
@@ -127,7 +127,7 @@ def _matrix_in_markdown(one: Judged) -> Iterator[str]:
     yield ""
 
 
-def _matrix(one: Judged) -> Iterator[tuple[str, list[str]]]:
+def _matrix(one: FigureResult) -> Iterator[tuple[str, list[str]]]:
     """The rows of a table of engines and workloads."""
     for curve in one.figure.curves:
         values = {value.x: value.y for value in one.curves[curve.label]}
@@ -140,7 +140,7 @@ def _matrix(one: Judged) -> Iterator[tuple[str, list[str]]]:
 def _html(
     results: Results,
     scale: str,
-    found: Sequence[Judged],
+    found: Sequence[FigureResult],
     drawn: dict[str, str | None],
     folder: Path,
 ) -> Iterator[str]:
@@ -161,7 +161,7 @@ def _html(
     yield "</table></body></html>"
 
 
-def _contents(found: Sequence[Judged]) -> Iterator[str]:
+def _contents(found: Sequence[FigureResult]) -> Iterator[str]:
     """A table of all figures with their verdicts: the page at a glance."""
     yield "<details open><summary>All figures</summary><table>"
     for one in found:
@@ -178,7 +178,7 @@ def _contents(found: Sequence[Judged]) -> Iterator[str]:
     yield "</table></details>"
 
 
-def _section(one: Judged, name: str | None, folder: Path) -> Iterator[str]:
+def _section(one: FigureResult, name: str | None, folder: Path) -> Iterator[str]:
     figure = one.figure
     yield f"<h3 id='{figure.name}'>{escape(figure.number)}: {escape(figure.title)}</h3>"
     if name:
@@ -199,7 +199,7 @@ def _section(one: Judged, name: str | None, folder: Path) -> Iterator[str]:
         for claim, verdict in one.verdicts:
             yield (
                 f"<tr><td class='{_kind(verdict.holds)}'>{_MARKS[verdict.holds]}</td>"
-                f"<td>{escape(claim.text)}<br><span class='note'>{escape(verdict.shown)}</span>"
+                f"<td>{escape(claim.text)}<br><span class='note'>{escape(verdict.evidence)}</span>"
                 "</td></tr>"
             )
         yield "</table>"
@@ -211,12 +211,12 @@ def _section(one: Judged, name: str | None, folder: Path) -> Iterator[str]:
         yield from _values(one)
 
 
-def _values(one: Judged) -> Iterator[str]:
+def _values(one: FigureResult) -> Iterator[str]:
     yield "<details><summary>Values</summary><table>"
     yield f"<tr><th>curve</th><th>{escape(one.figure.x)}</th><th>{escape(one.figure.y)}</th>"
     yield "<th>lowest</th><th>highest</th><th>paper</th></tr>"
     for label, values in one.curves.items():
-        told = dict(one.figure.told.get(label, ()))
+        told = dict(one.figure.paper_values.get(label, ()))
         for value in values:
             figures = (value.x, value.y, value.low, value.high, told.get(value.x))
             cells = "".join(f"<td class='n'>{_number(figure)}</td>" for figure in figures)

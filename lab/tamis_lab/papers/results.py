@@ -14,7 +14,7 @@ from typing import Any
 
 from tamis.errors import InputError
 from tamis_lab.harness.measure import Row
-from tamis_lab.papers.spec import Curve, Figure, Measured, Point
+from tamis_lab.papers.spec import Curve, CurveValue, Figure, Point
 
 
 @dataclass
@@ -103,7 +103,7 @@ class Results:
 
     # -- as curves --------------------------------------------------------------------------------
 
-    def curve(self, curve: Curve) -> list[Measured]:
+    def curve(self, curve: Curve) -> list[CurveValue]:
         """The values of a curve that there are."""
         found = []
         for x, point, metric in curve.places:
@@ -111,10 +111,10 @@ class Results:
             if metrics is not None and metric in metrics:
                 y = float(metrics[metric])
                 low, high = (float(metrics.get(f"{metric} {end}", y)) for end in ("low", "high"))
-                found.append(Measured(x, y, low, high))
+                found.append(CurveValue(x, y, low, high))
         return found
 
-    def curves(self, figure: Figure) -> dict[str, list[Measured]]:
+    def curves(self, figure: Figure) -> dict[str, list[CurveValue]]:
         """The values of all curves of a figure, by label."""
         return {curve.label: self.curve(curve) for curve in figure.curves}
 
@@ -123,13 +123,13 @@ class Results:
         for curve in figure.curves:
             lacking: dict[str, list[str]] = {}
             for x, point, metric in curve.places:
-                why = self._lack(point, metric)
+                why = self._missing_reason(point, metric)
                 if why is not None:
-                    lacking.setdefault(why, []).append(figure.named(x))
+                    lacking.setdefault(why, []).append(figure.x_name(x))
             for why, places in lacking.items():
                 yield f"{curve.label} at {', '.join(places)}: {why}"
 
-    def _lack(self, point: Point, metric: str) -> str | None:
+    def _missing_reason(self, point: Point, metric: str) -> str | None:
         """Why there is no such metric of a point; None where there is."""
         line = self.lines.get(point.key)
         if line is None:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tamis_lab.harness.fresh_process import in_fresh_process
+from tamis_lab.harness.fresh_process import run_in_fresh_process
 from tamis_lab.harness.measure import Row, machine
 from tamis_lab.papers.kinds import KINDS, measure, prepare
 from tamis_lab.papers.results import Results
@@ -27,10 +27,10 @@ def run(points: Sequence[Point], results: Results, progress: Progress) -> None:
         for key, asked in workload_of(point):  # found once for all points that have the same
             if key not in results.workloads:
                 results.add(workload_line(key, point, asked))
-        results.add(measured(point, prepared_of(point, results)))
+        results.add(measure_point(point, prepared_workload(point, results)))
 
 
-def measured(point: Point, prepared: Row | None) -> Row:
+def measure_point(point: Point, prepared: Row | None) -> Row:
     """A line of results: of a point that took too long, or ended in an error, it says so."""
     line: Row = {
         "table": "runs",
@@ -43,11 +43,11 @@ def measured(point: Point, prepared: Row | None) -> Row:
         return line | {"failed": prepared["failed"]}
     try:
         extra = () if prepared is None else (prepared,)
-        line["metrics"] = _alone(measure, point, point.parameters, *extra)
+        line["metrics"] = _run_isolated(measure, point, point.parameters, *extra)
     except subprocess.TimeoutExpired:
         line["failed"] = f"took longer than {point.limit:,.0f} seconds"
     except subprocess.CalledProcessError as error:
-        line["failed"] = _why(error)
+        line["failed"] = _failure_reason(error)
     return line | {"seconds": time.perf_counter() - begun, "machine": machine()}
 
 
@@ -56,7 +56,7 @@ def workload_of(point: Point) -> list[tuple[str, Mapping[str, Any]]]:
     kind = KINDS[point.kind]
     if kind.prepare is None:
         return []
-    asked = kind.asked(point.parameters)
+    asked = kind.workload_parameters(point.parameters)
     return [(f"{point.kind} {json.dumps(asked, sort_keys=True)}", asked)]
 
 
@@ -64,11 +64,11 @@ def workload_line(key: str, point: Point, asked: Mapping[str, Any]) -> Row:
     """A line of results: the workload that was found, or why there is none."""
     begun = time.perf_counter()
     try:
-        found = _alone(prepare, point, asked)
+        found = _run_isolated(prepare, point, asked)
     except subprocess.TimeoutExpired:
         found = {"failed": f"no such workload was found in {point.limit:,.0f} seconds"}
     except subprocess.CalledProcessError as error:
-        found = {"failed": _why(error)}
+        found = {"failed": _failure_reason(error)}
     return {
         "table": "workloads",
         "key": key,
@@ -78,16 +78,16 @@ def workload_line(key: str, point: Point, asked: Mapping[str, Any]) -> Row:
     }
 
 
-def prepared_of(point: Point, results: Results) -> Row | None:
+def prepared_workload(point: Point, results: Results) -> Row | None:
     """The workload of a point as it was found; None where nothing need be."""
     for key, _ in workload_of(point):
         return results.workloads[key]
     return None
 
 
-def _alone(function: Callable[..., Row], point: Point, *given: Mapping[str, Any]) -> Row:
+def _run_isolated(function: Callable[..., Row], point: Point, *given: Mapping[str, Any]) -> Row:
     arguments = [dict(each) for each in given]
-    found: Row = in_fresh_process(
+    found: Row = run_in_fresh_process(
         function, point.kind, *arguments, limit=point.limit, memory=_memory(), quiet=True
     )
     return found
@@ -98,6 +98,6 @@ def _memory() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
-def _why(error: subprocess.CalledProcessError) -> str:
+def _failure_reason(error: subprocess.CalledProcessError) -> str:
     said = (error.stderr or b"").decode(errors="replace").strip().splitlines()
     return said[-1] if said else f"ended with {error.returncode}"

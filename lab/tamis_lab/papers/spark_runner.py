@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from tamis_lab.harness.measure import Row
-from tamis_lab.harness.spark_setup import spark_of
+from tamis_lab.harness.spark_setup import spark_session
 from tamis_lab.papers import runner
 from tamis_lab.papers.results import Results
 from tamis_lab.papers.spec import Point
-from tamis_lab.spark.sweep import swept, write_results
+from tamis_lab.spark.sweep import map_inputs, write_results
 
 WAVE = 8  # points of each task before results are kept: what an interruption may cost
 
@@ -23,7 +23,7 @@ WAVE = 8  # points of each task before results are kept: what an interruption ma
 def run(points: Sequence[Point], results: Results, progress: runner.Progress, tasks: int) -> None:
     """Measure all points that have no result yet, so many side by side."""
     missing = sorted(results.missing(points), key=lambda point: point.size)
-    with spark_of(tasks) as (spark, _):
+    with spark_session(tasks) as (spark, _):
         for first in range(0, len(missing), WAVE * tasks):
             wave = missing[first : first + WAVE * tasks]
             progress(first, len(missing), wave[0])
@@ -33,7 +33,9 @@ def run(points: Sequence[Point], results: Results, progress: runner.Progress, ta
                 for key, wanted in runner.workload_of(point)
                 if key not in results.workloads
             }
-            lines = swept(spark, workload_line, [{"key": k, **v} for k, v in asked.items()], tasks)
+            lines = map_inputs(
+                spark, workload_line, [{"key": k, **v} for k, v in asked.items()], tasks
+            )
             for line in lines:
                 results.add(line)
             work = [
@@ -41,11 +43,11 @@ def run(points: Sequence[Point], results: Results, progress: runner.Progress, ta
                     "kind": point.kind,
                     "parameters": dict(point.parameters),
                     "limit": point.limit,
-                    "prepared": runner.prepared_of(point, results),
+                    "prepared": runner.prepared_workload(point, results),
                 }
                 for point in wave
             ]
-            for line in swept(spark, run_line, work, tasks):
+            for line in map_inputs(spark, run_line, work, tasks):
                 results.add(line)
 
 
@@ -58,10 +60,10 @@ def workload_line(asked: dict[str, Any]) -> Row:
 def run_line(asked: dict[str, Any]) -> Row:
     """In a worker: measure a point, in a process of its own."""
     point = Point(asked["kind"], asked["parameters"], asked["limit"])
-    return runner.measured(point, asked["prepared"])
+    return runner.measure_point(point, asked["prepared"])
 
 
 def write_table(results: Results, folder: Path) -> None:
     """Write all results as a Parquet table, a row for each metric."""
-    with spark_of(1) as (spark, _):
+    with spark_session(1) as (spark, _):
         write_results(spark, list(results.lines.values()), folder)

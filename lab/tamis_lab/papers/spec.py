@@ -36,7 +36,7 @@ class Point:
         return int(self.parameters.get("subscriptions", self.parameters.get("queries", 0)))
 
 
-class Place(NamedTuple):
+class CurvePoint(NamedTuple):
     """Where a curve passes: the x, the point that is measured, and the metric that is the y."""
 
     x: float
@@ -51,15 +51,15 @@ class Curve:
     Attributes:
         label: What the legend says.
         places: From left to right.
-        beyond: The paper has no such line: it is ours.
+        is_ours: The paper has no such line: it is ours.
     """
 
     label: str
-    places: tuple[Place, ...]
-    beyond: bool = False
+    places: tuple[CurvePoint, ...]
+    is_ours: bool = False
 
 
-class Measured(NamedTuple):
+class CurveValue(NamedTuple):
     """A value of a curve, with the lowest and the highest of its rounds where there are some."""
 
     x: float
@@ -69,14 +69,14 @@ class Measured(NamedTuple):
 
 
 # By label, the values that could be measured.
-Curves = Mapping[str, Sequence[Measured]]
+Curves = Mapping[str, Sequence[CurveValue]]
 
 
 class Verdict(NamedTuple):
     """Whether a claim holds, and what shows it; None where too little could be measured."""
 
     holds: bool | None
-    shown: str
+    evidence: str
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class Figure:
         y: The label of the y axis.
         curves: Its lines.
         claims: What the paper says about it.
-        told: The values that the paper prints, by label of a curve.
+        paper_values: The values that the paper prints, by label of a curve.
         log: The axes that are logarithmic: "", "x", "y" or "xy".
         names: What each x is called, if they are no numbers.
         note: What is not as in the paper.
@@ -117,7 +117,7 @@ class Figure:
     y: str
     curves: tuple[Curve, ...]
     claims: tuple[Claim, ...] = ()
-    told: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)
+    paper_values: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)
     log: str = ""
     note: str = ""
     names: tuple[str, ...] = ()
@@ -127,7 +127,7 @@ class Figure:
         """What files of it are called."""
         return re.sub(r"[^a-z0-9]+", "-", f"{self.paper}-{self.number}".lower()).strip("-")
 
-    def named(self, x: float) -> str:
+    def x_name(self, x: float) -> str:
         """What an x is called."""
         return self.names[int(x)] if self.names else f"{x:,.10g}"
 

@@ -12,13 +12,13 @@ from tamis_lab.papers.curve_claims import (
     all_hold,
     at_least,
     at_most,
+    each_above_next,
     gains,
     grows,
     near,
-    ordered,
     overtakes,
 )
-from tamis_lab.papers.spec import Claim, Curve, Figure, Place
+from tamis_lab.papers.spec import Claim, Curve, CurvePoint, Figure
 from tamis_lab.papers.thesis_sweeps import (
     BLOCK,
     COUNTING,
@@ -30,10 +30,10 @@ from tamis_lab.papers.thesis_sweeps import (
     SUBSCRIPTIONS,
     TVP,
     ZERO,
-    Sizes,
+    ThesisSizes,
     curve_over,
     equalities,
-    three,
+    filter_curves,
 )
 
 # Table 5.3: events per second by subscriptions and predicates; Table 5.4: megabytes.
@@ -45,10 +45,10 @@ TOLD_RATES = {
 TOLD_MEMORY = ((100_000, 153), (200_000, 307), (300_000, 461), (500_000, 768))
 
 
-def conjunctive(sizes: Sizes) -> Iterator[Figure]:
+def conjunctive_figures(sizes: ThesisSizes) -> Iterator[Figure]:
     """Insertions, events, memory and deletions, by number of predicates."""
     for place, length in enumerate(LENGTHS):
-        make = _made(sizes, length)
+        make = _point_maker(sizes, length)
         added = partial(curve_over, over=sizes.added, make=make)
         yield Figure(
             PAPER,
@@ -61,7 +61,7 @@ def conjunctive(sizes: Sizes) -> Iterator[Figure]:
                 added(COUNTING, "counting", "inserted_per_s"),
                 added(GRYPHON, "gryphon", "inserted_per_s"),
                 curve_over("A-Tree, as arrays", "atree", "inserted_per_s", sizes.trees, make, True),
-                added(BLOCK, "block", "inserted_per_s", beyond=True),
+                added(BLOCK, "block", "inserted_per_s", is_ours=True),
             ),
             _insertion_claims(length),
             log="xy",
@@ -70,27 +70,30 @@ def conjunctive(sizes: Sizes) -> Iterator[Figure]:
             "thesis measures.",
         )
     for place, length in enumerate(LENGTHS):
-        make = _made(sizes, length)
+        make = _point_maker(sizes, length)
         yield Figure(
             PAPER,
             f"Figure 5.{4 + place}",
             f"Events, {length} predicates each, conjunctions",
             SUBSCRIPTIONS,
             PER_S,
-            (*three("events_per_s", sizes.trees, make), *_others(sizes, make, "events_per_s")),
+            (
+                *filter_curves("events_per_s", sizes.trees, make),
+                *_others(sizes, make, "events_per_s"),
+            ),
             _event_claims(),
             log="xy",
         )
     yield _table_rates(sizes)
     for place, length in enumerate(LENGTHS):
-        make = _made(sizes, length)
+        make = _point_maker(sizes, length)
         yield Figure(
             PAPER,
             f"Figure 5.{7 + place}",
             f"Memory, {length} predicates each, conjunctions",
             SUBSCRIPTIONS,
             "bytes of the structure",
-            (*three("bytes", sizes.trees, make), *_others(sizes, make, "bytes")),
+            (*filter_curves("bytes", sizes.trees, make), *_others(sizes, make, "bytes")),
             _memory_claims(length),
             log="xy",
             note="Without the predicates and their index, which all engines here share; the "
@@ -98,7 +101,7 @@ def conjunctive(sizes: Sizes) -> Iterator[Figure]:
         )
     yield _table_memory(sizes)
     for place, length in enumerate(LENGTHS):
-        make = _made(sizes, length)
+        make = _point_maker(sizes, length)
         yield Figure(
             PAPER,
             f"Figure 5.{10 + place}",
@@ -107,7 +110,7 @@ def conjunctive(sizes: Sizes) -> Iterator[Figure]:
             "deletions per second",
             (
                 curve_over("A-Tree", "atree", "deleted_per_s", sizes.trees, make),
-                *_others(sizes, make, "deleted_per_s", beyond=True),
+                *_others(sizes, make, "deleted_per_s", is_ours=True),
             ),
             (
                 Claim(
@@ -121,22 +124,25 @@ def conjunctive(sizes: Sizes) -> Iterator[Figure]:
         )
 
 
-def _made(sizes: Sizes, length: int) -> Any:
+def _point_maker(sizes: ThesisSizes, length: int) -> Any:
     return lambda engine, n: equalities(engine, sizes, n, length)
 
 
-def _others(sizes: Sizes, make: Any, metric: str, beyond: bool = False) -> list[Curve]:
+def _others(sizes: ThesisSizes, make: Any, metric: str, is_ours: bool = False) -> list[Curve]:
     added = partial(curve_over, metric=metric, over=sizes.added, make=make)
     return [
-        added(COUNTING, "counting", beyond=beyond),
-        added(GRYPHON, "gryphon", beyond=beyond),
-        added(BLOCK, "block", beyond=True),
+        added(COUNTING, "counting", is_ours=is_ours),
+        added(GRYPHON, "gryphon", is_ours=is_ours),
+        added(BLOCK, "block", is_ours=True),
     ]
 
 
 def _insertion_claims(length: int) -> tuple[Claim, ...]:
     claims = [
-        Claim("Gryphon inserts faster than all others.", ordered((GRYPHON, COUNTING, "A-Tree"))),
+        Claim(
+            "Gryphon inserts faster than all others.",
+            each_above_next((GRYPHON, COUNTING, "A-Tree")),
+        ),
         Claim("Gryphon's rate hardly falls with the subscriptions.", grows(GRYPHON, -0.15, 0.3)),
         Claim("Counting's rate falls fast as subscriptions grow.", grows(COUNTING, -9, -0.3)),
         Claim("The A-Tree inserts slower than counting and Gryphon.",
@@ -208,9 +214,11 @@ def _memory_claims(length: int) -> tuple[Claim, ...]:
     return tuple(claims)
 
 
-def _table_rates(sizes: Sizes) -> Figure:
+def _table_rates(sizes: ThesisSizes) -> Figure:
     curves = tuple(
-        curve_over(f"L = {length}", "brute", "events_per_s", sizes.brute, _made(sizes, length))
+        curve_over(
+            f"L = {length}", "brute", "events_per_s", sizes.brute, _point_maker(sizes, length)
+        )
         for length in LENGTHS
     )
     return Figure(
@@ -225,7 +233,9 @@ def _table_rates(sizes: Sizes) -> Figure:
                 "The rate is inverse to the subscriptions.",
                 all_hold(*(grows(curve.label, -1.1, -0.9) for curve in curves)),
             ),
-            Claim("It falls with the predicates.", ordered([curve.label for curve in curves])),
+            Claim(
+                "It falls with the predicates.", each_above_next([curve.label for curve in curves])
+            ),
         ),
         {f"L = {length}": told for length, told in TOLD_RATES.items()},
         "xy",
@@ -234,8 +244,10 @@ def _table_rates(sizes: Sizes) -> Figure:
     )
 
 
-def _table_memory(sizes: Sizes) -> Figure:
-    mega = tuple(Place(n, equalities("brute", sizes, n, 14), "resident_bytes") for n in sizes.brute)
+def _table_memory(sizes: ThesisSizes) -> Figure:
+    mega = tuple(
+        CurvePoint(n, equalities("brute", sizes, n, 14), "resident_bytes") for n in sizes.brute
+    )
     return Figure(
         PAPER,
         "Table 5.4",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from tamis_lab.papers.curve_claims import Check, all_hold, falls_faster, ordered
-from tamis_lab.papers.spec import Claim, Curve, Figure, Place
+from tamis_lab.papers.curve_claims import Check, all_hold, each_above_next, falls_faster
+from tamis_lab.papers.spec import Claim, Curve, CurvePoint, Figure
 from tamis_lab.papers.thesis_sweeps import (
     BLOCK,
     COUNTING,
@@ -17,14 +17,14 @@ from tamis_lab.papers.thesis_sweeps import (
     PER_S,
     SUBSCRIPTIONS,
     TVP,
-    Sizes,
+    ThesisSizes,
     curve_over,
     equalities,
-    greater,
+    greater_point_maker,
 )
 
 
-def lengths(sizes: Sizes) -> Iterator[Figure]:
+def lengths(sizes: ThesisSizes) -> Iterator[Figure]:
     """Events by number of predicates (§5.7)."""
     counts = (6, 8, 10, 12, 14)
     for number, filter in ((23, GENERAL), (24, TVP)):
@@ -34,7 +34,9 @@ def lengths(sizes: Sizes) -> Iterator[Figure]:
                 "atree",
                 f"events_per_s {FILTERS[filter]}",
                 sizes.lengths,
-                greater(sizes, length, [FILTERS[GENERAL], FILTERS[TVP]], snps=0.375, smpe=0.45),
+                greater_point_maker(
+                    sizes, length, [FILTERS[GENERAL], FILTERS[TVP]], snps=0.375, smpe=0.45
+                ),
             )
             for length in counts
         ]
@@ -44,7 +46,7 @@ def lengths(sizes: Sizes) -> Iterator[Figure]:
                 "block",
                 "events_per_s",
                 sizes.lengths,
-                greater(sizes, length, snps=0.375, smpe=0.45),
+                greater_point_maker(sizes, length, snps=0.375, smpe=0.45),
                 True,
             )
             for length in (6, 14)
@@ -59,7 +61,7 @@ def lengths(sizes: Sizes) -> Iterator[Figure]:
             (
                 Claim(
                     "The more predicates each, the fewer events.",
-                    ordered([curve.label for curve in (curves[0], curves[2], curves[4])]),
+                    each_above_next([curve.label for curve in (curves[0], curves[2], curves[4])]),
                 ),
             ),
             log="xy",
@@ -81,7 +83,7 @@ def lengths(sizes: Sizes) -> Iterator[Figure]:
             Curve(
                 label,
                 tuple(
-                    Place(length, equalities(engine, sizes, sizes.one, length), metric)
+                    CurvePoint(length, equalities(engine, sizes, sizes.one, length), metric)
                     for length in (LENGTHS if sizes.one >= 1_000_000 else counts)
                 ),
                 label == BLOCK,
@@ -99,12 +101,12 @@ def lengths(sizes: Sizes) -> Iterator[Figure]:
     )
 
 
-def overlap(sizes: Sizes) -> Iterator[Figure]:
+def overlap(sizes: ThesisSizes) -> Iterator[Figure]:
     """Events, insertions, memory and nodes by SNPS (§5.8)."""
     shares = (0.2, 0.4, 0.6)
     labels = [f"SNPS {100 * share:.0f} %" for share in shares]
-    higher_first: Check = ordered(labels[::-1])
-    lower_first: Check = ordered(labels)
+    higher_first: Check = each_above_next(labels[::-1])
+    lower_first: Check = each_above_next(labels)
     for number, metric, what, y, claim in (
         (26, "events_per_s tvp", "Events", PER_S,
          Claim("More overlap, more events.", higher_first)),
@@ -122,7 +124,7 @@ def overlap(sizes: Sizes) -> Iterator[Figure]:
             y,
             tuple(
                 curve_over(label, "atree", metric, sizes.shared,
-                       greater(sizes, 14, [FILTERS[TVP]], snps=share, smpe=0.375))
+                       greater_point_maker(sizes, 14, [FILTERS[TVP]], snps=share, smpe=0.375))
                 for label, share in zip(labels, shares, strict=True)
             ),
             (claim,),
@@ -130,7 +132,7 @@ def overlap(sizes: Sizes) -> Iterator[Figure]:
         )  # fmt: skip
 
 
-def matches(sizes: Sizes) -> Iterator[Figure]:
+def matches(sizes: ThesisSizes) -> Iterator[Figure]:
     """Events by SMPE (§5.9)."""
     shares = (0.1, 0.4, 0.7)
     for number, engine, filter in ((30, "atree", TVP), (31, "counting", COUNTING)):
@@ -138,12 +140,12 @@ def matches(sizes: Sizes) -> Iterator[Figure]:
         labels = [f"SMPE {100 * share:.0f} %" for share in shares]
         curves = [
             curve_over(label, engine, metric, sizes.matched,
-                   greater(sizes, 14, [FILTERS[TVP]], snps=0.35, smpe=share))
+                   greater_point_maker(sizes, 14, [FILTERS[TVP]], snps=0.35, smpe=share))
             for label, share in zip(labels, shares, strict=True)
         ]  # fmt: skip
         ours = [
             curve_over(f"{label}, block", "block", "events_per_s", sizes.matched,
-                   greater(sizes, 14, snps=0.35, smpe=share), True)
+                   greater_point_maker(sizes, 14, snps=0.35, smpe=share), True)
             for label, share in zip(labels, shares, strict=True)
         ]  # fmt: skip
         yield Figure(
@@ -153,7 +155,12 @@ def matches(sizes: Sizes) -> Iterator[Figure]:
             SUBSCRIPTIONS,
             PER_S,
             (*curves, *ours),
-            (Claim("The more subscriptions an event matches, the fewer events.", ordered(labels)),),
+            (
+                Claim(
+                    "The more subscriptions an event matches, the fewer events.",
+                    each_above_next(labels),
+                ),
+            ),
             log="xy",
             note="The thesis does not print its three ranges of SMPE.",
         )

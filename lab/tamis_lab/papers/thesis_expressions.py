@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tamis_lab.papers.curve_claims import above, alike, all_hold, grows, ordered
+from tamis_lab.papers.curve_claims import above, alike, all_hold, each_above_next, grows
 from tamis_lab.papers.spec import Claim, Figure
 from tamis_lab.papers.thesis_sweeps import (
     BLOCK,
@@ -17,14 +17,14 @@ from tamis_lab.papers.thesis_sweeps import (
     SUBSCRIPTIONS,
     TVP,
     ZERO,
-    Sizes,
+    ThesisSizes,
     curve_over,
+    filter_curves,
     point,
-    three,
 )
 
 
-def disjunctive(sizes: Sizes) -> Iterator[Figure]:
+def disjunctive_figures(sizes: ThesisSizes) -> Iterator[Figure]:
     """Events and memory with AND and OR (§5.5)."""
     for first, metric, y, claims in (
         (13, "events_per_s", PER_S, (
@@ -46,7 +46,7 @@ def disjunctive(sizes: Sizes) -> Iterator[Figure]:
                 SUBSCRIPTIONS,
                 y,
                 (
-                    *three(metric, sizes.mixed, make),
+                    *filter_curves(metric, sizes.mixed, make),
                     curve_over(BLOCK, "block", metric, sizes.mixed, make, True),
                 ),
                 claims,
@@ -54,7 +54,7 @@ def disjunctive(sizes: Sizes) -> Iterator[Figure]:
             )
 
 
-def mixed(sizes: Sizes) -> Iterator[Figure]:
+def mixed_figures(sizes: ThesisSizes) -> Iterator[Figure]:
     """Events and memory with XOR too (§5.6)."""
     titles = {19: ("Events", GENERAL), 20: ("Events", ZERO), 21: ("Memory", GENERAL),
               22: ("Memory", ZERO)}  # fmt: skip
@@ -71,7 +71,10 @@ def mixed(sizes: Sizes) -> Iterator[Figure]:
         claims: tuple[Claim, ...]
         if what == "Events":
             claims = (
-                Claim("More predicates, fewer events.", ordered([curve.label for curve in curves])),
+                Claim(
+                    "More predicates, fewer events.",
+                    each_above_next([curve.label for curve in curves]),
+                ),
             )
         else:
             claims = (
@@ -93,7 +96,7 @@ def mixed(sizes: Sizes) -> Iterator[Figure]:
         )
 
 
-def _expressions(sizes: Sizes, length: int, operators: str, **shares: float) -> Any:
+def _expressions(sizes: ThesisSizes, length: int, operators: str, **shares: float) -> Any:
     return lambda engine, n: point(
         engine,
         sizes,

@@ -22,13 +22,13 @@ from tamis.engines.block import BlockEngine
 from tamis.engines.subscription import Subscription
 from tamis.events.batch import EventBatch
 from tamis.language.expr import And, BoolExpr
-from tamis_lab.bench.atree import loaded
+from tamis_lab.bench.atree import load_engine
 from tamis_lab.bench.comparison import ANSWERS
 from tamis_lab.bench.insertion import CHUNK, seconds_to_add, seconds_to_remove
-from tamis_lab.harness.footprint import settled
-from tamis_lab.harness.measure import Row, enough, rounds, spread
+from tamis_lab.harness.footprint import settled_memory
+from tamis_lab.harness.measure import Row, calibrate_count, rounds, spread
 from tamis_lab.workloads.atree2004 import Workload
-from tamis_lab.workloads.atree2004.calibration import Steered, steered
+from tamis_lab.workloads.atree2004.calibration import SteeredWorkload, steer_workload
 
 ROUNDS = 3
 # As many events as in the thesis, or as many as have so many matches: all are held at once.
@@ -42,12 +42,12 @@ ADDED = "added"
 TREES = ("atree", ADDED)
 
 
-def prepared(asked: Mapping[str, Any]) -> Row:
+def prepare_workload(asked: Mapping[str, Any]) -> Row:
     """The workload that has the SNPS and SMPE that are asked for, as plain values."""
-    return steered(**asked).knobs()
+    return steer_workload(**asked).knobs()
 
 
-def measured(parameters: Mapping[str, Any], found: Mapping[str, Any]) -> Row:
+def measure_engine(parameters: Mapping[str, Any], found: Mapping[str, Any]) -> Row:
     """What an engine does with a workload: insertions, events and deletions per second, memory.
 
     Args:
@@ -56,7 +56,7 @@ def measured(parameters: Mapping[str, Any], found: Mapping[str, Any]) -> Row:
             `filters`, all of them if none are named.
         found: What `prepared` gave.
     """
-    given = Steered.of(found)
+    given = SteeredWorkload.of(found)
     name, workload = parameters["engine"], given.workload
     few = replace(given, workload=replace(workload, subscriptions=WARM))
     filters = parameters.get("filters", list(FILTERS))
@@ -69,16 +69,16 @@ def measured(parameters: Mapping[str, Any], found: Mapping[str, Any]) -> Row:
 def _use(
     name: str, workload: Workload, batch: EventBatch, round_s: float, filters: Sequence[str]
 ) -> Row:
-    before = settled(None)
+    before = settled_memory(None)
     engine: Engine
     if name == "atree" and workload.operators == "conjunctive":
-        engine, seconds = loaded(workload, time.process_time)
+        engine, seconds = load_engine(workload, time.process_time)
     else:
-        engine, seconds = _filled(name, workload)
+        engine, seconds = _fill_engine(name, workload)
     row: Row = {
         "subscriptions": workload.subscriptions,
         "inserted_per_s": workload.subscriptions / max(seconds, 1e-9),
-        "resident_bytes": settled(engine) - before,
+        "resident_bytes": settled_memory(engine) - before,
         **_sizes(engine, workload.subscriptions),
     }
     if name != ADDED:
@@ -92,11 +92,11 @@ def _use(
     if name not in ("brute", ADDED):
         row["smpe"] = _smpe(engine, batch, workload.subscriptions)
     if name != "brute":
-        row["deleted_per_s"] = _deleted(engine, workload.subscriptions)
+        row["deleted_per_s"] = _deletion_rate(engine, workload.subscriptions)
     return row
 
 
-def _filled(name: str, workload: Workload) -> tuple[Engine, float]:
+def _fill_engine(name: str, workload: Workload) -> tuple[Engine, float]:
     """An engine with the workload, and the seconds that adding took."""
     engine: Engine
     if name == ADDED or name == "atree":
@@ -143,7 +143,7 @@ def _rates(engine: Engine, batch: EventBatch, round_s: float) -> list[float]:
     do: Callable[[int], object] = lambda count: _pairs(engine, batch.slice(0, count))  # noqa: E731
     # What looks at many events at a time is to have many.
     least = len(batch) if isinstance(engine, BlockEngine) else 1
-    count = enough(do, len(batch), least, round_s, time.process_time)
+    count = calibrate_count(do, len(batch), least, round_s, time.process_time)
     taken = rounds({"": partial(do, count)}, ROUNDS, time.process_time)[""]
     return [count / max(seconds, 1e-9) for seconds in taken]
 
@@ -152,7 +152,7 @@ def _pairs(engine: Engine, batch: EventBatch) -> object:
     # A tree that was filled with arrays has no names to give: subscriptions are numbers there.
     if not isinstance(engine, AtreeEngine):
         return ANSWERS["pairs"](engine, batch)
-    codes, ends = engine.matched(batch)
+    codes, ends = engine.match_codes(batch)
     return np.repeat(np.arange(len(batch)), np.diff(ends, prepend=0)), codes
 
 
@@ -176,11 +176,11 @@ def _sizes(engine: Engine, subscriptions: int) -> Row:
 def _smpe(engine: Engine, batch: EventBatch, subscriptions: int) -> float:
     part = batch.slice(0, min(len(batch), 200))
     if isinstance(engine, AtreeEngine):
-        return len(engine.matched(part)[0]) / len(part) / subscriptions
+        return len(engine.match_codes(part)[0]) / len(part) / subscriptions
     return len(engine.match(part)) / len(part) / subscriptions
 
 
-def _deleted(engine: Engine, subscriptions: int) -> float:
+def _deletion_rate(engine: Engine, subscriptions: int) -> float:
     """Deletions per second, of some subscriptions at random."""
     chosen = np.random.default_rng(1).permutation(subscriptions)[:DELETED]
     if isinstance(engine, AtreeEngine) and not engine._codes:  # filled with arrays

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tamis_lab.papers.spec import Figure
-from tamis_lab.papers.thesis_conjunctions import conjunctive
+from tamis_lab.papers.thesis_conjunctions import conjunctive_figures
 from tamis_lab.papers.thesis_effects import lengths, matches, overlap
-from tamis_lab.papers.thesis_expressions import disjunctive, mixed
+from tamis_lab.papers.thesis_expressions import disjunctive_figures, mixed_figures
 from tamis_lab.papers.thesis_sweeps import SIZES
 
 
@@ -13,9 +13,9 @@ def figures(scale: str) -> list[Figure]:
     """All of them, in their order."""
     sizes = SIZES[scale]
     return [
-        *conjunctive(sizes),
-        *disjunctive(sizes),
-        *mixed(sizes),
+        *conjunctive_figures(sizes),
+        *disjunctive_figures(sizes),
+        *mixed_figures(sizes),
         *lengths(sizes),
         *overlap(sizes),
         *matches(sizes),

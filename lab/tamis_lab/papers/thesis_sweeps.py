@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tamis_lab.papers.spec import Curve, Place, Point
+from tamis_lab.papers.spec import Curve, CurvePoint, Point
 
 PAPER = "atree"
 LENGTHS = (6, 10, 14)
@@ -21,7 +21,7 @@ FILTERS = {GENERAL: "general", ZERO: "zero-suppression", TVP: "tvp"}
 
 
 @dataclass(frozen=True)
-class Sizes:
+class ThesisSizes:
     """Numbers of subscriptions, by what they are for.
 
     Attributes:
@@ -48,7 +48,7 @@ class Sizes:
 
 
 SIZES = {
-    "small": Sizes(
+    "small": ThesisSizes(
         trees=(2_000, 20_000),
         added=(2_000, 20_000),
         brute=(2_000, 8_000),
@@ -59,7 +59,7 @@ SIZES = {
         matched=(4_000, 20_000),
         round_s=0.05,
     ),
-    "paper": Sizes(
+    "paper": ThesisSizes(
         trees=(10_000, 100_000, 300_000, 500_000, 1_000_000, 4_000_000),
         added=(10_000, 100_000, 300_000, 500_000, 1_000_000),
         brute=(100_000, 200_000, 300_000, 500_000),
@@ -76,12 +76,12 @@ SUBSCRIPTIONS = "subscriptions"
 PER_S = "events per second"
 
 
-def point(engine: str, sizes: Sizes, **asked: Any) -> Point:
+def point(engine: str, sizes: ThesisSizes, **asked: Any) -> Point:
     """An engine on a workload that is asked to be so."""
     return Point("thesis", {"engine": engine, "round_s": sizes.round_s, **asked}, limit=900)
 
 
-def equalities(engine: str, sizes: Sizes, n: int, length: int) -> Point:
+def equalities(engine: str, sizes: ThesisSizes, n: int, length: int) -> Point:
     """§5.4: equalities, SNPS 35 to 40 %, SMPE 0.1 to 1 %."""
     return point(
         engine, sizes, subscriptions=n, predicates=length, relation="=", snps=0.375, smpe=0.0025
@@ -89,13 +89,13 @@ def equalities(engine: str, sizes: Sizes, n: int, length: int) -> Point:
 
 
 def curve_over(
-    label: str, engine: str, metric: str, over: Sequence[int], make: Any, beyond: bool = False
+    label: str, engine: str, metric: str, over: Sequence[int], make: Any, is_ours: bool = False
 ) -> Curve:
     """A curve over numbers of subscriptions; `make(engine, n)` is the point."""
-    return Curve(label, tuple(Place(n, make(engine, n), metric) for n in over), beyond)
+    return Curve(label, tuple(CurvePoint(n, make(engine, n), metric) for n in over), is_ours)
 
 
-def three(metric: str, over: Sequence[int], make: Any) -> list[Curve]:
+def filter_curves(metric: str, over: Sequence[int], make: Any) -> list[Curve]:
     """A curve for each filter of the A-Tree."""
     return [
         curve_over(label, "atree", f"{metric} {name}", over, make)
@@ -103,7 +103,9 @@ def three(metric: str, over: Sequence[int], make: Any) -> list[Curve]:
     ]
 
 
-def greater(sizes: Sizes, length: int, filters: Sequence[str] = (), **shares: float) -> Any:
+def greater_point_maker(
+    sizes: ThesisSizes, length: int, filters: Sequence[str] = (), **shares: float
+) -> Any:
     """Conjunctions of `>`; of an A-Tree, only some filters where others would take very long."""
     some = {"filters": list(filters)} if filters else {}
     return lambda engine, n: point(

@@ -5,34 +5,34 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tamis_lab.bench.growth import exponent, fitted
+from tamis_lab.bench.growth import exponent, fit_line
 from tamis_lab.papers.figure_catalogue import figures
 from tamis_lab.papers.results import Results
-from tamis_lab.papers.spec import Claim, Figure, Measured, Verdict
+from tamis_lab.papers.spec import Claim, CurveValue, Figure, Verdict
 from tamis_lab.papers.thesis_sweeps import BLOCK, COUNTING, TVP
 
 
 @dataclass(frozen=True)
-class Judged:
+class FigureResult:
     """A figure with its values, what became of its claims, and what could not be measured."""
 
     figure: Figure
-    curves: Mapping[str, Sequence[Measured]]
+    curves: Mapping[str, Sequence[CurveValue]]
     verdicts: tuple[tuple[Claim, Verdict], ...]
     gaps: tuple[str, ...]
 
 
-def judged(results: Results, scale: str) -> list[Judged]:
+def figure_results(results: Results, scale: str) -> list[FigureResult]:
     """All figures of a scale: those of which nothing was measured too."""
     found = []
     for figure in figures(scale):
         curves = results.curves(figure)
         verdicts = tuple((claim, claim.check(curves)) for claim in figure.claims)
-        found.append(Judged(figure, curves, verdicts, tuple(results.gaps(figure))))
+        found.append(FigureResult(figure, curves, verdicts, tuple(results.gaps(figure))))
     return found
 
 
-def tally(found: Sequence[Judged]) -> dict[bool | None, int]:
+def tally(found: Sequence[FigureResult]) -> dict[bool | None, int]:
     """How many claims hold, fail, and cannot be told."""
     verdicts = [verdict.holds for one in found for _, verdict in one.verdicts]
     return {kind: verdicts.count(kind) for kind in (True, False, None)}
@@ -49,7 +49,7 @@ _GROWTHS = (
 )
 
 
-def growths(found: Sequence[Judged]) -> Iterator[tuple[str, str, str]]:
+def growths(found: Sequence[FigureResult]) -> Iterator[tuple[str, str, str]]:
     """How curves of the thesis grow, the engine `block` among them: what, whose, and how."""
     by_number = {one.figure.number: one for one in found if one.figure.paper == "atree"}
     for what, number, kind in _GROWTHS:
@@ -58,7 +58,7 @@ def growths(found: Sequence[Judged]) -> Iterator[tuple[str, str, str]]:
             values = [value for value in curve if value.y > 0]
             if len(values) > 1:
                 yield what, label, _fit(values, kind)
-    for label, values in _by_matches(by_number):
+    for label, values in _curves_by_matches(by_number):
         yield (
             "events per second by matches per event (SMPE), >, L = 14",
             label,
@@ -66,7 +66,9 @@ def growths(found: Sequence[Judged]) -> Iterator[tuple[str, str, str]]:
         )
 
 
-def _by_matches(by_number: Mapping[str, Judged]) -> Iterator[tuple[str, list[Measured]]]:
+def _curves_by_matches(
+    by_number: Mapping[str, FigureResult],
+) -> Iterator[tuple[str, list[CurveValue]]]:
     """The figures of §5.9, over SMPE, at the greatest number of subscriptions that all have."""
     for number, label, ending in (
         ("Figure 5.30", TVP, ""),
@@ -89,8 +91,8 @@ def _by_matches(by_number: Mapping[str, Judged]) -> Iterator[tuple[str, list[Mea
             )
 
 
-def _fit(values: Sequence[Measured], kind: str) -> str:
+def _fit(values: Sequence[CurveValue], kind: str) -> str:
     xs, ys = [value.x for value in values], [value.y for value in values]
     if kind == "line":
-        return str(fitted(xs, ys))
+        return str(fit_line(xs, ys))
     return f"as the power {exponent(xs, ys):.2f}"

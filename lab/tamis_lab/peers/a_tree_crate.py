@@ -6,7 +6,7 @@ import re
 
 from tamis.language.expr import Attribute, Between, BoolExpr, Comparison, In, Literal, ValueExpr
 from tamis.values import Type
-from tamis_lab.peers.drivers import RUST, SOURCES, driven
+from tamis_lab.peers.drivers import RUST, SOURCES, driver_runner
 from tamis_lab.peers.infix import Infix
 from tamis_lab.peers.peer import Peer
 
@@ -22,14 +22,18 @@ class ATree(Infix):
     def leaf(self, e: BoolExpr) -> str:
         """Constants are given the type of the attribute that they are compared with."""
         if isinstance(e, Comparison):
-            e = Comparison(e.op, e.left, self._as(e.left, e.right))
+            e = Comparison(e.op, e.left, self._typed_constant(e.left, e.right))
         elif isinstance(e, Between):
-            e = Between(e.operand, self._as(e.operand, e.low), self._as(e.operand, e.high))
+            e = Between(
+                e.operand,
+                self._typed_constant(e.operand, e.low),
+                self._typed_constant(e.operand, e.high),
+            )
         elif isinstance(e, In):
-            e = In(e.operand, tuple(self._as(e.operand, item) for item in e.items))
+            e = In(e.operand, tuple(self._typed_constant(e.operand, item) for item in e.items))
         return super().leaf(e)
 
-    def _as(self, operand: ValueExpr, constant: ValueExpr) -> Literal:
+    def _typed_constant(self, operand: ValueExpr, constant: ValueExpr) -> Literal:
         if not isinstance(operand, Attribute) or not isinstance(constant, Literal):
             raise self.refuse("a comparison that is not of an attribute with a constant")
         kind, value = self.type_of(operand), constant.value
@@ -64,7 +68,7 @@ class ATree(Infix):
         """In small letters, as all of it."""
         return f"{operand} is null"
 
-    def negated(self, leaf: BoolExpr) -> str:
+    def negate(self, leaf: BoolExpr) -> str:
         """NOT of a predicate is another predicate."""
         return f"not ({self.leaf(leaf)})"
 
@@ -94,6 +98,6 @@ A_TREE = Peer(
     unavailable=RUST.unavailable,
     version=_version,
     translate=ATree.translate,
-    run=driven(RUST),
-    prepare=RUST.built,
+    run=driver_runner(RUST),
+    prepare=RUST.build,
 )

@@ -16,7 +16,7 @@ from tamis_lab.harness.measure import Report, Row
 from tamis_lab.peers.drivers import ATTRIBUTES, CannotBuild
 from tamis_lab.peers.peer import Limits, Outcome, Peer, Texts
 from tamis_lab.peers.peer_catalogue import PEERS
-from tamis_lab.peers.peer_workload import Work, put_rules, work_of
+from tamis_lab.peers.peer_workload import PeerWorkload, peer_workload, put_rules
 from tamis_lab.peers.tamis_peer import TAMIS
 
 LIMITS = Limits(build=10.0, match=1.5, sample=100)
@@ -33,13 +33,13 @@ class Contest:
 
     Attributes:
         folder: Where peers find it.
-        work: What they are given.
+        workload: What they are given.
         limits: How long they may take, and how many events the sample has.
         right: The ids that match each event of the sample, by the oracle.
     """
 
     folder: Path
-    work: Work
+    workload: PeerWorkload
     limits: Limits
     right: list[list[int]] = field(default_factory=list)
 
@@ -58,7 +58,7 @@ def contests(
             continue
         with tempfile.TemporaryDirectory(prefix="tamis-peers-") as folder:
             say(f"{workload}: {size:,} rules, and what is right …")
-            contest = _prepared(Path(folder), workload, size, limits or LIMITS)
+            contest = _prepare_contest(Path(folder), workload, size, limits or LIMITS)
             best: float | None = None
             for name in peers:
                 row = _row(PEERS[name], contest, fell_short, say)
@@ -70,8 +70,8 @@ def contests(
                 yield {**row, "tamis_is_times": ratio, "note": row.pop("note")}
 
 
-def _prepared(folder: Path, workload: str, size: int, limits: Limits) -> Contest:
-    work = work_of(workload, size)
+def _prepare_contest(folder: Path, workload: str, size: int, limits: Limits) -> Contest:
+    work = peer_workload(workload, size)
     work.put_events(folder)
     kinds = {name: kind.type.value for name, kind in work.kinds.items()}
     (folder / ATTRIBUTES).write_text(json.dumps(kinds), encoding="utf-8")
@@ -85,9 +85,9 @@ def _prepared(folder: Path, workload: str, size: int, limits: Limits) -> Contest
 
 
 def _row(peer: Peer, contest: Contest, fell_short: dict[str, str], say: Report) -> Row:
-    asked = len(contest.work.rules)
+    asked = len(contest.workload.rules)
     row: Row = {
-        "workload": contest.work.name,
+        "workload": contest.workload.name,
         "asked": asked,
         "peer": peer.name,
         "version": "",
@@ -104,13 +104,13 @@ def _row(peer: Peer, contest: Contest, fell_short: dict[str, str], say: Report) 
         "equal_on": 0,
         "note": "",
     }
-    reason = fell_short.get(peer.name) or peer.unavailable() or _unprepared(peer, say)
+    reason = fell_short.get(peer.name) or peer.unavailable() or _preparation_error(peer, say)
     if reason:
         fell_short[peer.name] = reason
         say(f"  {peer.name}: skipped, {reason}")
         return row | {"note": f"skipped: {reason}"}
     say(f"  {peer.about} …")
-    said = _said(peer, contest)
+    said = _translate_rules(peer, contest)
     row |= {"can_say": len(said) / asked, "version": peer.version()}
     if not said:
         return row | {"note": "skipped: it can say none of these rules"}
@@ -130,7 +130,7 @@ def _row(peer: Peer, contest: Contest, fell_short: dict[str, str], say: Report) 
     return row | _figures(outcome, said, contest) | {"note": note}
 
 
-def _unprepared(peer: Peer, say: Report) -> str | None:
+def _preparation_error(peer: Peer, say: Report) -> str | None:
     """Why it could not be made ready, or None."""
     try:
         peer.prepare(say)
@@ -139,12 +139,12 @@ def _unprepared(peer: Peer, say: Report) -> str | None:
     return None
 
 
-def _said(peer: Peer, contest: Contest) -> list[tuple[int, Texts]]:
+def _translate_rules(peer: Peer, contest: Contest) -> list[tuple[int, Texts]]:
     """The rules that a peer can say, in its own words."""
     said = []
-    for number, rule in enumerate(contest.work.rules):
+    for number, rule in enumerate(contest.workload.rules):
         try:
-            said.append((number, peer.translate(rule, contest.work.kinds)))
+            said.append((number, peer.translate(rule, contest.workload.kinds)))
         except UnsupportedExpression:
             continue
     return said

@@ -73,7 +73,7 @@ class Driver:
         cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "tamis")
         return cache / "peers" / f"{self.language}-{digest.hexdigest()}"
 
-    def built(self, say: Callable[[str], None] = lambda _: None) -> Path:
+    def build(self, say: Callable[[str], None] = lambda _: None) -> Path:
         """Its folder, where it is built unless it was.
 
         Raises:
@@ -121,7 +121,7 @@ class Driver:
             raise CannotBuild(f"its driver cannot be built: {step[0]} took too long") from error
 
 
-def driven(driver: Driver, *first: str) -> Callable[[Path, Limits], Outcome]:
+def driver_runner(driver: Driver, *first: str) -> Callable[[Path, Limits], Outcome]:
     """Run a driver, with these arguments before the others.
 
     Raises:
@@ -130,8 +130,8 @@ def driven(driver: Driver, *first: str) -> Callable[[Path, Limits], Outcome]:
         CalledProcessError: It failed.
     """
 
-    def run(folder: Path, limits: Limits) -> Outcome:
-        command = [*driver.command(driver.built()), *first, str(folder), *map(str, limits)]
+    def run_driver(folder: Path, limits: Limits) -> Outcome:
+        command = [*driver.command(driver.build()), *first, str(folder), *map(str, limits)]
         done = subprocess.run(
             command,
             capture_output=True,
@@ -140,7 +140,7 @@ def driven(driver: Driver, *first: str) -> Callable[[Path, Limits], Outcome]:
         )
         return cast(Outcome, json.loads(done.stdout))
 
-    return run
+    return run_driver
 
 
 def _java(source: Path) -> list[str]:

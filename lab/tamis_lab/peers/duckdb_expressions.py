@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 from tamis.language.expr import Like, StringTest
 from tamis_lab.peers.infix import Sql
 from tamis_lab.peers.peer import TABLE, Limits, Outcome, Peer, missing_package, package_version
-from tamis_lab.peers.peer_rates import Pairs, built, in_batches, true_cells
+from tamis_lab.peers.peer_rates import Pairs, add_rules, match_in_batches, true_cells
 from tamis_lab.peers.peer_workload import read_rules
-from tamis_lab.peers.python_peers import in_own_process
+from tamis_lab.peers.python_peers import process_runner
 from tamis_lab.peers.rule_chunks import Chunk, chunks
 
 NAME = "duckdb"
@@ -61,16 +61,16 @@ def contest(folder: str, build: float, match: float, sample: int) -> Outcome:
         queries.append(ids)
 
     begun_with = list(chunks(read_rules(Path(folder)), COLUMNS))
-    _, seconds = built(begun_with, add, build)
+    _, seconds = add_rules(begun_with, add, build)
     loaded = sum(map(len, queries)), seconds
 
-    def matched(part: pa.Table) -> Pairs:
+    def match_part(part: pa.Table) -> Pairs:
         connection.register("part", part)
         connection.execute("DELETE FROM events")
         connection.execute("INSERT INTO events SELECT * FROM part")
         return true_cells((ids, _cells(connection, n)) for n, ids in enumerate(queries))
 
-    return in_batches(matched, table, Limits(build, match, sample), loaded)
+    return match_in_batches(match_part, table, Limits(build, match, sample), loaded)
 
 
 def _cells(connection: Any, query: int) -> Any:
@@ -85,5 +85,5 @@ DUCKDB = Peer(
     unavailable=lambda: missing_package(NAME, "duckdb"),
     version=lambda: package_version(NAME),
     translate=DuckdbSql.translate,
-    run=in_own_process(contest),
+    run=process_runner(contest),
 )

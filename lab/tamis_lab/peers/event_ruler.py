@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tamis_lab.peers.drivers import JAVA, SOURCES, driven
+from tamis_lab.peers.drivers import JAVA, SOURCES, driver_runner
 from tamis_lab.peers.patterns import Patterns
 from tamis_lab.peers.peer import Peer
 
@@ -31,6 +31,6 @@ EVENT_RULER = Peer(
     unavailable=JAVA.unavailable,
     version=lambda: java_version(NAME),
     translate=EventRulerPatterns.translate,
-    run=driven(JAVA, NAME),
-    prepare=JAVA.built,
+    run=driver_runner(JAVA, NAME),
+    prepare=JAVA.build,
 )

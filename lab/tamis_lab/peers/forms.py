@@ -19,7 +19,7 @@ MOST_PATTERNS = 16
 _LEFT_OUT = tuple(r for r in RULES if r not in (push_not_down, orient_comparisons, flatten))
 
 
-def with_not_at_leaves(expr: BoolExpr) -> BoolExpr:
+def push_not_to_leaves(expr: BoolExpr) -> BoolExpr:
     """The same truth, NOT only at leaves, chains flat, attributes left of their constants."""
     found = rewrite(expr, without=_LEFT_OUT)
     assert not isinstance(found, Sequence)

@@ -25,8 +25,8 @@ from tamis.language.expr import (
     Xor,
 )
 from tamis.values import Type
-from tamis_lab.peers.forms import with_not_at_leaves
-from tamis_lab.peers.peer import Kinds, Texts, known
+from tamis_lab.peers.forms import push_not_to_leaves
+from tamis_lab.peers.peer import Kinds, Texts, attribute_kind
 
 EXACT = 2**53  # up to here an INT is the same as a DBL
 NUMBERS = (Type.INT, Type.DBL)
@@ -56,7 +56,7 @@ class Infix:
         Raises:
             UnsupportedExpression: It cannot be said, or not with the same meaning.
         """
-        return [cls(kinds).boolean(with_not_at_leaves(expr))]
+        return [cls(kinds).boolean(push_not_to_leaves(expr))]
 
     def refuse(self, what: object) -> UnsupportedExpression:
         """What to raise."""
@@ -67,23 +67,23 @@ class Infix:
     def boolean(self, e: BoolExpr) -> str:
         """Any Boolean; certainly true where the selector is."""
         if isinstance(e, And):
-            return f" {self.conjunction} ".join(map(self.enclosed, e.operands))
+            return f" {self.conjunction} ".join(map(self.parenthesize, e.operands))
         if isinstance(e, Or):
-            return f" {self.disjunction} ".join(map(self.enclosed, e.operands))
+            return f" {self.disjunction} ".join(map(self.parenthesize, e.operands))
         if isinstance(e, Xor):
             return self.xor(e)
         if isinstance(e, AtLeast):
             return self.at_least(e)
         if isinstance(e, Not):
-            return self.negated(e.operand)
+            return self.negate(e.operand)
         return self.leaf(e)
 
-    def enclosed(self, e: BoolExpr) -> str:
+    def parenthesize(self, e: BoolExpr) -> str:
         """The same, in parentheses where it might fall apart."""
         text = self.boolean(e)
         return f"({text})" if isinstance(e, (And, Or, Not, Xor, AtLeast, Between)) else text
 
-    def negated(self, leaf: BoolExpr) -> str:
+    def negate(self, leaf: BoolExpr) -> str:
         """NOT of a leaf."""
         return f"{self.negation} ({self.leaf(leaf)})"
 
@@ -100,13 +100,13 @@ class Infix:
     def leaf(self, e: BoolExpr) -> str:
         """A predicate."""
         if isinstance(e, Comparison):
-            self.alike(e.left, e.right)
+            self.check_comparable(e.left, e.right)
             return self.comparison(e.op, e.left, e.right)
         if isinstance(e, Between):
-            self.alike(e.operand, e.low, e.high)
+            self.check_comparable(e.operand, e.low, e.high)
             return self.between(e)
         if isinstance(e, In):
-            self.alike(e.operand, *e.items)
+            self.check_comparable(e.operand, *e.items)
             return self.membership(e)
         if isinstance(e, IsNull) and isinstance(e.operand, Attribute):
             return self.is_null(self.value(e.operand))
@@ -149,7 +149,7 @@ class Infix:
 
     # -- values -----------------------------------------------------------------------------------
 
-    def alike(self, first: ValueExpr, *others: ValueExpr) -> None:
+    def check_comparable(self, first: ValueExpr, *others: ValueExpr) -> None:
         """Refuse what cannot be compared, or not exactly: languages differ in that."""
         types = {self.type_of(value) for value in (first, *others)}
         if len(types) > 1 and not types <= set(NUMBERS):
@@ -164,7 +164,7 @@ class Infix:
     def type_of(self, e: ValueExpr) -> Type:
         """The type of a value."""
         if isinstance(e, Attribute):
-            return known(e, self.kinds, self.peer)[1].type
+            return attribute_kind(e, self.kinds, self.peer)[1].type
         if isinstance(e, Literal) and e.type in (*NUMBERS, Type.STR, Type.BOOL):
             assert e.type is not None
             return e.type
@@ -177,13 +177,15 @@ class Infix:
     def nullable(self, *values: ValueExpr) -> bool:
         """Whether one of them may be missing."""
         return any(
-            known(v, self.kinds, self.peer)[1].nullable for v in values if isinstance(v, Attribute)
+            attribute_kind(v, self.kinds, self.peer)[1].nullable
+            for v in values
+            if isinstance(v, Attribute)
         )
 
     def value(self, e: ValueExpr) -> str:
         """A value."""
         if isinstance(e, Attribute):
-            return known(e, self.kinds, self.peer)[0]
+            return attribute_kind(e, self.kinds, self.peer)[0]
         if isinstance(e, Arithmetic):
             return self.arithmetic(e)
         if isinstance(e, Literal):

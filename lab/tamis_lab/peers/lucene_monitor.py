@@ -27,10 +27,10 @@ from tamis.language.expr import (
     StringTest,
 )
 from tamis.values import INT_MAX, INT_MIN, Type
-from tamis_lab.peers.drivers import JAVA, driven
+from tamis_lab.peers.drivers import JAVA, driver_runner
 from tamis_lab.peers.event_ruler import java_version
-from tamis_lab.peers.forms import text_test, with_not_at_leaves
-from tamis_lab.peers.peer import Kinds, Peer, Texts, known
+from tamis_lab.peers.forms import push_not_to_leaves, text_test
+from tamis_lab.peers.peer import Kinds, Peer, Texts, attribute_kind
 
 NAME = "lucene-monitor"
 Tree = list[object]
@@ -42,10 +42,10 @@ def translate(expr: BoolExpr, kinds: Kinds) -> Texts:
     Raises:
         UnsupportedExpression: It cannot be said.
     """
-    return [json.dumps(_Writer(kinds).query(with_not_at_leaves(expr)))]
+    return [json.dumps(_QueryWriter(kinds).query(push_not_to_leaves(expr)))]
 
 
-class _Writer:
+class _QueryWriter:
     def __init__(self, kinds: Kinds) -> None:
         self.kinds = kinds
 
@@ -56,7 +56,7 @@ class _Writer:
         if isinstance(e, Not):
             if isinstance(e.operand, IsNull):
                 return ["present", self.field(e.operand.operand)[0]]
-            return self.negated(self.leaf(e.operand))
+            return self.negate(self.leaf(e.operand))
         return self.leaf(e)
 
     def leaf(self, e: BoolExpr) -> Tree:
@@ -68,8 +68,8 @@ class _Writer:
             return ["term", self.field(e)[0], "true"]
         if isinstance(e, Comparison):
             if e.op == "<>":
-                return self.negated(self.equal(e.left, e.right))
-            return self.equal(e.left, e.right) if e.op == "=" else self.ordered(e)
+                return self.negate(self.equal(e.left, e.right))
+            return self.equal(e.left, e.right) if e.op == "=" else self.range_query(e)
         if isinstance(e, Between):
             low = self.bounds(e.operand, ">=", e.low)
             high = self.bounds(e.operand, "<=", e.high)
@@ -81,7 +81,7 @@ class _Writer:
             return self.text(e, str(e.part.value))
         raise UnsupportedExpression(str(e), NAME)
 
-    def negated(self, tree: Tree) -> Tree:
+    def negate(self, tree: Tree) -> Tree:
         """Not this, but some value."""
         field = tree[1][1] if tree[0] == "or" else tree[1]  # type: ignore[index]
         return ["without", ["present", field], tree]
@@ -89,7 +89,7 @@ class _Writer:
     def field(self, e: Expr) -> tuple[str, Type]:
         if not isinstance(e, Attribute):
             raise UnsupportedExpression(str(e), NAME)
-        name, kind = known(e, self.kinds, NAME)
+        name, kind = attribute_kind(e, self.kinds, NAME)
         return name, kind.type
 
     def equal(self, operand: Expr, constant: Expr) -> Tree:
@@ -102,7 +102,7 @@ class _Writer:
         value = constant.value
         return ["term", name, str(value).lower() if isinstance(value, bool) else str(value)]
 
-    def ordered(self, e: Comparison) -> Tree:
+    def range_query(self, e: Comparison) -> Tree:
         return self.bounds(e.left, e.op, e.right)
 
     def bounds(self, operand: Expr, op: str, constant: Expr) -> Tree:
@@ -152,6 +152,6 @@ LUCENE_MONITOR = Peer(
     unavailable=JAVA.unavailable,
     version=lambda: java_version(NAME),
     translate=translate,
-    run=driven(JAVA, NAME),
-    prepare=JAVA.built,
+    run=driver_runner(JAVA, NAME),
+    prepare=JAVA.build,
 )

@@ -24,8 +24,8 @@ from tamis.language.expr import (
     StringTest,
 )
 from tamis.values import Type
-from tamis_lab.peers.forms import conjunctions, text_test, with_not_at_leaves
-from tamis_lab.peers.peer import Kinds, Texts, known
+from tamis_lab.peers.forms import conjunctions, push_not_to_leaves, text_test
+from tamis_lab.peers.peer import Kinds, Texts, attribute_kind
 
 Tests = list[object]
 # Ruler compares numbers by a text of so many digits.
@@ -53,7 +53,7 @@ class Patterns:
             UnsupportedExpression: It cannot be said.
         """
         writer = cls(kinds)
-        found = conjunctions(with_not_at_leaves(expr), cls.peer)
+        found = conjunctions(push_not_to_leaves(expr), cls.peer)
         return [json.dumps(writer.pattern(leaves)) for leaves in found]
 
     def pattern(self, leaves: list[BoolExpr]) -> dict[str, Tests]:
@@ -113,7 +113,7 @@ class Patterns:
         """The name of a field."""
         if not isinstance(e, Attribute):
             raise self.refuse(e)
-        name, kind = known(e, self.kinds, self.peer)
+        name, kind = attribute_kind(e, self.kinds, self.peer)
         if wanted and kind.type is not wanted:
             raise self.refuse(f"{name}, which is no {wanted}")
         return name
@@ -122,7 +122,7 @@ class Patterns:
         """A constant of the type of what it is compared with."""
         self.name(operand)
         assert isinstance(operand, Attribute)
-        kind = known(operand, self.kinds, self.peer)[1].type
+        kind = attribute_kind(operand, self.kinds, self.peer)[1].type
         if not isinstance(e, Literal) or e.type is not kind:
             whole = isinstance(e, Literal) and e.type is Type.INT and kind is Type.DBL
             if not whole:
@@ -146,9 +146,9 @@ class Patterns:
             return [self.constant(e.right, e.left)]
         if e.op == "<>":
             return self.other_than([self.constant(e.right, e.left)])
-        return self.ordered(e.op, self.number(e.right, e.left))
+        return self.bound_tests(e.op, self.number(e.right, e.left))
 
-    def ordered(self, op: str, bound: object) -> Tests:
+    def bound_tests(self, op: str, bound: object) -> Tests:
         """A bound."""
         return [{"numeric": [op, bound]}]
 

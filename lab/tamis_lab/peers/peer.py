@@ -20,7 +20,7 @@ SEPARATOR = "__"
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 
-class Kind(NamedTuple):
+class AttributeKind(NamedTuple):
     """What is known of an attribute: its type, and whether some event lacks it."""
 
     type: Type
@@ -28,7 +28,7 @@ class Kind(NamedTuple):
 
 
 # By flat name.
-Kinds = Mapping[str, Kind]
+Kinds = Mapping[str, AttributeKind]
 
 
 class Limits(NamedTuple):
@@ -112,7 +112,7 @@ def flat_name(path: tuple[str, ...]) -> str:
     return SEPARATOR.join(path)
 
 
-def known(attribute: Attribute, kinds: Kinds, peer: str) -> tuple[str, Kind]:
+def attribute_kind(attribute: Attribute, kinds: Kinds, peer: str) -> tuple[str, AttributeKind]:
     """The flat name of an attribute and what is known of it.
 
     Raises:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tamis_lab.harness.measure import resident
+from tamis_lab.harness.measure import resident_memory
 from tamis_lab.peers.peer import Limits, Outcome
 
 E = TypeVar("E")
@@ -23,7 +23,7 @@ Ids = npt.NDArray[np.int64]
 Pairs = tuple[Ids, Ids]
 
 
-def built(
+def add_rules(
     rules: Iterable[R], add: Callable[[R], object], limit: float, begun: float | None = None
 ) -> tuple[int, float]:
     """Add as many rules as there is time for: how many, and how long it took."""
@@ -38,7 +38,7 @@ def built(
     return count, took
 
 
-def one_by_one(
+def match_one_by_one(
     match: Callable[[E], list[int]], events: Sequence[E], limits: Limits, loaded: tuple[int, float]
 ) -> Outcome:
     """Match event after event for as long as is given, after those that the answers are for."""
@@ -60,7 +60,7 @@ def one_by_one(
     return _outcome(loaded, count, took, answers)
 
 
-def in_batches(
+def match_in_batches(
     match: Callable[[pa.Table], Pairs], table: pa.Table, limits: Limits, loaded: tuple[int, float]
 ) -> Outcome:
     """Match batches for as long as is given, as large as there is time for."""
@@ -108,7 +108,7 @@ def peak() -> int:
 
     Not ru_maxrss: on Linux that begins with what the parent had, which made the process.
     """
-    return peak_of("self") or resident()
+    return peak_of("self") or resident_memory()
 
 
 def peak_of(process: int | str) -> int:

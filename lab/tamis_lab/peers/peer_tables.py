@@ -31,7 +31,7 @@ def tables(kept: dict[str, Any]) -> str:
     return "\n\n".join(parts)
 
 
-def placed(page: str, kept: dict[str, Any]) -> str:
+def insert_tables(page: str, kept: dict[str, Any]) -> str:
     """A page with the tables between its marks."""
     before, _, rest = page.partition(BEGIN)
     _, _, after = rest.partition(END)
@@ -69,4 +69,4 @@ def _figure(value: object) -> str:
 if __name__ == "__main__":
     figures, page = map(Path, sys.argv[1:3])
     found = json.loads(figures.read_text(encoding="utf-8"))
-    page.write_text(placed(page.read_text(encoding="utf-8"), found), encoding="utf-8")
+    page.write_text(insert_tables(page.read_text(encoding="utf-8"), found), encoding="utf-8")

@@ -21,18 +21,18 @@ from tamis.events.batch import EventBatch
 from tamis.language import parse
 from tamis.language.expr import Attribute, BoolExpr, Node, Sequence, attributes
 from tamis.values import Type
-from tamis_lab.peers.peer import EVENTS, RULES, TABLE, Kind, Kinds, Texts, flat_name
+from tamis_lab.peers.peer import EVENTS, RULES, TABLE, AttributeKind, Kinds, Texts, flat_name
 from tamis_lab.workloads import bdd2001
 from tamis_lab.workloads.flights import Flights
 from tamis_lab.workloads.flights.departures import DEPARTURES
-from tamis_lab.workloads.selective import Selective
+from tamis_lab.workloads.selective import SelectiveWorkload
 
 MOST_EVENTS = 8_192
 TYPES = (Type.BOOL, Type.INT, Type.DBL, Type.STR)
 
 
 @dataclass(frozen=True)
-class Work:
+class PeerWorkload:
     """Rules and events.
 
     Attributes:
@@ -71,48 +71,52 @@ def read_rules(folder: Path) -> list[tuple[int, Texts]]:
         return [(row["id"], row["rules"]) for row in map(json.loads, lines)]
 
 
-def work_of(name: str, rules: int, events: int = MOST_EVENTS) -> Work:
+def peer_workload(name: str, rules: int, events: int = MOST_EVENTS) -> PeerWorkload:
     """A workload of so many rules."""
     texts, batch = WORKLOADS[name](rules, events)
-    trees = [_flat(tree) for tree in map(parse, texts) if not isinstance(tree, Sequence)]
+    trees = [_flatten(tree) for tree in map(parse, texts) if not isinstance(tree, Sequence)]
     named = frozenset(path for tree in trees for path in attributes(tree))
     columns: dict[str, Any] = {}
-    kinds: dict[str, Kind] = {}
+    kinds: dict[str, AttributeKind] = {}
     for path, found in sorted(batch.columns.items()):
         name_of = flat_name(path)
         if (name_of,) in named and len(found) == 1 and found[0].type in TYPES:
             columns[name_of] = found[0].data
-            kinds[name_of] = Kind(found[0].type, found[0].data.null_count > 0)
-    return Work(name, trees, pa.table(columns), kinds)
+            kinds[name_of] = AttributeKind(found[0].type, found[0].data.null_count > 0)
+    return PeerWorkload(name, trees, pa.table(columns), kinds)
 
 
-def _flat(expr: BoolExpr) -> BoolExpr:
+def _flatten(expr: BoolExpr) -> BoolExpr:
     """The same selector over flat events."""
     if any(len(path) > 1 for path in attributes(expr)):
-        return cast(BoolExpr, _renamed(expr))
+        return cast(BoolExpr, _flatten_names(expr))
     return expr
 
 
-def _renamed(part: object) -> object:
+def _flatten_names(part: object) -> object:
     if isinstance(part, Attribute):
         return Attribute((flat_name(part.path),))
     if isinstance(part, tuple):
-        return tuple(map(_renamed, part))
+        return tuple(map(_flatten_names, part))
     if isinstance(part, Node):
-        changed: dict[str, Any] = {f.name: _renamed(getattr(part, f.name)) for f in fields(part)}
+        changed: dict[str, Any] = {
+            f.name: _flatten_names(getattr(part, f.name)) for f in fields(part)
+        }
         return replace(part, **changed)
     return part
 
 
 def _selective(rules: int, events: int) -> tuple[Iterable[str], EventBatch]:
     """Conjunctions of three to seven tests, of which 60 in 100 are equalities, the rest ranges."""
-    workload = Selective(subscriptions=rules)
+    workload = SelectiveWorkload(subscriptions=rules)
     return workload.selectors(), workload.events(events)
 
 
 def _equality(rules: int, events: int) -> tuple[Iterable[str], EventBatch]:
     """Conjunctions of two equalities over values of which there are few: all peers can do it."""
-    workload = Selective(subscriptions=rules, equalities=1.0, predicates=2, values=100, width=50)
+    workload = SelectiveWorkload(
+        subscriptions=rules, equalities=1.0, predicates=2, values=100, width=50
+    )
     return workload.selectors(), workload.events(events)
 
 

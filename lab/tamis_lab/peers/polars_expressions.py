@@ -15,9 +15,9 @@ from tamis.language.expr import Like, Literal, StringTest
 from tamis_lab.peers.forms import text_test
 from tamis_lab.peers.infix import Sql
 from tamis_lab.peers.peer import TABLE, Limits, Outcome, Peer, missing_package, package_version
-from tamis_lab.peers.peer_rates import Pairs, built, in_batches, true_cells
+from tamis_lab.peers.peer_rates import Pairs, add_rules, match_in_batches, true_cells
 from tamis_lab.peers.peer_workload import read_rules
-from tamis_lab.peers.python_peers import in_own_process
+from tamis_lab.peers.python_peers import process_runner
 from tamis_lab.peers.rule_chunks import Chunk, chunks
 
 NAME = "polars"
@@ -64,16 +64,16 @@ def contest(folder: str, build: float, match: float, sample: int) -> Outcome:
         queries.append((ids, [pl.sql_expr(t).alias(f"r{n}") for n, t in enumerate(texts)]))
 
     begun_with = list(chunks(read_rules(Path(folder)), COLUMNS))
-    _, seconds = built(begun_with, add, build)
+    _, seconds = add_rules(begun_with, add, build)
     loaded = sum(len(ids) for ids, _ in queries), seconds
 
-    def matched(table: pa.Table) -> Pairs:
+    def match_table(table: pa.Table) -> Pairs:
         frame = pl.from_arrow(table)
         assert isinstance(frame, pl.DataFrame)
         return true_cells((ids, _cells(frame.select(query))) for ids, query in queries)
 
     table = pq.read_table(Path(folder, TABLE))
-    return in_batches(matched, table, Limits(build, match, sample), loaded)
+    return match_in_batches(match_table, table, Limits(build, match, sample), loaded)
 
 
 def _cells(frame: Any) -> Any:
@@ -87,5 +87,5 @@ POLARS = Peer(
     unavailable=lambda: missing_package(NAME, "polars"),
     version=lambda: package_version(NAME),
     translate=PolarsSql.translate,
-    run=in_own_process(contest),
+    run=process_runner(contest),
 )

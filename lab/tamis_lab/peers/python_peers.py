@@ -6,16 +6,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import cast
 
-from tamis_lab.harness.fresh_process import in_fresh_process
+from tamis_lab.harness.fresh_process import run_in_fresh_process
 from tamis_lab.peers.peer import Limits, Outcome
 
 # Over this much more than it was given, it is ended.
 GRACE = 120.0
 
-Contest = Callable[[str, float, float, int], Outcome]
+ContestFunction = Callable[[str, float, float, int], Outcome]
 
 
-def in_own_process(contest: Contest) -> Callable[[Path, Limits], Outcome]:
+def process_runner(contest: ContestFunction) -> Callable[[Path, Limits], Outcome]:
     """Run a function of a module in a process of its own; it gets a folder and the limits.
 
     Raises:
@@ -24,6 +24,6 @@ def in_own_process(contest: Contest) -> Callable[[Path, Limits], Outcome]:
 
     def run(folder: Path, limits: Limits) -> Outcome:
         patience = limits.build + 4 * limits.match + GRACE
-        return cast(Outcome, in_fresh_process(contest, str(folder), *limits, limit=patience))
+        return cast(Outcome, run_in_fresh_process(contest, str(folder), *limits, limit=patience))
 
     return run

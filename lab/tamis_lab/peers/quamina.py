@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 
-from tamis_lab.peers.drivers import GO, driven
+from tamis_lab.peers.drivers import GO, driver_runner
 from tamis_lab.peers.patterns import Patterns, Tests
 from tamis_lab.peers.peer import Peer
 
@@ -17,7 +17,7 @@ class QuaminaPatterns(Patterns):
 
     peer = NAME
 
-    def ordered(self, op: str, bound: object) -> Tests:
+    def bound_tests(self, op: str, bound: object) -> Tests:
         """There is none."""
         raise self.refuse(op)
 
@@ -40,7 +40,7 @@ class QuaminaPatterns(Patterns):
 
 def _version() -> str:
     """That of the module in the driver."""
-    driver = GO.built() / "quamina"
+    driver = GO.build() / "quamina"
     told = subprocess.run(["go", "version", "-m", driver], capture_output=True, encoding="utf-8")
     found = re.search(r"\bdep\s+quamina\.net/go/quamina\S*\s+v(\S+)", told.stdout)
     return found[1] if found else "unknown"
@@ -53,6 +53,6 @@ QUAMINA = Peer(
     unavailable=GO.unavailable,
     version=_version,
     translate=QuaminaPatterns.translate,
-    run=driven(GO),
-    prepare=GO.built,
+    run=driver_runner(GO),
+    prepare=GO.build,
 )

@@ -9,9 +9,9 @@ from tamis.language.expr import Between, BoolExpr, In, IsNull, Like, StringTest,
 from tamis_lab.peers.forms import text_test
 from tamis_lab.peers.infix import Infix
 from tamis_lab.peers.peer import EVENTS, Limits, Outcome, Peer, missing_package, package_version
-from tamis_lab.peers.peer_rates import built, one_by_one
+from tamis_lab.peers.peer_rates import add_rules, match_one_by_one
 from tamis_lab.peers.peer_workload import read_rules
-from tamis_lab.peers.python_peers import in_own_process
+from tamis_lab.peers.python_peers import process_runner
 
 NAME = "rule-engine"
 
@@ -25,13 +25,13 @@ class RuleEngine(Infix):
 
     def leaf(self, e: BoolExpr) -> str:
         """A test, behind one that all it looks at is there where it may not be."""
-        return self._guarded(e, super().leaf(e))
+        return self._guard_nulls(e, super().leaf(e))
 
-    def negated(self, leaf: BoolExpr) -> str:
+    def negate(self, leaf: BoolExpr) -> str:
         """The same for NOT of one."""
-        return self._guarded(leaf, f"not ({super().leaf(leaf)})")
+        return self._guard_nulls(leaf, f"not ({super().leaf(leaf)})")
 
-    def _guarded(self, leaf: BoolExpr, text: str) -> str:
+    def _guard_nulls(self, leaf: BoolExpr, text: str) -> str:
         if isinstance(leaf, IsNull):
             return text
         looked_at: list[ValueExpr] = [*children(leaf)] or [leaf]  # type: ignore[list-item]
@@ -81,10 +81,10 @@ def contest(folder: str, build: float, match: float, sample: int) -> Outcome:
     def add(rule: tuple[int, list[str]]) -> None:
         rules.append((rule[0], rule_engine.Rule(rule[1][0], context=context).matches))
 
-    loaded = built(read_rules(Path(folder)), add, build)
+    loaded = add_rules(read_rules(Path(folder)), add, build)
     with Path(folder, EVENTS).open(encoding="utf-8") as lines:
         events = list(map(json.loads, lines))
-    return one_by_one(
+    return match_one_by_one(
         lambda event: [number for number, matches in rules if matches(event)],
         events,
         Limits(build, match, sample),
@@ -99,5 +99,5 @@ RULE_ENGINE = Peer(
     unavailable=lambda: missing_package(NAME, "rule_engine"),
     version=lambda: package_version(NAME),
     translate=RuleEngine.translate,
-    run=in_own_process(contest),
+    run=process_runner(contest),
 )

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from tamis.language.expr import Like, StringTest
-from tamis_lab.harness.spark_setup import read, spark_of
+from tamis_lab.harness.spark_setup import read, spark_session
 from tamis_lab.peers.infix import Sql
 from tamis_lab.peers.peer import TABLE, Outcome, Peer, missing_package, package_version
-from tamis_lab.peers.peer_rates import built, peak, peak_of
+from tamis_lab.peers.peer_rates import add_rules, peak, peak_of
 from tamis_lab.peers.peer_workload import read_rules
-from tamis_lab.peers.python_peers import in_own_process
+from tamis_lab.peers.python_peers import process_runner
 from tamis_lab.peers.rule_chunks import Chunk, chunks
 
 NAME = "spark"
@@ -50,7 +50,7 @@ def contest(folder: str, build: float, match: float, sample: int) -> Outcome:
     The first runs of a query, on the sample, compile it, and count as building; all events are then
     matched once.
     """
-    with spark_of(1) as (spark, _):
+    with spark_session(1) as (spark, _):
         events = read(spark, Path(folder, TABLE)).coalesce(1).cache()
         count = events.count()
         few = events.limit(sample).coalesce(1).cache()
@@ -63,15 +63,15 @@ def contest(folder: str, build: float, match: float, sample: int) -> Outcome:
             columns = [f"({text}) AS r{n}" for n, text in enumerate(texts)]
             for answer, row in zip(answers, few.selectExpr(*columns).collect(), strict=True):
                 answer += [number for number, true in zip(ids, row, strict=True) if true]
-            _dropped(few.selectExpr(*columns))  # compiled for both
+            _drop_rows(few.selectExpr(*columns))  # compiled for both
             queries.append((ids, columns))
 
-        _, build_s = built(chunks(read_rules(Path(folder)), COLUMNS), add, build)
+        _, build_s = add_rules(chunks(read_rules(Path(folder)), COLUMNS), add, build)
         begun = time.perf_counter()
         for _, columns in queries:
-            _dropped(events.selectExpr(*columns))
+            _drop_rows(events.selectExpr(*columns))
         match_s = time.perf_counter() - begun
-        memory = peak() + sum(map(peak_of, _children()))
+        memory = peak() + sum(map(peak_of, _child_processes()))
         return {
             "rules": sum(len(ids) for ids, _ in queries),
             "build_s": build_s,
@@ -82,11 +82,11 @@ def contest(folder: str, build: float, match: float, sample: int) -> Outcome:
         }
 
 
-def _dropped(rows: Any) -> None:
+def _drop_rows(rows: Any) -> None:
     rows.write.format("noop").mode("overwrite").save()
 
 
-def _children() -> list[int]:
+def _child_processes() -> list[int]:
     """The Java of this process."""
     try:
         tasks = list(Path("/proc/self/task").iterdir())
@@ -102,5 +102,5 @@ SPARK = Peer(
     unavailable=lambda: missing_package("'tamis[spark]'", "pyspark"),
     version=lambda: package_version("pyspark"),
     translate=SparkSql.translate,
-    run=in_own_process(contest),
+    run=process_runner(contest),
 )

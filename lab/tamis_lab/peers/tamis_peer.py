@@ -16,9 +16,9 @@ from tamis.language import to_text
 from tamis.language.expr import BoolExpr
 from tamis.matcher import Matcher
 from tamis_lab.peers.peer import EVENTS, TABLE, Kinds, Limits, Outcome, Peer, Texts, package_version
-from tamis_lab.peers.peer_rates import Pairs, in_batches, one_by_one
+from tamis_lab.peers.peer_rates import Pairs, match_in_batches, match_one_by_one
 from tamis_lab.peers.peer_workload import read_rules
-from tamis_lab.peers.python_peers import Contest, in_own_process
+from tamis_lab.peers.python_peers import ContestFunction, process_runner
 
 ENGINE = "block"
 
@@ -30,51 +30,51 @@ def _translate(expr: BoolExpr, kinds: Kinds) -> Texts:
 def tables(folder: str, build: float, match: float, sample: int) -> Outcome:
     """`match_batch` of Arrow tables."""
     table = pq.read_table(Path(folder, TABLE))
-    matcher, loaded = _loaded(Path(folder), table)
-    return in_batches(partial(_pairs, matcher), table, Limits(build, match, sample), loaded)
+    matcher, loaded = _load_matcher(Path(folder), table)
+    return match_in_batches(partial(_pairs, matcher), table, Limits(build, match, sample), loaded)
 
 
 def lines(folder: str, build: float, match: float, sample: int) -> Outcome:
     """`match_batch` of JSON lines, which are read each time."""
     table = pq.read_table(Path(folder, TABLE))
-    matcher, loaded = _loaded(Path(folder), table)
+    matcher, loaded = _load_matcher(Path(folder), table)
     texts = Path(folder, EVENTS).read_bytes().splitlines(keepends=True)
     whole = pa.table({"line": pa.array(texts, pa.binary())})
     known: dict[int, bytes] = {}
 
-    def read_and_matched(part: pa.Table) -> Pairs:
+    def read_and_match(part: pa.Table) -> Pairs:
         count = part.num_rows  # always from the first on
         if count not in known:
             known[count] = b"".join(texts[:count])
         return _pairs(matcher, msgspec.json.Decoder().decode_lines(known[count]))
 
-    return in_batches(read_and_matched, whole, Limits(build, match, sample), loaded)
+    return match_in_batches(read_and_match, whole, Limits(build, match, sample), loaded)
 
 
-def single(folder: str, build: float, match: float, sample: int) -> Outcome:
+def single_events(folder: str, build: float, match: float, sample: int) -> Outcome:
     """`match` of one event at a time."""
     table = pq.read_table(Path(folder, TABLE))
-    matcher, loaded = _loaded(Path(folder), table)
+    matcher, loaded = _load_matcher(Path(folder), table)
     events = msgspec.json.Decoder().decode_lines(Path(folder, EVENTS).read_bytes())
     ids = cast(Callable[[Any], list[int]], matcher.match)  # rules have numbers
-    return one_by_one(ids, events, Limits(build, match, sample), loaded)
+    return match_one_by_one(ids, events, Limits(build, match, sample), loaded)
 
 
-def _loaded(folder: Path, table: pa.Table) -> tuple[Matcher, tuple[int, float]]:
+def _load_matcher(folder: Path, table: pa.Table) -> tuple[Matcher, tuple[int, float]]:
     """A matcher with all rules, laid out for these events: what is put off is done, and counted."""
     rules = [(number, texts[0]) for number, texts in read_rules(folder)]
     warm = Matcher(engine=ENGINE, threads=1)  # all kernels are loaded: not what is measured here
     warm.add_many(rules[:1000])
-    _settled(warm, table.slice(0, 1000))
+    _settle(warm, table.slice(0, 1000))
     warm.match(table.slice(0, 1).to_pylist()[0])
     begun = time.perf_counter()
     matcher = Matcher(engine=ENGINE, threads=1)
     matcher.add_many(rules)
-    _settled(matcher, table.slice(0, 1000))
+    _settle(matcher, table.slice(0, 1000))
     return matcher, (len(rules), time.perf_counter() - begun)
 
 
-def _settled(matcher: Matcher, few: pa.Table) -> None:
+def _settle(matcher: Matcher, few: pa.Table) -> None:
     matcher.match_batch(few)
     matcher._engine.settle()  # type: ignore[attr-defined]
     matcher.match_batch(few)
@@ -85,7 +85,7 @@ def _pairs(matcher: Matcher, events: Any) -> Pairs:
     return found.event, found.subscription
 
 
-def _tamis(name: str, about: str, takes: str, contest: Contest) -> Peer:
+def _tamis(name: str, about: str, takes: str, contest: ContestFunction) -> Peer:
     return Peer(
         name=name,
         about=about,
@@ -93,10 +93,10 @@ def _tamis(name: str, about: str, takes: str, contest: Contest) -> Peer:
         unavailable=lambda: None,
         version=lambda: package_version("tamis"),
         translate=_translate,
-        run=in_own_process(contest),
+        run=process_runner(contest),
     )
 
 
 TAMIS = _tamis("tamis", "Tamis, match_batch", "Arrow table", tables)
 TAMIS_JSON = _tamis("tamis-json", "Tamis, match_batch of JSON lines", "JSON text", lines)
-TAMIS_SINGLE = _tamis("tamis-single", "Tamis, one event a call", "dict", single)
+TAMIS_SINGLE = _tamis("tamis-single", "Tamis, one event a call", "dict", single_events)

@@ -19,7 +19,7 @@ from tamis.language.evaluate import Event, evaluate
 from tamis.language.expr import BoolExpr
 from tamis.matches import Id
 from tamis.routing.interest import Interest
-from tamis.routing.router import HERE, Router, Told
+from tamis.routing.router import HERE, InterestUpdate, Router
 from tamis.routing.strategies import router
 
 Link = tuple[str, str]  # from, to
@@ -50,7 +50,7 @@ class Passage:
     filter_bytes: int = 0
 
     @property
-    def wasted(self) -> set[Link]:
+    def wasted_links(self) -> set[Link]:
         """The links that it went over in vain: nobody beyond wanted it."""
         came_from = {to: source for source, to in self.crossed}
         useful: set[str] = set()
@@ -103,7 +103,7 @@ class Network:
         self._router = partial(router, strategy) if isinstance(strategy, str) else strategy
         self._pick = pick
         self._nodes: dict[str, _Node] = {}
-        self._links: dict[Link, deque[Told | tuple[Passage, Bloom | None, int]]] = {}
+        self._links: dict[Link, deque[InterestUpdate | tuple[Passage, Bloom | None, int]]] = {}
         self.messages: dict[Link, int] = {}
 
     # -- brokers and links ------------------------------------------------------------------------
@@ -152,7 +152,7 @@ class Network:
             self._links[here, there] = deque()
             self.messages[here, there] = 0
         for here, there in ((one, other), (other, one)):
-            self._tell(here, self._node(here).router.join(there))
+            self._send_updates(here, self._node(here).router.join(there))
 
     def unlink(self, one: str, other: str) -> None:
         """Take a link away, with what is on its way.
@@ -166,7 +166,7 @@ class Network:
             del self._links[here, there]
             del self.messages[here, there]
         for here, there in ((one, other), (other, one)):
-            self._tell(here, self._node(here).router.leave(there))
+            self._send_updates(here, self._node(here).router.leave(there))
 
     def remove(self, node: str) -> None:
         """Take a broker away, with its links and subscribers.
@@ -209,7 +209,7 @@ class Network:
         subscription = Subscription.of(id, selector)
         interest = Interest.of(subscription)
         at.subscriptions[id] = (interest, interest.condition)
-        self._tell(node, at.router.subscribe(interest))
+        self._send_updates(node, at.router.subscribe(interest))
 
     def unsubscribe(self, node: str, id: Id) -> None:
         """A subscriber of a broker wants it no longer.
@@ -219,14 +219,14 @@ class Network:
         """
         at = self._node(node)
         interest, _ = at.subscriptions.pop(id)
-        self._tell(node, at.router.unsubscribe(interest))
+        self._send_updates(node, at.router.unsubscribe(interest))
 
     # -- events -----------------------------------------------------------------------------------
 
     def publish(self, node: str, event: Event) -> Passage:
         """Publish an event at a broker; `settle` has it arrive elsewhere."""
         passage = Passage(event, node)
-        self._arrived(node, HERE, passage, None, 0)
+        self._receive_event(node, HERE, passage, None, 0)
         return passage
 
     def step(self) -> bool:
@@ -236,12 +236,12 @@ class Network:
             return False
         source, node = link = self._pick(waiting)
         message = self._links[link].popleft()
-        if isinstance(message, Told):
+        if isinstance(message, InterestUpdate):
             change = self._node(node).router
             turn = change.subscribe if message.wanted else change.unsubscribe
-            self._tell(node, turn(message.interest, source))
+            self._send_updates(node, turn(message.interest, source))
         else:
-            self._arrived(node, source, *message)
+            self._receive_event(node, source, *message)
         return True
 
     def settle(self) -> None:
@@ -257,13 +257,13 @@ class Network:
             raise InputError(f"there is no broker {name!r}")
         return found
 
-    def _tell(self, node: str, told: list[Told]) -> None:
+    def _send_updates(self, node: str, told: list[InterestUpdate]) -> None:
         for message in told:
             link = node, message.neighbour
             self._links[link].append(message)
             self.messages[link] += 1
 
-    def _arrived(
+    def _receive_event(
         self, node: str, source: str, passage: Passage, bloom: Bloom | None, hops: int
     ) -> None:
         at = self._node(node)

@@ -11,7 +11,7 @@ from pathlib import Path
 _LOOK = 1.0  # seconds
 
 
-class Peak:
+class PeakMemory:
     """Looks now and then; what is shared is counted once.
 
     Attributes:
@@ -24,9 +24,9 @@ class Peak:
         self._done = threading.Event()
 
     @contextmanager
-    def watched(self) -> Iterator[Peak]:
+    def watch(self) -> Iterator[PeakMemory]:
         """Look while something runs."""
-        look = threading.Thread(target=self._look, daemon=True)
+        look = threading.Thread(target=self._sample, daemon=True)
         look.start()
         try:
             yield self
@@ -34,14 +34,14 @@ class Peak:
             self._done.set()
             look.join()
 
-    def _look(self) -> None:
+    def _sample(self) -> None:
         while True:
-            self.bytes = max(self.bytes, _taken(_family(os.getpid())))
+            self.bytes = max(self.bytes, _memory_of(_process_tree(os.getpid())))
             if self._done.wait(_LOOK):
                 return
 
 
-def _family(root: int) -> list[int]:
+def _process_tree(root: int) -> list[int]:
     """A process, and all that descend from it."""
     below: dict[int, list[int]] = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
@@ -59,7 +59,7 @@ def _family(root: int) -> list[int]:
     return found
 
 
-def _taken(processes: list[int]) -> int:
+def _memory_of(processes: list[int]) -> int:
     total = 0
     for process in processes:
         try:

@@ -12,7 +12,7 @@ from math import factorial
 from tamis_lab.simulation.figure_text import bytes_text, number, share, times
 from tamis_lab.simulation.job.findings import Line
 
-Told = tuple[str, str, str]
+ClaimRow = tuple[str, str, str]
 
 _HOLDS, _FAILS, _UNKNOWN = "holds", "does not hold", "cannot be told"
 # What §6.2 takes to be an acceptable overhead of an event, in bytes.
@@ -29,15 +29,15 @@ class _Lines:
         self._found = {(line["network"], line["strategy"]): line for line in strategies}
         self.networks = list(dict.fromkeys(line["network"] for line in strategies))
 
-    def of(self, strategy: str) -> list[tuple[str, Line]]:
+    def lines_of(self, strategy: str) -> list[tuple[str, Line]]:
         """By network, the line of a strategy, where there is one."""
         found = ((network, self._found.get((network, strategy))) for network in self.networks)
         return [(network, line) for network, line in found if line is not None]
 
     def both(self, one: str, other: str) -> list[tuple[str, Line, Line]]:
         """By network, the lines of two strategies, where there are both."""
-        others = dict(self.of(other))
-        return [(n, line, others[n]) for n, line in self.of(one) if n in others]
+        others = dict(self.lines_of(other))
+        return [(n, line, others[n]) for n, line in self.lines_of(one) if n in others]
 
 
 def meaning(
@@ -50,7 +50,7 @@ def meaning(
     yield from _work(lines)
     yield from _tables(lines)
     yield from _bytes(lines)
-    yield from _in_vain(about, lines, sweeps)
+    yield from _waste(about, lines, sweeps)
 
 
 def _traffic(lines: _Lines, links: int) -> Iterator[str]:
@@ -58,7 +58,7 @@ def _traffic(lines: _Lines, links: int) -> Iterator[str]:
     if not pairs:
         return
     parts = [
-        f"{number(siena['messages'])} on the {_named(network)} "
+        f"{number(siena['messages'])} on the {_network_name(network)} "
         f"({share(siena['messages'], links)} of {links:,} links)"
         for network, siena, _ in pairs
     ]
@@ -66,11 +66,11 @@ def _traffic(lines: _Lines, links: int) -> Iterator[str]:
     yield (
         f"**Traffic.** An event has {number(deliveries)} subscribers on average. Routing sends it "
         f"over as many links as it takes to reach them: {', '.join(parts)}; flooding always over "
-        f"{links:,}. {_between(pairs)}"
+        f"{links:,}. {_best_and_worst(pairs)}"
     )
 
 
-def _between(pairs: list[tuple[str, Line, Line]]) -> str:
+def _best_and_worst(pairs: list[tuple[str, Line, Line]]) -> str:
     worst = max(pairs, key=lambda pair: pair[1]["messages"])
     best = min(pairs, key=lambda pair: pair[1]["messages"])
     if worst is best:
@@ -78,8 +78,9 @@ def _between(pairs: list[tuple[str, Line, Line]]) -> str:
     (more, worst_line, _), (less, best_line, _) = worst, best
     often, seldom = worst_line["messages_quantiles"], best_line["messages_quantiles"]
     return (
-        f"The {_named(more)} needs {times(worst_line['messages'], best_line['messages'])} as many "
-        f"messages as the {_named(less)}, and a delivery takes "
+        f"The {_network_name(more)} needs "
+        f"{times(worst_line['messages'], best_line['messages'])} as many messages "
+        f"as the {_network_name(less)}, and a delivery takes "
         f"{number(worst_line['delivery_hops'])} hops instead of "
         f"{number(best_line['delivery_hops'])}. The median event goes over {often[0]:,} and "
         f"{seldom[0]:,} links, one in a hundred over {often[2]:,} and {seldom[2]:,} or more."
@@ -145,7 +146,7 @@ def _bytes(lines: _Lines) -> Iterator[str]:
     )
 
 
-def _in_vain(about: Line, lines: _Lines, sweeps: Mapping[str, Sequence[Line]]) -> Iterator[str]:
+def _waste(about: Line, lines: _Lines, sweeps: Mapping[str, Sequence[Line]]) -> Iterator[str]:
     pairs = lines.both("edge", "covering")
     if not pairs:
         return
@@ -169,42 +170,43 @@ def _in_vain(about: Line, lines: _Lines, sweeps: Mapping[str, Sequence[Line]]) -
         )
         (small, lost, sent, short), (large, least, most, long) = mine[0], mine[-1]
         text += (
-            f" On the {_named(network)}, filters of {small:,} bits waste {share(lost, sent)} of "
-            f"the messages of edge routing, and take {number(short)} bytes; filters of {large:,} "
+            f" On the {_network_name(network)}, filters of {small:,} bits waste "
+            f"{share(lost, sent)} of the messages "
+            f"of edge routing, and take {number(short)} bytes; filters of {large:,} "
             f"bits waste {share(least, most)}, and take {number(long)}."
         )
     yield text
 
 
-def _named(network: str) -> str:
+def _network_name(network: str) -> str:
     return _NAMES.get(network, network)
 
 
 # -- the paper ------------------------------------------------------------------------------------
 
 
-def claims(about: Line, strategies: Sequence[Line], lines: Sequence[Line]) -> Iterator[Told]:
+def claims(about: Line, strategies: Sequence[Line], lines: Sequence[Line]) -> Iterator[ClaimRow]:
     """Whether it holds, what the paper says, and what came out."""
     found = _Lines(strategies)
     yield _same_deliveries(found)
-    yield _once(found)
+    yield _evaluated_once(found)
     yield from _covering_saves(found)
     yield _filter_is_short(found)
-    yield _sparse(about, found)
-    yield _few_in_vain(found)
+    yield _sparse_is_shorter(about, found)
+    yield _few_wasted(found)
     yield _two_functions(about, lines)
     yield _per_hop_less(found)
 
 
-def _same_deliveries(found: _Lines) -> Told:
+def _same_deliveries(found: _Lines) -> ClaimRow:
     counts = {
         (network, line["deliveries_in_all"])
         for strategy in ("flooding", "siena", "covering", "edge")
-        for network, line in found.of(strategy)
+        for network, line in found.lines_of(strategy)
     }
     different = {count for _, count in counts}
     shown = f"{' and '.join(f'{count:,}' for count in sorted(different))} deliveries"
-    filtered = [*found.of("covering"), *found.of("edge")]
+    filtered = [*found.lines_of("covering"), *found.lines_of("edge")]
     missed = max((line["missed_by_filters"] for _, line in filtered), default=0)
     return (
         _HOLDS if len(different) == 1 and not missed else _FAILS,
@@ -213,8 +215,8 @@ def _same_deliveries(found: _Lines) -> Told:
     )
 
 
-def _once(found: _Lines) -> Told:
-    lines = found.of("edge")
+def _evaluated_once(found: _Lines) -> ClaimRow:
+    lines = found.lines_of("edge")
     return (
         _verdict(bool(lines), all(line["evaluations"] == 1 for _, line in lines)),
         "Predicates are evaluated once per event, at the first broker (§4.1).",
@@ -222,7 +224,7 @@ def _once(found: _Lines) -> Told:
     )
 
 
-def _covering_saves(found: _Lines) -> Iterator[Told]:
+def _covering_saves(found: _Lines) -> Iterator[ClaimRow]:
     pairs = found.both("covering", "edge")
     smaller = [
         covering["table_from_neighbours"] < edge["table_from_neighbours"]
@@ -249,8 +251,8 @@ def _covering_saves(found: _Lines) -> Iterator[Told]:
     )
 
 
-def _filter_is_short(found: _Lines) -> Told:
-    lines = found.of("edge")
+def _filter_is_short(found: _Lines) -> ClaimRow:
+    lines = found.lines_of("edge")
     sizes = [line["filter_bytes_per_message"] for _, line in lines]
     return (
         _verdict(bool(sizes), all(size <= _PAPERS_FILTER for size in sizes)),
@@ -264,8 +266,8 @@ def _filter_is_short(found: _Lines) -> Told:
     )
 
 
-def _sparse(about: Line, found: _Lines) -> Told:
-    lines = found.of("edge")
+def _sparse_is_shorter(about: Line, found: _Lines) -> ClaimRow:
+    lines = found.lines_of("edge")
     dense = about["m"] / 8
     sizes = [line["filter_bytes_per_message"] for _, line in lines]
     return (
@@ -276,8 +278,8 @@ def _sparse(about: Line, found: _Lines) -> Told:
     )
 
 
-def _few_in_vain(found: _Lines) -> Told:
-    lines = found.of("edge")
+def _few_wasted(found: _Lines) -> ClaimRow:
+    lines = found.lines_of("edge")
     parts = [(network, line["wasted"], line["messages"]) for network, line in lines]
     return (
         _verdict(bool(parts), all(wasted <= 0.05 * sent for _, wasted, sent in parts)),
@@ -286,7 +288,7 @@ def _few_in_vain(found: _Lines) -> Told:
     )
 
 
-def _two_functions(about: Line, lines: Sequence[Line]) -> Told:
+def _two_functions(about: Line, lines: Sequence[Line]) -> ClaimRow:
     swept = {
         line["m"]: line["twins"]
         for line in lines
@@ -306,7 +308,7 @@ def _two_functions(about: Line, lines: Sequence[Line]) -> Told:
     )
 
 
-def _per_hop_less(found: _Lines) -> Told:
+def _per_hop_less(found: _Lines) -> ClaimRow:
     pairs = found.both("covering", "edge")
     return (
         _verdict(bool(pairs), all(c["wasted"] <= e["wasted"] for _, c, e in pairs)),

@@ -43,7 +43,7 @@ def _drawing(file: Path, columns: int = 1) -> Iterator[Any]:
     pyplot.close(drawing)
 
 
-def by_network(
+def draw_by_network(
     file: Path, lines: Sequence[Line], figures: Sequence[tuple[str, Callable[[Line], float]]]
 ) -> None:
     """Figures of each strategy, by network; on a logarithmic scale, without what is 0."""
@@ -61,11 +61,11 @@ def by_network(
                 plot.plot(xs, ys, marker, color=colour, markersize=7, label=strategy)
             plot.set(title=title, yscale="log", xticks=range(len(networks)), xticklabels=networks)
             plot.set_xlim(-0.5, len(networks) - 0.5)
-            _plain(plot)
+            _plain_ticks(plot)
             plot.grid(visible=True, axis="y", which="major", alpha=0.3)
 
 
-def hops(file: Path, lines: Sequence[Line]) -> None:
+def draw_hops(file: Path, lines: Sequence[Line]) -> None:
     """By network, which share of deliveries and of arrivals takes how many hops, or fewer."""
     networks = list(dict.fromkeys(line["network"] for line in lines))
     with _drawing(file, len(networks)) as plots:
@@ -85,7 +85,7 @@ def hops(file: Path, lines: Sequence[Line]) -> None:
             plot.grid(visible=True, alpha=0.3)
 
 
-def sweep(file: Path, lines: Sequence[Line], figures: Sequence[tuple[str, str]]) -> None:
+def draw_sweep(file: Path, lines: Sequence[Line], figures: Sequence[tuple[str, str]]) -> None:
     """Figures by the size of filters, of each network and strategy."""
     with _drawing(file, len(figures)) as plots:
         for plot, (title, name) in zip(plots, figures, strict=True):
@@ -103,12 +103,12 @@ def sweep(file: Path, lines: Sequence[Line], figures: Sequence[tuple[str, str]])
                             markersize=4, label=f"{strategy}, {network}",
                         )  # fmt: skip
             plot.set(title=title, xlabel="bits of a filter, m", yscale="log")
-            _plain(plot)
+            _plain_ticks(plot)
             plot.set_xscale("log", base=2)
             plot.grid(visible=True, alpha=0.3)
 
 
-def _plain(plot: Any) -> None:
+def _plain_ticks(plot: Any) -> None:
     """Figures at a logarithmic axis as people write them."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 

@@ -39,7 +39,7 @@ def write(lines: Sequence[Line], run: str, folder: Path, *, drawn: bool = True) 
 
 
 def _draw(strategies: Sequence[Line], lines: Sequence[Line], folder: Path) -> None:
-    simulation_plots.by_network(
+    simulation_plots.draw_by_network(
         folder / "traffic.svg",
         strategies,
         [
@@ -48,7 +48,7 @@ def _draw(strategies: Sequence[Line], lines: Sequence[Line], folder: Path) -> No
             ("evaluations per event", lambda line: line["evaluations"]),
         ],
     )
-    simulation_plots.by_network(
+    simulation_plots.draw_by_network(
         folder / "tables.svg",
         strategies,
         [
@@ -57,9 +57,9 @@ def _draw(strategies: Sequence[Line], lines: Sequence[Line], folder: Path) -> No
             ("messages to tell them", lambda line: line["telling_messages"]),
         ],
     )
-    simulation_plots.hops(folder / "hops.svg", strategies)
+    simulation_plots.draw_hops(folder / "hops.svg", strategies)
     for run, swept in _sweeps(lines).items():
-        simulation_plots.sweep(
+        simulation_plots.draw_sweep(
             folder / f"filters-{run}.svg",
             swept,
             [
@@ -188,8 +188,8 @@ def _filters(lines: Sequence[Line], drawn: bool) -> Iterator[str]:
         yield "|---:|" + "---:|" * (len(networks) + 3)
         for m in sorted({line["m"] for line in swept}):
             found = {(x["network"], x["strategy"]): x for x in swept if x["m"] == m}
-            cells = [_both(found, network, "wasted") for network in networks]
-            checks = _both(found, networks[0], "checks_in_vain")
+            cells = [_edge_and_covering(found, network, "wasted") for network in networks]
+            checks = _edge_and_covering(found, networks[0], "checks_in_vain")
             size = found.get((networks[0], "edge"), {}).get("filter_bytes_per_message")
             shown = "-" if size is None else number(size)
             twins = next(iter(found.values()))["twins"]
@@ -197,7 +197,7 @@ def _filters(lines: Sequence[Line], drawn: bool) -> Iterator[str]:
         yield "\nTwins are pairs of predicates with the same bits, which no filter tells apart.\n"
 
 
-def _both(found: dict[tuple[str, str], Line], network: str, name: str) -> str:
+def _edge_and_covering(found: dict[tuple[str, str], Line], network: str, name: str) -> str:
     values = [found.get((network, strategy), {}).get(name) for strategy in ("edge", "covering")]
     return " / ".join("-" if value is None else number(value) for value in values)
 

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from tamis_lab.harness.measure import machine
 from tamis_lab.simulation.job.event_walk import FILTERED
-from tamis_lab.simulation.job.filter_layout import twins
-from tamis_lab.simulation.job.findings import Line, events_line, gathered, tables_line
-from tamis_lab.simulation.job.simulation_job import Prepared, prepare, travelled
-from tamis_lab.simulation.peak_memory import Peak
-from tamis_lab.simulation.sizes import FEW, Sizes
+from tamis_lab.simulation.job.filter_layout import colliding_pairs
+from tamis_lab.simulation.job.findings import Line, counter_arrays, events_line, tables_line
+from tamis_lab.simulation.job.simulation_job import PreparedNetworks, prepare, route_events
+from tamis_lab.simulation.peak_memory import PeakMemory
+from tamis_lab.simulation.sizes import FEW, SimulationSizes
 from tamis_lab.spark.workload_tables import overlay_events, overlay_subscriptions
 
 if TYPE_CHECKING:
@@ -28,9 +28,9 @@ Step = Callable[[str], AbstractContextManager[Any]]
 _TASK = 50_000
 
 
-def simulated(
+def run_simulation(
     spark: SparkSession,
-    sizes: Sizes,
+    sizes: SimulationSizes,
     *,
     scale: str = "",
     scratch: Path | None = None,
@@ -51,21 +51,21 @@ def simulated(
     seconds: dict[str, float] = {}
 
     @contextmanager
-    def timed(what: str) -> Iterator[None]:
+    def time_step(what: str) -> Iterator[None]:
         begun = time.perf_counter()
         with step(what):
             yield
         seconds[what] = round(time.perf_counter() - begun, 1)
 
-    peak = Peak()
-    with peak.watched(), TemporaryDirectory(prefix="tamis-simulate-", dir=scratch) as folder:
+    peak = PeakMemory()
+    with peak.watch(), TemporaryDirectory(prefix="tamis-simulate-", dir=scratch) as folder:
         workload = sizes.workload
         subscriptions = overlay_subscriptions(spark, workload, partitions=4)
-        prepared = prepare(subscriptions, sizes.trees, Path(folder), step=timed)
-        with timed("events"):
+        prepared = prepare(subscriptions, sizes.trees, Path(folder), step=time_step)
+        with time_step("events"):
             lines = _lines(spark, sizes, prepared)
         if sizes.sweep and set(FILTERED) & set(sizes.strategies):
-            with timed("sweep"):
+            with time_step("sweep"):
                 lines += _sweep(spark, sizes, prepared)
         about = _about(sizes, prepared)
     about |= {"seconds": seconds, "peak_bytes": peak.bytes, "machine": machine()}
@@ -88,7 +88,7 @@ def read(file: Path) -> list[Line]:
     return [json.loads(line) for line in file.read_text("utf-8").splitlines()]
 
 
-def _about(sizes: Sizes, prepared: Prepared) -> Line:
+def _about(sizes: SimulationSizes, prepared: PreparedNetworks) -> Line:
     interests, wants = prepared.interests, prepared.wants
     trees = {}
     for name, tree in prepared.trees.items():
@@ -112,11 +112,11 @@ def _about(sizes: Sizes, prepared: Prepared) -> Line:
     }
 
 
-def _lines(spark: SparkSession, sizes: Sizes, prepared: Prepared) -> list[Line]:
+def _lines(spark: SparkSession, sizes: SimulationSizes, prepared: PreparedNetworks) -> list[Line]:
     parts = max(2, -(-sizes.events // _TASK))
     events = overlay_events(spark, sizes.workload, sizes.events, parts)
-    rows = travelled(events, prepared, [sizes.shape], sizes.strategies)
-    found = gathered(rows.toArrow().to_pylist(), sizes.brokers)
+    rows = route_events(events, prepared, [sizes.shape], sizes.strategies)
+    found = counter_arrays(rows.toArrow().to_pylist(), sizes.brokers)
     predicates = len(prepared.interests.predicates)
     order = {name: place for place, name in enumerate((*sizes.topologies, *sizes.strategies))}
     return [
@@ -127,7 +127,7 @@ def _lines(spark: SparkSession, sizes: Sizes, prepared: Prepared) -> list[Line]:
             "m": m,
             "k": k,
             **events_line(counted),
-            **tables_line(strategy, prepared.trees[network], prepared.known[network], predicates),
+            **tables_line(strategy, prepared.trees[network], prepared.tables[network], predicates),
         }
         for (network, strategy, m, k), counted in sorted(
             found.items(), key=lambda item: (order[item[0][0]], order[item[0][1]])
@@ -135,14 +135,16 @@ def _lines(spark: SparkSession, sizes: Sizes, prepared: Prepared) -> list[Line]:
     ]
 
 
-def _sweep(spark: SparkSession, sizes: Sizes, prepared: Prepared) -> list[Line]:
+def _sweep(spark: SparkSession, sizes: SimulationSizes, prepared: PreparedNetworks) -> list[Line]:
     count = min(FEW, sizes.events)
     events = overlay_events(spark, sizes.workload, count, 8)
     strategies = [strategy for strategy in sizes.strategies if strategy in FILTERED]
-    rows = travelled(events, prepared, sizes.swept, strategies)
-    found = gathered(rows.toArrow().to_pylist(), sizes.brokers)
+    rows = route_events(events, prepared, sizes.sweep_shapes, strategies)
+    found = counter_arrays(rows.toArrow().to_pylist(), sizes.brokers)
     kept = "events messages wasted checks checks_in_vain deliveries filter_bytes_per_message"
-    same = {shape.m: twins(prepared.interests.keys, shape) for shape in sizes.swept}
+    same = {
+        shape.m: colliding_pairs(prepared.interests.keys, shape) for shape in sizes.sweep_shapes
+    }
     lines = []
     order = list(sizes.topologies)
     for (network, strategy, m, k), counted in sorted(

@@ -9,14 +9,14 @@ from tamis.bloom.hashing import Shape
 from tamis.errors import InputError
 from tamis.routing.strategies import SHAPE
 from tamis_lab.simulation.job.event_walk import STRATEGIES
-from tamis_lab.simulation.topology import TOPOLOGIES, Tree, topology
-from tamis_lab.workloads.overlay_workload import Overlay
+from tamis_lab.simulation.topology import TOPOLOGIES, OverlayTree, topology
+from tamis_lab.workloads.overlay_workload import OverlayWorkload
 
 FEW = 20_000  # events of a sweep, at most
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sizes:
+class SimulationSizes:
     """A simulation, as it is asked for.
 
     Attributes:
@@ -51,17 +51,19 @@ class Sizes:
             raise InputError("must be 1 or more", "events")
 
     @property
-    def workload(self) -> Overlay:
+    def workload(self) -> OverlayWorkload:
         """What is subscribed to and published."""
-        return Overlay(brokers=self.brokers, subscriptions=self.subscriptions, seed=self.seed)
+        return OverlayWorkload(
+            brokers=self.brokers, subscriptions=self.subscriptions, seed=self.seed
+        )
 
     @property
-    def trees(self) -> dict[str, Tree]:
+    def trees(self) -> dict[str, OverlayTree]:
         """The networks, by name."""
         return {name: topology(name, self.brokers, self.seed) for name in self.topologies}
 
     @property
-    def swept(self) -> list[Shape]:
+    def sweep_shapes(self) -> list[Shape]:
         """The shapes of the sweep."""
         return [Shape(m, self.shape.k) for m in self.sweep]
 
@@ -76,13 +78,13 @@ def _check(given: Sequence[str], known: Sequence[str] | dict[str, int], option: 
 
 # Filters of a sweep: from those that claim nearly everything to those that claim nothing in vain.
 SCALES = {
-    "small": Sizes(
+    "small": SimulationSizes(
         brokers=50,
         subscriptions=20_000,
         events=20_000,
         sweep=tuple(1 << bits for bits in range(7, 17)),
     ),
-    "large": Sizes(
+    "large": SimulationSizes(
         brokers=1_000,
         subscriptions=1_000_000,
         events=1_000_000,

@@ -21,7 +21,7 @@ Ints = npt.NDArray[np.int32]
 FANOUT: Final = 3  # of a balanced tree
 
 
-class Tree(NamedTuple):
+class OverlayTree(NamedTuple):
     """Brokers 0, 1, … with a link from each but the first to its parent.
 
     >>> tree_of([-1, 0, 1, 0])
@@ -54,7 +54,7 @@ class Tree(NamedTuple):
         return degrees.astype(np.int32)
 
 
-def tree_of(parents: Sequence[int]) -> Tree:
+def tree_of(parents: Sequence[int]) -> OverlayTree:
     """The tree with these parents; its brokers must be numbered as said above.
 
     Raises:
@@ -74,10 +74,10 @@ def tree_of(parents: Sequence[int]) -> Tree:
         if after[parents[broker]] != broker:
             raise InputError(f"broker {broker} is not next to those below its parent", "brokers")
         after[parents[broker]] += size[broker]
-    return Tree(np.asarray(parents, np.int32), size)
+    return OverlayTree(np.asarray(parents, np.int32), size)
 
 
-def renumbered(parents: Sequence[int]) -> tuple[Tree, Ints]:
+def renumber_tree(parents: Sequence[int]) -> tuple[OverlayTree, Ints]:
     """Any tree, as a `Tree`; and by old number, the new one.
 
     Args:
@@ -111,22 +111,22 @@ def renumbered(parents: Sequence[int]) -> tuple[Tree, Ints]:
     return tree_of(ordered), numbers
 
 
-def line(brokers: int) -> Tree:
+def line(brokers: int) -> OverlayTree:
     """One after the other."""
     return tree_of(range(-1, brokers - 1))
 
 
-def star(brokers: int) -> Tree:
+def star(brokers: int) -> OverlayTree:
     """All around the first."""
     return tree_of([-1, *[0] * (brokers - 1)])
 
 
-def balanced(brokers: int, fanout: int = FANOUT) -> Tree:
+def balanced_tree(brokers: int, fanout: int = FANOUT) -> OverlayTree:
     """As many below each as below any other, and as few levels as can be."""
-    return renumbered([-1, *((broker - 1) // fanout for broker in range(1, brokers))])[0]
+    return renumber_tree([-1, *((broker - 1) // fanout for broker in range(1, brokers))])[0]
 
 
-def random_tree(brokers: int, seed: int) -> Tree:
+def random_tree(brokers: int, seed: int) -> OverlayTree:
     """Any tree, each as likely as any other: by a random sequence of Prüfer's."""
     if brokers < 3:
         return line(brokers)
@@ -153,19 +153,19 @@ def random_tree(brokers: int, seed: int) -> Tree:
             if each != parents[broker]:
                 parents[each] = broker
                 pending.append(each)
-    return renumbered(parents)[0]
+    return renumber_tree(parents)[0]
 
 
-_MADE: dict[str, Callable[[int, int], Tree]] = {
+_BUILDERS: dict[str, Callable[[int, int], OverlayTree]] = {
     "line": lambda brokers, seed: line(brokers),
     "star": lambda brokers, seed: star(brokers),
-    "balanced": lambda brokers, seed: balanced(brokers),
+    "balanced": lambda brokers, seed: balanced_tree(brokers),
     "random": random_tree,
 }
-TOPOLOGIES: Final = tuple(_MADE)
+TOPOLOGIES: Final = tuple(_BUILDERS)
 
 
-def topology(name: str, brokers: int, seed: int = 0) -> Tree:
+def topology(name: str, brokers: int, seed: int = 0) -> OverlayTree:
     """A tree by its name.
 
     >>> topology("star", 3).parent
@@ -174,8 +174,8 @@ def topology(name: str, brokers: int, seed: int = 0) -> Tree:
     Raises:
         InputError: There is none of that name, or there are no brokers.
     """
-    if name not in _MADE:
+    if name not in _BUILDERS:
         raise InputError(f"there is no {name!r}; there are {', '.join(TOPOLOGIES)}", "topology")
     if brokers < 1:
         raise InputError("must be 1 or more", "brokers")
-    return _MADE[name](brokers, seed)
+    return _BUILDERS[name](brokers, seed)

@@ -18,7 +18,7 @@ _RESULTS = (
 )
 
 
-def swept(
+def map_inputs(
     spark: SparkSession, function: Callable[[Any], Any], inputs: Sequence[Any], tasks: int
 ) -> list[Any]:
     """What the function gives for each input, in their order; both are JSON's.
@@ -35,7 +35,7 @@ def swept(
     work = spark.createDataFrame(rows, "number int, given string")
     parts = work.repartitionByRange(max(1, min(tasks, len(rows))), "number")
 
-    def called(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def call_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for row in batch.to_pylist():
                 found = json.dumps(function(json.loads(row["given"])))
@@ -46,7 +46,7 @@ def swept(
                     }
                 )
 
-    found = parts.mapInArrow(called, "number int, found string").collect()
+    found = parts.mapInArrow(call_batches, "number int, found string").collect()
     return [json.loads(row["found"]) for row in sorted(found, key=lambda row: int(row["number"]))]
 
 

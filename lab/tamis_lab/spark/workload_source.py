@@ -21,7 +21,7 @@ from pyspark.sql.types import StructType
 from tamis.errors import InputError
 from tamis.spark.sources.partitions import Span, spans
 from tamis.spark.sources.source_options import Options
-from tamis_lab.workloads.workload_catalogue import NAMES, Listed, named
+from tamis_lab.workloads.workload_catalogue import NAMES, WorkloadTables, workload_by_name
 
 # Spark is at its best with Arrow batches near this many rows.
 _ROWS = 10_000
@@ -35,23 +35,23 @@ Offset = dict[str, int]
 
 def schema(options: Mapping[str, str]) -> StructType:
     """The columns, as the workload has them."""
-    return from_arrow_schema(_Asked.of(options).listed.schema)
+    return from_arrow_schema(_SourceOptions.of(options).tables.schema)
 
 
 def reader(options: Mapping[str, str], schema: StructType) -> DataSourceReader:
     """For `spark.read`."""
-    asked = _Asked.of(options)
+    asked = _SourceOptions.of(options)
     if asked.rows is None:
         raise InputError("has no end: say how many, option('rows', 1000)", asked.workload)
-    return _Reader(asked, asked.rows)
+    return _WorkloadReader(asked, asked.rows)
 
 
 def stream_reader(options: Mapping[str, str], schema: StructType) -> DataSourceStreamReader:
     """For `spark.readStream`."""
-    return _StreamReader(_Asked.of(options))
+    return _WorkloadStreamReader(_SourceOptions.of(options))
 
 
-class _Asked(NamedTuple):
+class _SourceOptions(NamedTuple):
     """The options, read and checked; `rows` is None for a workload without end."""
 
     workload: str
@@ -61,27 +61,27 @@ class _Asked(NamedTuple):
     rows_per_batch: int
 
     @classmethod
-    def of(cls, options: Mapping[str, str]) -> _Asked:
+    def of(cls, options: Mapping[str, str]) -> _SourceOptions:
         given = Options(options, _OPTIONS)
         workload = given.text("workload")
         if workload is None:
             raise InputError(f"is missing; there are {', '.join(NAMES)}", "workload")
         asked = cls(
             workload,
-            given.whole("rows", 0),
-            given.whole("seed", 0),
-            given.whole("partitions", 1) or 4,
-            given.whole("rowsPerBatch", 1) or 10_000,
+            given.integer("rows", 0),
+            given.integer("seed", 0),
+            given.integer("partitions", 1) or 4,
+            given.integer("rowsPerBatch", 1) or 10_000,
         )
-        length = asked.listed.length
+        length = asked.tables.length
         if length is not None and (asked.rows or 0) > length:
             raise InputError(f"{asked.workload} has {length:,}, not {asked.rows:,}", "rows")
         return asked._replace(rows=length if asked.rows is None else asked.rows)
 
     @property
-    def listed(self) -> Listed:
+    def tables(self) -> WorkloadTables:
         # Not kept: it would be pickled, and making it costs nothing that is not kept anyway.
-        return named(self.workload, self.seed)
+        return workload_by_name(self.workload, self.seed)
 
     def spans(self, start: int, stop: int) -> list[Span]:
         """The rows in so many parts, or in fewer if there are not so many rows; in one if none."""
@@ -90,16 +90,16 @@ class _Asked(NamedTuple):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of a part."""
         assert isinstance(partition, Span)
-        listed = self.listed
+        listed = self.tables
         step = max(1, _CELLS // len(listed.schema))
         for start in range(partition.start, partition.stop, step):
             table = listed.table(start, min(step, partition.stop - start))
             yield from table.to_batches(max_chunksize=_ROWS)
 
 
-class _Reader(DataSourceReader):
-    def __init__(self, asked: _Asked, rows: int) -> None:
-        self._asked = asked
+class _WorkloadReader(DataSourceReader):
+    def __init__(self, options: _SourceOptions, rows: int) -> None:
+        self._asked = options
         self._rows = rows
 
     def partitions(self) -> list[Span]:
@@ -109,11 +109,11 @@ class _Reader(DataSourceReader):
         return self._asked.read(partition)
 
 
-class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    def __init__(self, asked: _Asked) -> None:
-        self._asked = asked
+class _WorkloadStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    def __init__(self, options: _SourceOptions) -> None:
+        self._asked = options
         self._only_now = False
-        self._end = asked.rows
+        self._end = options.rows
 
     def initialOffset(self) -> Offset:
         return {"event": 0}

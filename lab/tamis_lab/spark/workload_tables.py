@@ -19,8 +19,8 @@ import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from tamis.errors import InputError
-from tamis_lab.workloads.overlay_workload import EVENTS, SUBSCRIPTIONS, Overlay
-from tamis_lab.workloads.workload_catalogue import Listed, named
+from tamis_lab.workloads.overlay_workload import EVENTS, SUBSCRIPTIONS, OverlayWorkload
+from tamis_lab.workloads.workload_catalogue import WorkloadTables, workload_by_name
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -55,7 +55,7 @@ def subscriptions(
     Raises:
         InputError: There is no such workload, or a parameter is out of range.
     """
-    made = partial(named, name, seed, count, dict(parameters or {}))
+    made = partial(workload_by_name, name, seed, count, dict(parameters or {}))
     return _frame(spark, count, partitions, made().subscriptions_schema, made, _subscriptions)
 
 
@@ -75,7 +75,7 @@ def events(
         InputError: There is no such workload, or a parameter is out of range, or there are not so
             many events.
     """
-    made = partial(named, name, seed, None, dict(parameters or {}), dict(drawn or {}))
+    made = partial(workload_by_name, name, seed, None, dict(parameters or {}), dict(drawn or {}))
     length = made().length
     if length is not None and count > length:
         raise InputError(f"{name} has {length:,}, not {count:,}", "events")
@@ -83,31 +83,33 @@ def events(
 
 
 def overlay_subscriptions(
-    spark: SparkSession, overlay: Overlay, partitions: int | None = None
+    spark: SparkSession, overlay: OverlayWorkload, partitions: int | None = None
 ) -> DataFrame:
     """The subscriptions of a network of brokers: `number`, `broker`, `selector`."""
-    made = partial(Overlay, **asdict(overlay))
+    made = partial(OverlayWorkload, **asdict(overlay))
     count = overlay.subscriptions
-    return _frame(spark, count, partitions, SUBSCRIPTIONS, made, Overlay.subscriptions_table)
+    return _frame(
+        spark, count, partitions, SUBSCRIPTIONS, made, OverlayWorkload.subscriptions_table
+    )
 
 
 def overlay_events(
-    spark: SparkSession, overlay: Overlay, count: int, partitions: int | None = None
+    spark: SparkSession, overlay: OverlayWorkload, count: int, partitions: int | None = None
 ) -> DataFrame:
     """So many events of a network of brokers: `broker`, and `event` as JSON."""
-    made = partial(Overlay, **asdict(overlay))
-    return _frame(spark, count, partitions, EVENTS, made, _published)
+    made = partial(OverlayWorkload, **asdict(overlay))
+    return _frame(spark, count, partitions, EVENTS, made, _overlay_events)
 
 
-def _published(overlay: Overlay, start: int, count: int) -> pa.Table:
+def _overlay_events(overlay: OverlayWorkload, start: int, count: int) -> pa.Table:
     return overlay.events_table(count, start)
 
 
-def _subscriptions(listed: Listed, start: int, count: int) -> pa.Table:
+def _subscriptions(listed: WorkloadTables, start: int, count: int) -> pa.Table:
     return listed.subscriptions(start, count)
 
 
-def _events(listed: Listed, start: int, count: int) -> pa.Table:
+def _events(listed: WorkloadTables, start: int, count: int) -> pa.Table:
     return listed.table(start, count)
 
 
@@ -126,7 +128,7 @@ def _frame(
     parts = max(1, min(count, partitions or -(-count // _PART)))
     step = max(1, min(_PART, _CELLS // len(schema)))
 
-    def drawn(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def draw_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         listed = made()
         for batch in batches:
             for part in batch.column(0).to_pylist():
@@ -137,4 +139,4 @@ def _frame(
 
     # One number for each partition, which says what it is to draw.
     numbers = spark.range(0, parts, 1, parts)
-    return numbers.mapInArrow(drawn, from_arrow_schema(schema))
+    return numbers.mapInArrow(draw_batches, from_arrow_schema(schema))

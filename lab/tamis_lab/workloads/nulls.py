@@ -22,8 +22,8 @@ from tamis_lab.workloads.random_draws import (
     batch_of,
     check,
     check_counts,
-    distinct,
-    drawn_in_blocks,
+    distinct_numbers,
+    draw_in_blocks,
     events_in_blocks,
     places,
 )
@@ -36,7 +36,7 @@ VALUES = 1000
 WIDTH = 200
 
 
-class Form(NamedTuple):
+class NullForm(NamedTuple):
     """What a selector looks like.
 
     Attributes:
@@ -50,21 +50,21 @@ class Form(NamedTuple):
 
 
 FORMS = (
-    Form(0.25, "{p} AND {q}"),
-    Form(0.15, "{p} AND {q} AND {r}"),
-    Form(0.05, "{p} AND {q} AND {r} AND {s}"),
-    Form(0.10, "{p} AND {Q} IS NULL AND {R} IS NULL"),
-    Form(0.10, "{P} IS NOT NULL AND {q}"),
-    Form(0.05, "{P} IS NOT NULL AND {Q} IS NOT NULL AND NOT {r}"),
-    Form(0.10, "NOT ({p} OR {q}) AND {r}"),
-    Form(0.10, "({p} OR {q}) AND {r}"),
-    Form(0.05, "({p} XOR {q}) AND {R} IS NOT NULL"),
-    Form(0.05, "AT LEAST 2 OF ({p}, {q}, {r}, {s})"),
+    NullForm(0.25, "{p} AND {q}"),
+    NullForm(0.15, "{p} AND {q} AND {r}"),
+    NullForm(0.05, "{p} AND {q} AND {r} AND {s}"),
+    NullForm(0.10, "{p} AND {Q} IS NULL AND {R} IS NULL"),
+    NullForm(0.10, "{P} IS NOT NULL AND {q}"),
+    NullForm(0.05, "{P} IS NOT NULL AND {Q} IS NOT NULL AND NOT {r}"),
+    NullForm(0.10, "NOT ({p} OR {q}) AND {r}"),
+    NullForm(0.10, "({p} OR {q}) AND {r}"),
+    NullForm(0.05, "({p} XOR {q}) AND {R} IS NOT NULL"),
+    NullForm(0.05, "AT LEAST 2 OF ({p}, {q}, {r}, {s})"),
 )
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sparse:
+class SparseWorkload:
     """Selectors of the forms above over ten INT and ten DBL attributes.
 
     Attributes:
@@ -91,7 +91,7 @@ class Sparse:
 
     def selectors(self, start: int = 0, count: int | None = None) -> Iterator[str]:
         """The subscriptions as texts: so many from the one at `start`, or all."""
-        return drawn_in_blocks(self.seed, self.subscriptions, self._drawn_selectors, start, count)
+        return draw_in_blocks(self.seed, self.subscriptions, self._drawn_selectors, start, count)
 
     def events(self, count: int, start: int = 0) -> EventBatch:
         """So many events of random values, from the one at `start`."""
@@ -101,7 +101,7 @@ class Sparse:
 
     def _drawn_selectors(self, rng: np.random.Generator, count: int) -> Iterator[str]:
         forms = places([form.share for form in FORMS], rng.random(count))
-        attributes = distinct(rng, count, len(NAMES), 4)
+        attributes = distinct_numbers(rng, count, len(NAMES), 4)
         is_range = rng.random(attributes.shape) >= self.equalities
         constants = rng.integers(VALUES - WIDTH, size=attributes.shape)
         tests = (is_range * len(NAMES) + attributes) * (VALUES - WIDTH) + constants
@@ -122,14 +122,14 @@ class Sparse:
     def _tests(self) -> list[str]:
         """All tests: the equalities of each attribute, then the ranges of each."""
         constants = range(VALUES - WIDTH)
-        equalities = [f"{name} = {_shown(name, c)}" for name in NAMES for c in constants]
+        equalities = [f"{name} = {_literal(name, c)}" for name in NAMES for c in constants]
         ranges = [
-            f"{name} BETWEEN {_shown(name, c)} AND {_shown(name, c + WIDTH)}"
+            f"{name} BETWEEN {_literal(name, c)} AND {_literal(name, c + WIDTH)}"
             for name in NAMES
             for c in constants
         ]
         return equalities + ranges
 
 
-def _shown(name: str, value: int) -> str:
+def _literal(name: str, value: int) -> str:
     return str(value) if name in INTEGERS else str(value / 10)

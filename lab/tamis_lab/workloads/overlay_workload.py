@@ -31,7 +31,7 @@ from tamis_lab.workloads.random_draws import (
     Arrays,
     check,
     check_counts,
-    drawn_in_blocks,
+    draw_in_blocks,
     events_in_blocks,
     part_of,
 )
@@ -47,7 +47,7 @@ _PER_BROKER, _FEWEST = 20, 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class Overlay:
+class OverlayWorkload:
     """Subscriptions and events, each at a broker.
 
     Attributes:
@@ -83,22 +83,24 @@ class Overlay:
         check(self.selectors is None or self.selectors >= 1, "selectors", "1 or more")
         check(0 <= self.local <= 1, "local", "0 to 1")
         check(self.spread > 0, "spread", "more than 0")
-        _ = self._drawn_from
+        _ = self._base_workload
 
     @property
-    def different(self) -> int:
+    def selector_count(self) -> int:
         """How many selectors there are to take from; a few of them may be the same."""
         return self.selectors or max(1, self.subscriptions // 10)
 
     @property
     def names_in_use(self) -> int:
         """How many attribute names there are."""
-        wanted = self.names or _PER_BROKER * self.different // self.brokers
+        wanted = self.names or _PER_BROKER * self.selector_count // self.brokers
         return min(LISTED, max(_FEWEST, wanted))
 
     def subscriptions_table(self, start: int = 0, count: int | None = None) -> pa.Table:
         """So many subscriptions from the one at `start`, or all: `number`, `broker`, `selector`."""
-        rows = list(drawn_in_blocks(self.seed, self.subscriptions, self._subscribed, start, count))
+        rows = list(
+            draw_in_blocks(self.seed, self.subscriptions, self._draw_subscriptions, start, count)
+        )
         start, end = part_of(self.subscriptions, start, count)
         texts = self._texts
         columns = [
@@ -111,16 +113,16 @@ class Overlay:
     def events_table(self, count: int, start: int = 0) -> pa.Table:
         """So many events from the one at `start`: `broker`, and `event` as JSON."""
         # From another seed: where an event is published says nothing of what is in it.
-        (brokers,) = events_in_blocks(self.seed + 1, count, self._published, start=start)
+        (brokers,) = events_in_blocks(self.seed + 1, count, self._draw_sources, start=start)
         encode = json.JSONEncoder(separators=(",", ":"), sort_keys=True).encode
-        texts = [encode(event) for event in self._drawn_from.events_as_dicts(count, start)]
+        texts = [encode(event) for event in self._base_workload.events_as_dicts(count, start)]
         arrays = [pa.array(brokers, pa.int32()), pa.array(texts, pa.string())]
         return pa.Table.from_arrays(arrays, schema=EVENTS)
 
     @cached_property
-    def _drawn_from(self) -> bloom2008.Workload:
+    def _base_workload(self) -> bloom2008.Workload:
         return bloom2008.Workload(
-            subscriptions=self.different,
+            subscriptions=self.selector_count,
             names=self.names_in_use,
             predicates=self.predicates,
             seed=self.seed,
@@ -128,23 +130,30 @@ class Overlay:
 
     @cached_property
     def _texts(self) -> list[str]:
-        return [" AND ".join(sorted(text.split(" AND "))) for text in self._drawn_from.selectors()]
+        return [
+            " AND ".join(sorted(text.split(" AND "))) for text in self._base_workload.selectors()
+        ]
 
-    def _subscribed(self, rng: np.random.Generator, count: int) -> Iterator[tuple[int, int]]:
+    def _draw_subscriptions(
+        self, rng: np.random.Generator, count: int
+    ) -> Iterator[tuple[int, int]]:
         broker = rng.integers(self.brokers, size=count)
         is_local = rng.random(count) < self.local
         # P(rank >= x) = scale / (scale + x), so that half of all lie below the scale.
-        scale = self.spread * self.different / self.brokers
+        scale = self.spread * self.selector_count / self.brokers
         share = 1 - rng.random(count)
         rank = np.minimum(scale / share - scale, 1e18).astype(np.int64)
         side = np.where(rng.random(count) < 0.5, rank, -1 - rank)
-        home = (broker * self.different + self.different // 2) // self.brokers
+        home = (broker * self.selector_count + self.selector_count // 2) // self.brokers
         # Those that are wanted everywhere are spread over all, so that no broker is their home.
-        stride = _stride(self.different)
-        number = np.where(is_local, home + side, (rank % self.different) * stride) % self.different
+        stride = _stride(self.selector_count)
+        number = (
+            np.where(is_local, home + side, (rank % self.selector_count) * stride)
+            % self.selector_count
+        )
         return zip(broker.tolist(), number.tolist(), strict=True)
 
-    def _published(self, rng: np.random.Generator, count: int) -> Arrays:
+    def _draw_sources(self, rng: np.random.Generator, count: int) -> Arrays:
         return (rng.integers(self.brokers, size=count, dtype=np.int32),)
 
 

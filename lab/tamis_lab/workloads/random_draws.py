@@ -58,7 +58,7 @@ def part_of(total: int, start: int, count: int | None) -> tuple[int, int]:
     return start, total if count is None else start + count
 
 
-def drawn_in_blocks(
+def draw_in_blocks(
     seed: int,
     total: int,
     draw: Callable[[np.random.Generator, int], Iterable[T]],
@@ -108,7 +108,9 @@ def events_in_blocks(
     )
 
 
-def distinct(rng: np.random.Generator, rows: int, choices: int, taken: int) -> npt.NDArray[np.intp]:
+def distinct_numbers(
+    rng: np.random.Generator, rows: int, choices: int, taken: int
+) -> npt.NDArray[np.intp]:
     """In each row, so many different numbers below `choices`, in random order."""
     # Stable: two may be equal, and then other ways of sorting differ between processors.
     order = rng.random((rows, choices), np.float32).argsort(axis=1, kind="stable")

@@ -23,14 +23,14 @@ from tamis_lab.workloads.random_draws import (
     batch_of,
     check,
     check_counts,
-    distinct,
-    drawn_in_blocks,
+    distinct_numbers,
+    draw_in_blocks,
     events_in_blocks,
 )
 
 
 @dataclass(frozen=True, kw_only=True)
-class Selective:
+class SelectiveWorkload:
     """Conjunctions of tests on different attributes; events have all attributes.
 
     Attributes:
@@ -65,7 +65,7 @@ class Selective:
 
     def selectors(self, start: int = 0, count: int | None = None) -> Iterator[str]:
         """The subscriptions as texts: so many from the one at `start`, or all."""
-        return drawn_in_blocks(self.seed, self.subscriptions, self._drawn_selectors, start, count)
+        return draw_in_blocks(self.seed, self.subscriptions, self._drawn_selectors, start, count)
 
     def events(self, count: int, start: int = 0) -> EventBatch:
         """So many events from the one at `start`: all attributes, every value equally likely."""
@@ -91,7 +91,7 @@ class Selective:
     def _drawn_selectors(self, rng: np.random.Generator, count: int) -> Iterator[str]:
         fewest, most = self._lengths
         lengths = rng.integers(fewest, most, size=count, endpoint=True)
-        attributes = distinct(rng, count, self.attributes, most)
+        attributes = distinct_numbers(rng, count, self.attributes, most)
         is_range = rng.random(attributes.shape) >= self.equalities
         choices = np.where(is_range, self.values - self.width, self.values)
         constants = (rng.random(attributes.shape) * choices).astype(np.int64)

@@ -28,7 +28,7 @@ from tamis_lab.workloads.random_draws import (
     Arrays,
     check,
     check_counts,
-    drawn_in_blocks,
+    draw_in_blocks,
     events_in_blocks,
     places,
 )
@@ -48,7 +48,7 @@ _BROWSERS = tuple(
 AGENTS = tuple(f"Mozilla/5.0 ({system}) {browser}" for system in _SYSTEMS for browser in _BROWSERS)
 
 
-class Form(NamedTuple):
+class TextForm(NamedTuple):
     """What a selector looks like: {v} and {w} are words, and so on."""
 
     share: float
@@ -56,18 +56,18 @@ class Form(NamedTuple):
 
 
 FORMS = (
-    Form(0.25, "contains(title, '{v}')"),
-    Form(0.15, "title LIKE '%{v}%'"),
-    Form(0.05, "title LIKE '%{v} {w}%'"),
-    Form(0.05, "title LIKE '{v}%'"),
-    Form(0.10, "startswith(path, '/{v}/')"),
-    Form(0.05, "path LIKE '/{v}/{w}/%'"),
-    Form(0.05, "endswith(path, '/{page}.html')"),
-    Form(0.05, "agent = '{agent}'"),
-    Form(0.10, "country = '{country}' AND contains(title, '{v}')"),
-    Form(0.05, "contains(title, '{v}') OR startswith(path, '/{w}/')"),
-    Form(0.05, "contains(title, '{v}') AND NOT contains(title, '{w}')"),
-    Form(0.05, "country = '{country}' AND agent LIKE '%{browser}' AND path LIKE '/{v}%'"),
+    TextForm(0.25, "contains(title, '{v}')"),
+    TextForm(0.15, "title LIKE '%{v}%'"),
+    TextForm(0.05, "title LIKE '%{v} {w}%'"),
+    TextForm(0.05, "title LIKE '{v}%'"),
+    TextForm(0.10, "startswith(path, '/{v}/')"),
+    TextForm(0.05, "path LIKE '/{v}/{w}/%'"),
+    TextForm(0.05, "endswith(path, '/{page}.html')"),
+    TextForm(0.05, "agent = '{agent}'"),
+    TextForm(0.10, "country = '{country}' AND contains(title, '{v}')"),
+    TextForm(0.05, "contains(title, '{v}') OR startswith(path, '/{w}/')"),
+    TextForm(0.05, "contains(title, '{v}') AND NOT contains(title, '{w}')"),
+    TextForm(0.05, "country = '{country}' AND agent LIKE '%{browser}' AND path LIKE '/{v}%'"),
 )
 
 
@@ -97,7 +97,7 @@ class Requests:
 
     def selectors(self, start: int = 0, count: int | None = None) -> Iterator[str]:
         """The subscriptions as texts: so many from the one at `start`, or all."""
-        return drawn_in_blocks(self.seed, self.subscriptions, self._drawn_selectors, start, count)
+        return draw_in_blocks(self.seed, self.subscriptions, self._drawn_selectors, start, count)
 
     def events(self, count: int, start: int = 0) -> EventBatch:
         """So many requests from the one at `start`, put together by Arrow."""
@@ -107,7 +107,7 @@ class Requests:
         known = pa.array(self.words)
         first, second = (known.take(pa.array(column)) for column in path.T)
         columns = {
-            "title": _joined(known, title, length),
+            "title": _join_words(known, title, length),
             "path": pc.binary_join_element_wise(
                 "", first, second, pc.binary_join_element_wise(_numbers(page), "html", "."), "/"
             ),
@@ -158,7 +158,7 @@ def _zipf(rng: np.random.Generator, choices: int, size: tuple[int, ...]) -> npt.
     return places(weights / weights.sum(), rng.random(size))
 
 
-def _joined(known: pa.Array, picks: npt.NDArray[Any], lengths: npt.NDArray[Any]) -> pa.Array:
+def _join_words(known: pa.Array, picks: npt.NDArray[Any], lengths: npt.NDArray[Any]) -> pa.Array:
     """The first so many words of each row as one text."""
     taken = picks[np.arange(picks.shape[1]) < lengths[:, None]]
     offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)

@@ -20,17 +20,17 @@ from typing import Any
 
 import pyarrow as pa
 
-from tamis.errors import InputError, shortened
+from tamis.errors import InputError, shorten
 from tamis_lab.workloads import atree2004, bdd2001, bloom2008, nulls
 from tamis_lab.workloads.bdd2001.atoms import DOUBLES, INTEGERS, STRINGS
 from tamis_lab.workloads.flights import Flights
 from tamis_lab.workloads.flights.departures import DEPARTURES
-from tamis_lab.workloads.selective import Selective
+from tamis_lab.workloads.selective import SelectiveWorkload
 from tamis_lab.workloads.texts import Requests
 
 
 @dataclass(frozen=True)
-class Listed:
+class WorkloadTables:
     """The subscriptions and events of a workload.
 
     Attributes:
@@ -91,13 +91,13 @@ class Listed:
         return pa.Table.from_arrays(arrays, schema=schema)
 
 
-def named(
+def workload_by_name(
     name: str,
     seed: int | None = None,
     subscriptions: int | None = None,
     parameters: Mapping[str, Any] | None = None,
     drawn: Mapping[str, Any] | None = None,
-) -> Listed:
+) -> WorkloadTables:
     """A workload by its name, as it is or with other parameters.
 
     Args:
@@ -130,7 +130,7 @@ def check_name(name: str) -> None:
     """
     if name not in _LISTED:
         raise InputError(
-            f"unknown workload {shortened(name)!r}; {_hint(name, list(_LISTED))}", "workload"
+            f"unknown workload {shorten(name)!r}; {_hint(name, list(_LISTED))}", "workload"
         )
 
 
@@ -144,7 +144,7 @@ def check_parameters(name: str, given: Iterable[str]) -> None:
     for parameter in given:
         if parameter not in known:
             raise InputError(f"{name} has no such parameter; {_hint(parameter, list(known))}",
-                             shortened(parameter))  # fmt: skip
+                             shorten(parameter))  # fmt: skip
 
 
 def parameters_of(name: str) -> dict[str, Any]:
@@ -171,36 +171,36 @@ def _size_name(workload: object) -> str:
     return "alerts" if isinstance(workload, Flights) else "subscriptions"
 
 
-def _flights(workload: Flights) -> Listed:
-    return Listed(workload, workload.table(0).schema, DEPARTURES)
+def _flights(workload: Flights) -> WorkloadTables:
+    return WorkloadTables(workload, workload.table(0).schema, DEPARTURES)
 
 
-def _selective(workload: Selective) -> Listed:
-    return Listed(workload, _schema(integers=[f"a{a}" for a in range(workload.attributes)]))
+def _selective(workload: SelectiveWorkload) -> WorkloadTables:
+    return WorkloadTables(workload, _schema(integers=[f"a{a}" for a in range(workload.attributes)]))
 
 
-def _sparse(workload: nulls.Sparse) -> Listed:
-    return Listed(workload, _schema(integers=nulls.INTEGERS, doubles=nulls.DOUBLES))
+def _sparse(workload: nulls.SparseWorkload) -> WorkloadTables:
+    return WorkloadTables(workload, _schema(integers=nulls.INTEGERS, doubles=nulls.DOUBLES))
 
 
-def _requests(workload: Requests) -> Listed:
-    return Listed(workload, _schema(strings=("title", "path", "country", "agent")))
+def _requests(workload: Requests) -> WorkloadTables:
+    return WorkloadTables(workload, _schema(strings=("title", "path", "country", "agent")))
 
 
-def _atree2004(workload: atree2004.Workload) -> Listed:
-    return Listed(workload, _schema(integers=workload.table.names))
+def _atree2004(workload: atree2004.Workload) -> WorkloadTables:
+    return WorkloadTables(workload, _schema(integers=workload.table.names))
 
 
-def _bdd2001(workload: bdd2001.Workload) -> Listed:
-    return Listed(workload, _schema(INTEGERS, DOUBLES, STRINGS))
+def _bdd2001(workload: bdd2001.Workload) -> WorkloadTables:
+    return WorkloadTables(workload, _schema(INTEGERS, DOUBLES, STRINGS))
 
 
-def _bloom2008(workload: bloom2008.Workload) -> Listed:
-    return Listed(workload, _schema(integers=workload.words))
+def _bloom2008(workload: bloom2008.Workload) -> WorkloadTables:
+    return WorkloadTables(workload, _schema(integers=workload.words))
 
 
 # Events do not depend on how many subscriptions there are.
-_LISTED: dict[str, tuple[Any, Callable[[Any], Listed]]] = {
+_LISTED: dict[str, tuple[Any, Callable[[Any], WorkloadTables]]] = {
     "atree2004": (
         atree2004.Workload(subscriptions=1, predicates=5, shared_predicates=2),
         _atree2004,
@@ -209,8 +209,8 @@ _LISTED: dict[str, tuple[Any, Callable[[Any], Listed]]] = {
     # The fewest names of the paper: each is a column.
     "bloom2008": (bloom2008.Workload(subscriptions=1, names=1000), _bloom2008),
     "flights": (Flights(), _flights),
-    "nulls": (nulls.Sparse(subscriptions=1), _sparse),
-    "selective": (Selective(subscriptions=1), _selective),
+    "nulls": (nulls.SparseWorkload(subscriptions=1), _sparse),
+    "selective": (SelectiveWorkload(subscriptions=1), _selective),
     "texts": (Requests(subscriptions=1), _requests),
 }
 NAMES = tuple(_LISTED)

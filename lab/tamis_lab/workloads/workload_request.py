@@ -11,17 +11,17 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tamis.errors import InputError, shortened
+from tamis.errors import InputError, shorten
 from tamis.events.batch import EventBatch
 from tamis.matcher import Matcher
-from tamis_lab.workloads.atree2004.calibration import steered
+from tamis_lab.workloads.atree2004.calibration import steer_workload
 from tamis_lab.workloads.atree2004.shared_fraction import sample_of, shared_fraction
 from tamis_lab.workloads.workload_catalogue import (
-    Listed,
+    WorkloadTables,
     check_name,
     check_parameters,
-    named,
     parameters_of,
+    workload_by_name,
 )
 
 # What atree2004's events take beside, and what is found where SNPS or SMPE is asked for.
@@ -32,23 +32,23 @@ _SUBSCRIPTIONS, _EVENTS = 2_000, 1_000
 
 
 @dataclass(frozen=True)
-class Requested:
+class WorkloadRequest:
     """A workload and how it was asked for.
 
     Attributes:
         name: Its name.
-        listed: The workload.
+        tables: The workload.
         wanted: SNPS and SMPE, as far as they were asked for.
     """
 
     name: str
-    listed: Listed
+    tables: WorkloadTables
     wanted: Mapping[str, float]
 
     @property
     def parameters(self) -> dict[str, Any]:
         """Its parameters, but for seed and size: plain values."""
-        return {name: getattr(self.listed.workload, name) for name in parameters_of(self.name)}
+        return {name: getattr(self.tables.workload, name) for name in parameters_of(self.name)}
 
     def facts(self, events: int = _EVENTS) -> dict[str, Any]:
         """What was measured: selectivity, and SNPS where the thesis defines it.
@@ -56,25 +56,25 @@ class Requested:
         Args:
             events: Look at no more events than this.
         """
-        found: dict[str, Any] = {"selectivity": selectivity(self.listed, events)}
+        found: dict[str, Any] = {"selectivity": selectivity(self.tables, events)}
         if self.name == "atree2004":
-            found["snps"] = shared_fraction(sample_of(self.listed.workload))
+            found["snps"] = shared_fraction(sample_of(self.tables.workload))
             found["smpe"] = found["selectivity"]
         return found
 
-    def described(self) -> dict[str, Any]:
+    def description(self) -> dict[str, Any]:
         """All that makes the workload, to write beside it."""
         return {
             "workload": self.name,
-            "seed": self.listed.workload.seed,
-            "subscriptions": self.listed.size,
+            "seed": self.tables.workload.seed,
+            "subscriptions": self.tables.size,
             "parameters": self.parameters,
-            "events": dict(self.listed.drawn),
+            "events": dict(self.tables.drawn),
             "asked": dict(self.wanted),
         }
 
 
-def requested(
+def request_workload(
     name: str,
     *,
     seed: int | None = None,
@@ -82,7 +82,7 @@ def requested(
     texts: Mapping[str, str] | None = None,
     snps: float | None = None,
     smpe: float | None = None,
-) -> Requested:
+) -> WorkloadRequest:
     """A workload by name, with parameters as text.
 
     Args:
@@ -101,11 +101,13 @@ def requested(
     given = dict(texts or {})
     drawn = {key: given.pop(key) for key in list(given) if name == "atree2004" and key in _DRAWN}
     check_parameters(name, given)
-    parameters = {key: _read(name, key, text) for key, text in given.items()}
-    events = {key: _as(_DRAWN[key], text, key) for key, text in drawn.items()}
+    parameters = {key: _parse_parameter(name, key, text) for key, text in given.items()}
+    events = {key: _convert(_DRAWN[key], text, key) for key, text in drawn.items()}
     wanted = {key: v for key, v in (("snps", snps), ("smpe", smpe)) if v is not None}
     if not wanted:
-        return Requested(name, named(name, seed, subscriptions, parameters, events), {})
+        return WorkloadRequest(
+            name, workload_by_name(name, seed, subscriptions, parameters, events), {}
+        )
     if name != "atree2004":
         raise InputError("only atree2004 is steered by it", next(iter(wanted)))
     for key in events.keys() - {"least"}:
@@ -114,15 +116,17 @@ def requested(
     size: dict[str, Any] = {"subscriptions": subscriptions}
     if seed is not None:
         size["seed"] = seed
-    found = steered(snps=snps, smpe=smpe, **{**usual, **parameters, **size, **events})
+    found = steer_workload(snps=snps, smpe=smpe, **{**usual, **parameters, **size, **events})
     made = asdict(found.workload)
     changed = {key: made[key] for key in parameters_of(name)}
-    return Requested(
-        name, named(name, made["seed"], subscriptions, changed, asdict(found.drawn)), wanted
+    return WorkloadRequest(
+        name,
+        workload_by_name(name, made["seed"], subscriptions, changed, asdict(found.drawn)),
+        wanted,
     )
 
 
-def selectivity(listed: Listed, events: int = _EVENTS) -> float:
+def selectivity(listed: WorkloadTables, events: int = _EVENTS) -> float:
     """The fraction of pairs of a subscription and an event that match, of the first of each."""
     size = min(listed.size, _SUBSCRIPTIONS)
     count = min(events, _EVENTS, listed.length or _EVENTS)
@@ -135,31 +139,31 @@ def selectivity(listed: Listed, events: int = _EVENTS) -> float:
     return int(sum(found.values())) / (size * count)
 
 
-def _read(name: str, parameter: str, text: str) -> Any:
+def _parse_parameter(name: str, parameter: str, text: str) -> Any:
     """A parameter from its text, by what it is by itself, or by what it is declared to be."""
     usual = parameters_of(name)[parameter]
     if isinstance(usual, tuple):
         parts = text.split(",")
         if len(parts) != len(usual):
-            raise InputError(f"takes {len(usual)} numbers, as {_shown(usual)}", parameter)
-        return tuple(_as(int, part, parameter) for part in parts)
+            raise InputError(f"takes {len(usual)} numbers, as {_parameter_text(usual)}", parameter)
+        return tuple(_convert(int, part, parameter) for part in parts)
     kind = int if usual is None else type(usual)
-    return None if usual is None and text == "none" else _as(kind, text, parameter)
+    return None if usual is None and text == "none" else _convert(kind, text, parameter)
 
 
-def _as(kind: type, text: str, parameter: str) -> Any:
+def _convert(kind: type, text: str, parameter: str) -> Any:
     try:
         return kind(text)
     except ValueError:
         wanted = {int: "a whole number", float: "a number"}.get(kind, kind.__name__)
-        raise InputError(f"must be {wanted}, not {shortened(text)!r}", parameter) from None
+        raise InputError(f"must be {wanted}, not {shorten(text)!r}", parameter) from None
 
 
-def _shown(value: object) -> str:
+def _parameter_text(value: object) -> str:
     return ",".join(map(str, value)) if isinstance(value, tuple) else str(value).lower()
 
 
 def parameters_as_text(name: str) -> str:
     """The parameters of a workload and what they are by themselves, in a line."""
-    shown = [f"{key}={_shown(value)}" for key, value in parameters_of(name).items()]
+    shown = [f"{key}={_parameter_text(value)}" for key, value in parameters_of(name).items()]
     return " ".join(shown)

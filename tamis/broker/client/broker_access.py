@@ -13,10 +13,10 @@ from datetime import datetime
 from types import TracebackType
 from typing import Any
 
-from tamis.broker.client.loop_thread import Loop
-from tamis.broker.client.resumable_batch import Part, Row
-from tamis.broker.fabric.connection import DEFAULT_URL, connected
-from tamis.broker.fabric.stream_ranges import Ranges, State, Stored
+from tamis.broker.client.loop_thread import LoopThread
+from tamis.broker.client.resumable_batch import OutgoingEvent, PartPublisher
+from tamis.broker.fabric.connection import DEFAULT_URL, open_connection
+from tamis.broker.fabric.stream_ranges import Ranges, StoredMessage, StreamState
 from tamis.broker.protocol.names import DEFAULT_PREFIX, Names, checked_name
 from tamis.errors import BrokerError
 
@@ -26,7 +26,7 @@ _CONNECTING = 10.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reach:
+class ConnectionSettings:
     """Where a broker is, and who we are.
 
     Attributes:
@@ -71,14 +71,14 @@ class Reach:
         return told
 
 
-class _Reached:
+class _SyncConnection:
     """For `with`: a connection, on a loop of its own."""
 
-    def __init__(self, reach: Reach) -> None:
-        self._reach = reach
+    def __init__(self, settings: ConnectionSettings) -> None:
+        self._settings = settings
 
     def _open(self, name: str) -> None:
-        self._loop = Loop(name)
+        self._loop = LoopThread(name)
         self._stack = AsyncExitStack()
         try:
             self._loop.run(self._enter(name))
@@ -87,9 +87,9 @@ class _Reached:
             raise
 
     async def _enter(self, name: str) -> None:
-        reach = self._reach
+        reach = self._settings
         wait = min(_CONNECTING, reach.timeout)
-        connection = await connected(reach.url, name=name, wait=wait, **reach.options())
+        connection = await open_connection(reach.url, name=name, wait=wait, **reach.options())
         self._stack.push_async_callback(connection.close)
         self._connection = connection
 
@@ -109,27 +109,27 @@ class _Reached:
         self.close()
 
 
-class Reading(_Reached):
+class BrokerReader(_SyncConnection):
     """For `with`: a reader of events, or of a subscriber's deliveries; see `Ranges`."""
 
-    def __init__(self, reach: Reach, subscriber: str | None = None) -> None:
+    def __init__(self, settings: ConnectionSettings, subscriber: str | None = None) -> None:
         """Say what is read.
 
         Args:
-            reach: Where.
+            settings: Where.
             subscriber: Whose deliveries; None for all events.
 
         Raises:
             BrokerError: It is no subscriber.
         """
-        super().__init__(reach)
-        names = reach.names
+        super().__init__(settings)
+        names = settings.names
         self._what: tuple[str, str | None] = (names.event_stream, None)
         if subscriber is not None:
             subject = names.deliveries_to(checked_name(subscriber))
             self._what = (names.delivery_stream, subject)
 
-    def __enter__(self) -> Reading:
+    def __enter__(self) -> BrokerReader:
         """Connect.
 
         Raises:
@@ -140,10 +140,10 @@ class Reading(_Reached):
 
     async def _enter(self, name: str) -> None:
         await super()._enter(name)
-        ranges = Ranges(self._connection, *self._what, timeout=self._reach.timeout)
+        ranges = Ranges(self._connection, *self._what, timeout=self._settings.timeout)
         self._ranges = await self._stack.enter_async_context(ranges)
 
-    def state(self) -> State:
+    def state(self) -> StreamState:
         """How far the stream goes now."""
         return self._loop.run(self._ranges.state())
 
@@ -155,30 +155,30 @@ class Reading(_Reached):
         """Where to stop so that at most so many messages are read, and not many fewer."""
         return self._loop.run(self._ranges.stop_after(start, rows, last))
 
-    def gone(self, start: int) -> int | None:
+    def first_remaining(self, start: int) -> int | None:
         """The first sequence that is left, if messages from a sequence on are gone."""
-        return self._loop.run(self._ranges.gone(start))
+        return self._loop.run(self._ranges.first_remaining(start))
 
-    def read(self, start: int, stop: int) -> Iterator[list[Stored]]:
+    def read(self, start: int, stop: int) -> Iterator[list[StoredMessage]]:
         """The messages from one sequence up to another, which does not belong to them."""
         coming = self._ranges.read(start, stop)
 
-        async def some() -> list[Stored] | None:
+        async def next_batch() -> list[StoredMessage] | None:
             return await anext(coming, None)
 
-        while (found := self._loop.run(some())) is not None:
+        while (found := self._loop.run(next_batch())) is not None:
             yield found
 
 
-class Writing(_Reached):
+class BrokerWriter(_SyncConnection):
     """For `with`: publishes one part of one batch; see `tamis.broker.client.resumable_batch`."""
 
-    def __init__(self, reach: Reach, writer: str, batch: int, part: int) -> None:
+    def __init__(self, settings: ConnectionSettings, writer: str, batch: int, part: int) -> None:
         """Name the part."""
-        super().__init__(reach)
+        super().__init__(settings)
         self._named = (writer, batch, part)
 
-    def __enter__(self) -> Writing:
+    def __enter__(self) -> BrokerWriter:
         """Connect, and find out what is stored of it already.
 
         Raises:
@@ -189,20 +189,20 @@ class Writing(_Reached):
 
     async def _enter(self, name: str) -> None:
         await super()._enter(name)
-        reach = self._reach
-        part = Part(self._connection, reach.names, *self._named, timeout=reach.timeout)
+        reach = self._settings
+        part = PartPublisher(self._connection, reach.names, *self._named, timeout=reach.timeout)
         self._part = await self._stack.enter_async_context(part)
 
-    def publish(self, rows: list[Row]) -> None:
+    def publish(self, rows: list[OutgoingEvent]) -> None:
         """Publish some of its events, and wait until they are stored."""
         self._loop.run(self._part.publish(rows))
 
     @property
-    def published(self) -> int:
+    def published_count(self) -> int:
         """How many events were stored."""
-        return self._part.published
+        return self._part.published_count
 
     @property
-    def repeated(self) -> int:
+    def repeated_count(self) -> int:
         """How many of them were there already."""
-        return self._part.repeated
+        return self._part.repeated_count

@@ -14,11 +14,11 @@ from nats.errors import Error as NatsError
 from tamis.broker.client.message import Message
 from tamis.broker.client.publish_events import EventLike, publish_many
 from tamis.broker.fabric.connection import Connection, log
-from tamis.broker.fabric.publish import Confirming
+from tamis.broker.fabric.publish import Publisher
 from tamis.broker.fabric.pull import Pull
 from tamis.broker.fabric.request import ask, statuses
 from tamis.broker.protocol.names import Names, checked_name
-from tamis.broker.protocol.wire import raised
+from tamis.broker.protocol.wire import raise_refusal
 from tamis.errors import BrokerError, TamisError
 
 # What a passing subscriber leaves behind goes so many seconds after it was last heard of.
@@ -29,7 +29,7 @@ _AT_ONCE = 1000
 _REMEMBERED = 100_000
 
 
-class Subscribed(NamedTuple):
+class IndexedSubscription(NamedTuple):
     """A subscription that a broker has indexed.
 
     Attributes:
@@ -75,7 +75,7 @@ class Client:
     async def __aenter__(self) -> Client:
         """Begin."""
         self._stack.push_async_callback(self._connection.close)
-        self._publisher = await self._stack.enter_async_context(Confirming(self._connection))
+        self._publisher = await self._stack.enter_async_context(Publisher(self._connection))
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -83,7 +83,7 @@ class Client:
         if self._pull is not None:
             await self._pull.stop()
             for message in await self._pull.take(2 * _AHEAD, 0):
-                await self._quietly(message.reply, b"-NAK")
+                await self._publish_quietly(message.reply, b"-NAK")
         if self._renewing is not None:
             self._renewing.cancel()
             try:
@@ -132,7 +132,7 @@ class Client:
 
     async def subscribe(
         self, selector: str, *, id: str | None = None, priority: int = 0, ttl: float | None = None
-    ) -> Subscribed:
+    ) -> IndexedSubscription:
         """Subscribe, or change a subscription, and wait until a broker has indexed it.
 
         Args:
@@ -145,35 +145,38 @@ class Client:
             SelectorError: The selector is refused; the error says where and why.
             BrokerError: It is beyond a limit, or no broker answers.
         """
-        asked = self._wanted(selector, id, priority, ttl)
+        asked = self._subscribe_request(selector, id, priority, ttl)
         answer = await self._ask("put", asked, selector)
-        return Subscribed(answer["id"], answer["revision"])
+        return IndexedSubscription(answer["id"], answer["revision"])
 
     async def subscribe_many(
         self, rows: Iterable[tuple[str, str] | tuple[str, str, int]], ttl: float | None = None
-    ) -> list[Subscribed]:
+    ) -> list[IndexedSubscription]:
         """The same for many: (id, selector) or (id, selector, priority).
 
         Raises:
             TamisError: One of them is refused; others may have been taken.
         """
-        wanted = [self._wanted(row[1], row[0], row[2] if len(row) > 2 else 0, ttl) for row in rows]
-        done: list[Subscribed] = []
+        wanted = [
+            self._subscribe_request(row[1], row[0], row[2] if len(row) > 2 else 0, ttl)
+            for row in rows
+        ]
+        done: list[IndexedSubscription] = []
         for low in range(0, len(wanted), _AT_ONCE):
             some = wanted[low : low + _AT_ONCE]
             answer = await self._ask("put_many", {"subscriptions": some})
             for asked, result in zip(some, answer["results"], strict=True):
-                raised(result, asked["selector"])
-                done.append(Subscribed(result["id"], result["revision"]))
+                raise_refusal(result, asked["selector"])
+                done.append(IndexedSubscription(result["id"], result["revision"]))
         return done
 
-    async def unsubscribe(self, id: str | Subscribed) -> int:
+    async def unsubscribe(self, id: str | IndexedSubscription) -> int:
         """Remove a subscription; gives the version from which on it is gone.
 
         Raises:
             BrokerError: There is none of that id, or no broker answers.
         """
-        id = id.id if isinstance(id, Subscribed) else id
+        id = id.id if isinstance(id, IndexedSubscription) else id
         revision: int = (await self._ask("remove", {"id": id}))["revision"]
         return revision
 
@@ -223,7 +226,7 @@ class Client:
         given = 0
         while limit is None or given < limit:
             if self._pull is None:
-                self._pull = await self._opened()
+                self._pull = await self._open_pull()
             most = _AHEAD if limit is None else min(_AHEAD, limit - given)
             # One at a time: whoever stops after it leaves the rest where it is.
             taken = await self._pull.take(min(most, 1), 0, timeout)
@@ -233,7 +236,7 @@ class Client:
                 await self._pull.stop()
                 self._pull = None
                 continue
-            message = Message(taken[0], self._connection, self._acked)
+            message = Message(taken[0], self._connection, self._mark_acked)
             # A server that was killed may have forgotten that it gave this to us already, or that
             # it was acknowledged.
             acked = self._seen.get((message.delivery, message.time))
@@ -245,7 +248,7 @@ class Client:
             given += 1
             yield message
 
-    def _acked(self, message: Message) -> None:
+    def _mark_acked(self, message: Message) -> None:
         self._remember(message, True)
 
     def _remember(self, message: Message, acked: bool) -> None:
@@ -253,7 +256,7 @@ class Client:
         if len(self._seen) > _REMEMBERED:
             self._seen.popitem(last=False)
 
-    async def _opened(self) -> Pull:
+    async def _open_pull(self) -> Pull:
         passing = {} if self.durable else {"passing": PASSING}
         answer = await self._ask("open", passing)
         pull = Pull(self._connection, answer["stream"], answer["consumer"], _AHEAD)
@@ -261,18 +264,18 @@ class Client:
 
     # -- the rest ---------------------------------------------------------------------------------
 
-    def _wanted(
+    def _subscribe_request(
         self, selector: str, id: str | None, priority: int, ttl: float | None
     ) -> dict[str, Any]:
         if not self.durable:
             ttl = min(PASSING, ttl or PASSING)
             if self._renewing is None:
-                self._renewing = asyncio.create_task(self._renewed())
+                self._renewing = asyncio.create_task(self._keep_renewing())
         # Named here, so that a request that is repeated makes no second subscription.
         asked = {"id": uuid4().hex if id is None else id, "selector": selector}
         return asked | {"priority": priority} | ({} if ttl is None else {"ttl": ttl})
 
-    async def _renewed(self) -> None:
+    async def _keep_renewing(self) -> None:
         while True:
             await asyncio.sleep(_RENEWALS)
             try:
@@ -285,7 +288,7 @@ class Client:
             self._connection, self._names, self.subscriber, verb, asked, self.timeout, selector
         )
 
-    async def _quietly(self, subject: str, payload: bytes) -> None:
+    async def _publish_quietly(self, subject: str, payload: bytes) -> None:
         try:
             await self._connection.nats.publish(subject, payload)
         except NatsError as error:

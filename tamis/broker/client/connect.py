@@ -19,7 +19,7 @@ def connect(
     prefix: str = "tamis",
     timeout: float = 10.0,
     **options: Any,
-) -> Connecting:
+) -> ClientContext:
     """Connect to the brokers at a NATS server.
 
         async with tamis.connect(subscriber="me") as c:
@@ -42,10 +42,10 @@ def connect(
     Raises:
         BrokerError: On entering the block: no server answers, or it refuses us.
     """
-    return Connecting(url, subscriber or options.get("user"), prefix, timeout, options)
+    return ClientContext(url, subscriber or options.get("user"), prefix, timeout, options)
 
 
-class Connecting:
+class ClientContext:
     """What `connect` gives: connects when its block is entered."""
 
     def __init__(
@@ -73,10 +73,10 @@ class Connecting:
         """
         try:
             from tamis.broker.client.client import Client
-            from tamis.broker.fabric.connection import connected
+            from tamis.broker.fabric.connection import open_connection
         except ModuleNotFoundError as error:
             raise BrokerError(f"{error}; pip install 'tamis[broker]'", "missing") from None
-        connection = await connected(
+        connection = await open_connection(
             self._url, **{"wait": min(5.0, self._timeout), **self._options}
         )
         try:

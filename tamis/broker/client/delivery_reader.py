@@ -16,7 +16,7 @@ from nats.errors import Error as NatsError
 
 from tamis.broker.client.message import Message
 from tamis.broker.fabric.connection import Connection, log
-from tamis.broker.fabric.follow import Begun, followed, from_sequence, is_there
+from tamis.broker.fabric.follow import ReadStart, follow_stream, has_consumer, start_at_sequence
 from tamis.broker.fabric.pull import Pull
 from tamis.broker.fabric.request import ask
 from tamis.broker.fabric.streams import MOST_OPEN
@@ -34,12 +34,12 @@ class Delivery:
     """A delivery.
 
     Attributes:
-        word: What acknowledges it; it begins with its place in the stream of deliveries.
+        ack_id: What acknowledges it; it begins with its place in the stream of deliveries.
         place: That place.
         message: The event, and what it matched.
     """
 
-    word: str
+    ack_id: str
     place: int
     message: Message
 
@@ -80,12 +80,12 @@ class Reader:
             log.debug("they come again later: %s", error)
         await self._stack.aclose()
 
-    async def gone(self) -> bool:
+    async def is_subscriber_gone(self) -> bool:
         """Whether the subscriber has been closed; to be asked when nothing has come."""
         # NATS says it once to whoever pulls, and that may have been missed.
         js = self._connection.nats.jetstream()
         stream = self._names.delivery_stream
-        return self._pull.gone or not await is_there(js, stream, self._subscriber)
+        return self._pull.gone or not await has_consumer(js, stream, self._subscriber)
 
     async def take(self, limit: int, timeout: float) -> list[Delivery]:
         """The next deliveries; none if none came in time.
@@ -112,7 +112,7 @@ class Reader:
             self._open.pop(delivery.place, None)
             await delivery.message.ack()
 
-    async def missed(self, word: str) -> AsyncIterator[list[Delivery]]:
+    async def missed_deliveries(self, ack_id: str) -> AsyncIterator[list[Delivery]]:
         """Deliveries after one, of those that had been given to somebody before.
 
         Raises:
@@ -125,21 +125,21 @@ class Reader:
         except (NatsError, OSError, TimeoutError) as error:
             raise BrokerError(f"NATS does not answer: {error!r}", "unreachable") from error
         last = info.delivered.stream_seq if info.delivered else 0
-        after = place_of_word(word)
+        after = place_of_ack_id(ack_id)
         if after >= last:
             return
-        start = from_sequence(after + 1)
+        start = start_at_sequence(after + 1)
         start.filter_subject = self._names.deliveries_to(self._subscriber)
         left = 0
-        async with aclosing(followed(self._connection, stream, lambda: start)) as news:
+        async with aclosing(follow_stream(self._connection, stream, lambda: start)) as news:
             async for some in news:
-                if isinstance(some, Begun):
+                if isinstance(some, ReadStart):
                     left = some.pending
                 else:
                     left -= len(some)
                     found = [_delivery(message, self._connection) for message in some]
                     yield [
-                        replace(each, word=f"{each.place}-0-0")
+                        replace(each, ack_id=f"{each.place}-0-0")
                         for each in found
                         if each is not None and each.place <= last
                     ]
@@ -150,7 +150,7 @@ class Reader:
 
 
 async def acknowledge(
-    connection: Connection, names: Names, subscriber: str, words: list[str]
+    connection: Connection, names: Names, subscriber: str, ack_ids: list[str]
 ) -> None:
     """Acknowledge deliveries of a subscriber by their words.
 
@@ -158,8 +158,8 @@ async def acknowledge(
         BrokerError: One of them is no word, and none is acknowledged; or NATS is away.
     """
     replies = []
-    for word in words:
-        place, number, times = _parts(word)
+    for word in ack_ids:
+        place, number, times = _parse_ack_id(word)
         replies.append(f"$JS.ACK.{names.delivery_stream}.{subscriber}.{times}.{place}.{number}.0.0")
     try:
         for reply in replies:
@@ -169,19 +169,19 @@ async def acknowledge(
         raise BrokerError(f"NATS does not answer: {error!r}", "unreachable") from error
 
 
-def place_of_word(word: str) -> int:
+def place_of_ack_id(ack_id: str) -> int:
     """The place of a delivery in the stream.
 
     Raises:
         BrokerError: It is no word of a delivery.
     """
-    return _parts(word)[0]
+    return _parse_ack_id(ack_id)[0]
 
 
-def _parts(word: object) -> tuple[int, int, int]:
-    found = _WORD.fullmatch(word) if isinstance(word, str) else None
+def _parse_ack_id(ack_id: object) -> tuple[int, int, int]:
+    found = _WORD.fullmatch(ack_id) if isinstance(ack_id, str) else None
     if found is None:
-        raise BrokerError(f"{word!r:.60} is no id of a delivery", "request")
+        raise BrokerError(f"{ack_id!r:.60} is no id of a delivery", "request")
     place, number, times = map(int, found.groups())
     return place, number, times
 

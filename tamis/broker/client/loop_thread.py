@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 _T = TypeVar("_T")
 
 
-class Loop:
+class LoopThread:
     """A loop that runs until `end`, also while nobody waits for anything."""
 
     def __init__(self, name: str = "tamis") -> None:

@@ -103,19 +103,19 @@ class Message:
 
     async def ack(self) -> None:
         """Say that it has been dealt with; it will not come again."""
-        await self._say(b"+ACK")
+        await self._send_ack(b"+ACK")
         self._acked(self)
 
     async def nak(self, delay: float = 0.0) -> None:
         """Ask for it again, after some seconds."""
         told = b"-NAK" if not delay else b'-NAK {"delay": %d}' % int(delay * 1e9)
-        await self._say(told)
+        await self._send_ack(told)
 
     async def working(self) -> None:
         """Say that it takes longer, so that it does not come again meanwhile."""
-        await self._say(b"+WPI")
+        await self._send_ack(b"+WPI")
 
-    async def _say(self, what: bytes) -> None:
+    async def _send_ack(self, what: bytes) -> None:
         try:
             await self._connection.nats.publish(self._reply, what)
         except NatsError as error:

@@ -9,16 +9,16 @@ from uuid import uuid4
 import msgspec
 
 from tamis.broker.config.limits import check_ttl
-from tamis.broker.fabric.publish import Confirming, Group
+from tamis.broker.fabric.publish import Publisher, PublishGroup
 from tamis.broker.protocol.names import Names
-from tamis.broker.protocol.wire import MSG_ID, TTL, encoded
+from tamis.broker.protocol.wire import MSG_ID, TTL, encode_json
 from tamis.errors import BrokerError
 
 EventLike = Mapping[str, object] | str | bytes
 
 
 async def publish_many(
-    publisher: Confirming,
+    publisher: Publisher,
     names: Names,
     events: Iterable[EventLike],
     *,
@@ -43,7 +43,7 @@ async def publish_many(
         BrokerError: One of them cannot be stored; those before and after it may be.
     """
     check_ttl(ttl)
-    group = Group()
+    group = PublishGroup()
     common = {} if ttl is None else {TTL: str(round(ttl))}
     given = None if ids is None else iter(ids)
     try:
@@ -52,11 +52,11 @@ async def publish_many(
             name = uuid4().hex if given is None else next(given)
             payload = event.encode() if isinstance(event, str) else event
             if not isinstance(payload, bytes):
-                payload = encoded(payload)
-            if publisher.full:
-                await asyncio.wait_for(publisher.room(), timeout)
+                payload = encode_json(payload)
+            if publisher.is_full:
+                await asyncio.wait_for(publisher.wait_for_room(), timeout)
             await publisher.publish(group, names.events, payload, {MSG_ID: name, **common})
-        await asyncio.wait_for(group.confirmed(), timeout)
+        await asyncio.wait_for(group.wait_confirmed(), timeout)
     except TimeoutError:
         publisher.abandon(group)
         why = group.trouble or "NATS does not answer"

@@ -21,14 +21,14 @@ import xxhash
 
 from tamis.broker.config.limits import check_ttl
 from tamis.broker.fabric.connection import Connection
-from tamis.broker.fabric.publish import Confirming, Group
+from tamis.broker.fabric.publish import Publisher, PublishGroup
 from tamis.broker.fabric.stream_ranges import Ranges
 from tamis.broker.protocol.names import Names, checked_name
 from tamis.broker.protocol.wire import AFTER, BATCH, MSG_ID, TTL
 from tamis.errors import BrokerError
 
 
-class Row(NamedTuple):
+class OutgoingEvent(NamedTuple):
     """An event to be published, with an id if it has one, and the seconds that it lives."""
 
     data: bytes
@@ -36,7 +36,7 @@ class Row(NamedTuple):
     ttl: float | None = None
 
 
-class Part:
+class PartPublisher:
     """For `async with`: one part of one batch.
 
     Attributes:
@@ -75,9 +75,9 @@ class Part:
         self._timeout = timeout
         self._seen = Counter[int]()
         self._stored: set[str] = set()
-        self.published = self.repeated = 0
+        self.published_count = self.repeated_count = 0
 
-    async def __aenter__(self) -> Part:
+    async def __aenter__(self) -> PartPublisher:
         """Find out what is stored of it already.
 
         Raises:
@@ -90,7 +90,7 @@ class Part:
                 self._after = latest.headers.get(AFTER, "0")
                 async for some in ranges.read(int(self._after) + 1, latest.sequence + 1):
                     self._stored.update(stored.headers.get(MSG_ID, "") for stored in some)
-        self._publisher = Confirming(self._connection)
+        self._publisher = Publisher(self._connection)
         await self._publisher.__aenter__()
         return self
 
@@ -98,34 +98,34 @@ class Part:
         """Stop."""
         await self._publisher.__aexit__()
 
-    async def publish(self, rows: Iterable[Row]) -> None:
+    async def publish(self, rows: Iterable[OutgoingEvent]) -> None:
         """Publish some of its events, and wait until they are stored.
 
         Raises:
             BrokerError: One of them cannot be stored; those before and after it may be.
         """
-        group = Group()
+        group = PublishGroup()
         try:
             for row in rows:
-                self.published += 1
+                self.published_count += 1
                 id = self._id(row.data) if row.id is None else row.id
                 if id in self._stored:
-                    self.repeated += 1
+                    self.repeated_count += 1
                     continue
                 check_ttl(row.ttl)
                 headers = {MSG_ID: id, BATCH: self._batch, AFTER: self._after}
                 if row.ttl is not None:
                     headers[TTL] = str(round(row.ttl))
-                if self._publisher.full:
-                    await asyncio.wait_for(self._publisher.room(), self._timeout)
+                if self._publisher.is_full:
+                    await asyncio.wait_for(self._publisher.wait_for_room(), self._timeout)
                 await self._publisher.publish(group, self._subject, row.data, headers)
-            await asyncio.wait_for(group.confirmed(), self._timeout)
+            await asyncio.wait_for(group.wait_confirmed(), self._timeout)
         except TimeoutError:
             self._publisher.abandon(group)
             why = group.trouble or "NATS does not answer"
             raise BrokerError(f"cannot publish: {why}", "timeout") from None
         group.check()
-        self.repeated += group.duplicates
+        self.repeated_count += group.duplicates
 
     def _id(self, data: bytes) -> str:
         """By content, and not by place: the order of rows may be another one the next time."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tamis.broker.client.loop_thread import Loop
+from tamis.broker.client.loop_thread import LoopThread
 
 if TYPE_CHECKING:
-    from tamis.broker.client.client import Client, Subscribed
-    from tamis.broker.client.connect import Connecting
+    from tamis.broker.client.client import Client, IndexedSubscription
+    from tamis.broker.client.connect import ClientContext
     from tamis.broker.client.message import Message
     from tamis.broker.client.publish_events import EventLike
 
@@ -52,12 +52,12 @@ class SyncMessage:
 class SyncClient:
     """What `with tamis.connect(…) as c` gives; see `tamis.broker.client.client.Client`."""
 
-    def __init__(self, connecting: Connecting) -> None:
+    def __init__(self, context: ClientContext) -> None:
         """Start the thread, and connect on it."""
-        self._connecting = connecting
-        self._loop = Loop("tamis-client")
+        self._context = context
+        self._loop = LoopThread("tamis-client")
         try:
-            self._client: Client = self._run(connecting.__aenter__())
+            self._client: Client = self._run(context.__aenter__())
         except BaseException:
             self._loop.end()
             raise
@@ -83,17 +83,17 @@ class SyncClient:
 
     def subscribe(
         self, selector: str, *, id: str | None = None, priority: int = 0, ttl: float | None = None
-    ) -> Subscribed:
+    ) -> IndexedSubscription:
         """Subscribe, or change a subscription, and wait until a broker has indexed it."""
         return self._run(self._client.subscribe(selector, id=id, priority=priority, ttl=ttl))
 
     def subscribe_many(
         self, rows: Iterable[tuple[str, str] | tuple[str, str, int]], ttl: float | None = None
-    ) -> list[Subscribed]:
+    ) -> list[IndexedSubscription]:
         """The same for many: (id, selector) or (id, selector, priority)."""
         return self._run(self._client.subscribe_many(rows, ttl))
 
-    def unsubscribe(self, id: str | Subscribed) -> int:
+    def unsubscribe(self, id: str | IndexedSubscription) -> int:
         """Remove a subscription; gives the version from which on it is gone."""
         return self._run(self._client.unsubscribe(id))
 
@@ -127,7 +127,7 @@ class SyncClient:
     def close(self) -> None:
         """Give back what was not read, and hang up."""
         try:
-            self._run(self._connecting.__aexit__())
+            self._run(self._context.__aexit__())
         finally:
             self._loop.end()
 

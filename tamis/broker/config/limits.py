@@ -37,7 +37,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class SubscriptionRequest:
     """A subscription that a subscriber asks for; times are in seconds."""
 
     id: str
@@ -46,13 +46,13 @@ class Wanted:
     ttl: float | None = None
 
 
-def check_wanted(
-    wanted: Wanted, limits: Limits, held: int, schema: Schema | None, semantics: str
+def check_subscription(
+    request: SubscriptionRequest, limits: Limits, held: int, schema: Schema | None, semantics: str
 ) -> Subscription:
     """See that a subscription may be had.
 
     Args:
-        wanted: The subscription.
+        request: The subscription.
         limits: The bounds.
         held: How many others this subscriber has.
         schema: The attributes of events, or None.
@@ -62,19 +62,19 @@ def check_wanted(
         BrokerError: It is beyond a limit, or malformed.
         SelectorError: The selector is refused.
     """
-    checked_id(wanted.id)
-    if not isinstance(wanted.selector, str):
+    checked_id(request.id)
+    if not isinstance(request.selector, str):
         raise BrokerError("a subscription needs a selector, as text", "request")
     if held >= limits.subscriptions:
         raise BrokerError(
             f"a subscriber has at most {limits.subscriptions:,} subscriptions; remove some", "limit"
         )
-    check_ttl(wanted.ttl)
+    check_ttl(request.ttl)
     try:
-        check_new(wanted.id, wanted.priority, None)
+        check_new(request.id, request.priority, None)
     except SubscriptionError as error:
         raise BrokerError(str(error), "request") from None
-    return check_selector(wanted.selector, limits, schema, semantics, wanted.id, wanted.priority)
+    return check_selector(request.selector, limits, schema, semantics, request.id, request.priority)
 
 
 def check_selector(

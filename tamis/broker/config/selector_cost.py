@@ -35,10 +35,10 @@ def cost(selector: Selector) -> int:
     >>> cost(parse("a = 1 AND b > 2")), cost(parse("a RLIKE 'x+'")), cost(parse("a RLIKE 'x{900}'"))
     (2, 21, 111)
     """
-    return sum(1 for _ in predicates(selector)) + sum(map(_more, walk(selector)))
+    return sum(1 for _ in predicates(selector)) + sum(map(_extra_cost, walk(selector)))
 
 
-def _more(expr: Expr) -> int:
+def _extra_cost(expr: Expr) -> int:
     """What a node costs beyond the predicates below it."""
     if isinstance(expr, In):
         return len(expr.items) // _ITEMS

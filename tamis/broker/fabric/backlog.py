@@ -21,7 +21,7 @@ class Backlog:
 
     Attributes:
         waiting: Events that no broker has been given.
-        judging: Events that a broker was given, and has not acknowledged.
+        unacknowledged: Events that a broker was given, and has not acknowledged.
         dead: Events that could not be judged, of those that are kept.
         unread: Deliveries that a subscriber has not been given, by subscriber; of the first
             thousand or so of them.
@@ -29,7 +29,7 @@ class Backlog:
     """
 
     waiting: int
-    judging: int
+    unacknowledged: int
     dead: int
     unread: dict[str, int]
     links: dict[str, int] = field(default_factory=dict)
@@ -60,14 +60,16 @@ async def backlog(connection: Connection, names: Names, neighbours: Iterable[str
         raise BrokerError(f"NATS does not say what waits: {error!r}", "unreachable") from error
     return Backlog(
         waiting=events.num_pending or 0,
-        judging=events.num_ack_pending or 0,
+        unacknowledged=events.num_ack_pending or 0,
         dead=dead.state.messages,
         unread=unread,
-        links=await queued(connection, names, neighbours),
+        links=await queue_lengths(connection, names, neighbours),
     )
 
 
-async def queued(connection: Connection, names: Names, neighbours: Iterable[str]) -> dict[str, int]:
+async def queue_lengths(
+    connection: Connection, names: Names, neighbours: Iterable[str]
+) -> dict[str, int]:
     """How many events wait for each neighbouring node, as far as NATS says."""
     js = connection.nats.jetstream()
     found = {}

@@ -43,19 +43,19 @@ class Connection:
     def __init__(self, nats: Nats) -> None:
         """Take a client that is about to connect."""
         self.nats = nats
-        self._on_return: list[Callable[[], Awaitable[None]]] = []
+        self._reconnect_callbacks: list[Callable[[], Awaitable[None]]] = []
 
-    def on_return(self, call: Callable[[], Awaitable[None]]) -> Callable[[], None]:
+    def on_reconnect(self, call: Callable[[], Awaitable[None]]) -> Callable[[], None]:
         """Call something each time after NATS was away; gives what ends that."""
-        self._on_return.append(call)
-        return lambda: self._on_return.remove(call)
+        self._reconnect_callbacks.append(call)
+        return lambda: self._reconnect_callbacks.remove(call)
 
-    async def _returned(self) -> None:
+    async def _run_reconnect_callbacks(self) -> None:
         log.info("NATS is back")
-        for call in list(self._on_return):
+        for call in list(self._reconnect_callbacks):
             await call()
 
-    async def settled(self, seconds: float) -> bool:
+    async def wait_connected(self, seconds: float) -> bool:
         """Wait until NATS is there, at most so long; whether it is."""
         deadline = asyncio.get_running_loop().time() + seconds
         while not self.nats.is_connected:
@@ -77,7 +77,7 @@ class Connection:
             await self.nats.close()
 
 
-async def connected(
+async def open_connection(
     url: str = DEFAULT_URL, *, name: str = "tamis", wait: float = 5.0, **options: Any
 ) -> Connection:
     """Connect, trying for some seconds.
@@ -96,7 +96,7 @@ async def connected(
     connection = Connection(client)
     troubles: list[Exception] = []
 
-    async def trouble(error: Exception) -> None:
+    async def keep_error(error: Exception) -> None:
         troubles[:] = [error]
         log.debug("NATS: %s", error)
 
@@ -105,9 +105,9 @@ async def connected(
         "max_reconnect_attempts": -1,
         "reconnect_time_wait": 0.2,
         "pending_size": _PENDING,
-        "error_cb": trouble,
-        "disconnected_cb": _left,
-        "reconnected_cb": connection._returned,
+        "error_cb": keep_error,
+        "disconnected_cb": _log_disconnect,
+        "reconnected_cb": connection._run_reconnect_callbacks,
         "connect_timeout": 2,
     } | options
     # Without reconnects until the first connection: whoever waits is to hear why.
@@ -137,5 +137,5 @@ def _reason(error: Exception) -> str:
     return f"no NATS server answers ({error or type(error).__name__}); is `tamis serve` running?"
 
 
-async def _left() -> None:
+async def _log_disconnect() -> None:
     log.info("NATS is away")

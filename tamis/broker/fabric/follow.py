@@ -20,7 +20,7 @@ _INACTIVE = 60.0
 _IDLE = 5.0
 
 
-class Begun:
+class ReadStart:
     """A consumer was made: how many messages of the past it will give first."""
 
     def __init__(self, pending: int) -> None:
@@ -28,14 +28,14 @@ class Begun:
         self.pending = pending
 
 
-async def followed(
+async def follow_stream(
     connection: Connection,
     stream: str,
     start: Callable[[], ConsumerConfig],
     *,
     batch: int = 1000,
     wait: float = 0.0,
-) -> AsyncGenerator[Begun | list[Msg], None]:
+) -> AsyncGenerator[ReadStart | list[Msg], None]:
     """Messages in batches, and, before them and each time that reading begins anew, where it is.
 
     Args:
@@ -48,39 +48,39 @@ async def followed(
     js = connection.nats.jetstream()
 
     async def make() -> tuple[str, int]:
-        made = await js.add_consumer(stream, passing(start()))
+        made = await js.add_consumer(stream, ephemeral_consumer(start()))
         return made.name, made.num_pending or 0
 
-    async def there(name: str) -> bool:
-        return await is_there(js, stream, name)
+    async def exists(name: str) -> bool:
+        return await has_consumer(js, stream, name)
 
-    reading = read(connection, stream, make, there, batch=batch, wait=wait)
+    reading = follow_consumer(connection, stream, make, exists, batch=batch, wait=wait)
     async with aclosing(reading):
         async for news in reading:
             yield news
 
 
-async def _told(name: str) -> bool:
+async def _assume_exists(name: str) -> bool:
     """NATS says to whoever pulls that a consumer is gone, and repeats it."""
     return True
 
 
-async def read(
+async def follow_consumer(
     connection: Connection,
     stream: str,
     make: Callable[[], Awaitable[tuple[str, int]]],
-    there: Callable[[str], Awaitable[bool]] = _told,
+    exists: Callable[[str], Awaitable[bool]] = _assume_exists,
     *,
     batch: int = 1000,
     wait: float = 0.0,
-) -> AsyncGenerator[Begun | list[Msg], None]:
+) -> AsyncGenerator[ReadStart | list[Msg], None]:
     """The same, with consumers that somebody else makes.
 
     Args:
         connection: To NATS.
         stream: The stream.
         make: Makes a consumer; gives its name, and how many messages of the past it will give.
-        there: Whether it is still there; asked when nothing comes.
+        exists: Whether it is still there; asked when nothing comes.
         batch: At most so many at a time.
         wait: How long to wait for more once there is one.
     """
@@ -93,16 +93,16 @@ async def read(
             log.debug("cannot read %s yet: %s", stream, error)
             await asyncio.sleep(_PAUSE)
             continue
-        yield Begun(pending)
+        yield ReadStart(pending)
         expected = 1
         async with Pull(connection, stream, name, 2 * batch) as pull:
             while True:
                 taken = await pull.take(batch, wait, timeout=_IDLE)
                 if not taken:
-                    if pull.gone or not await there(name):
+                    if pull.gone or not await exists(name):
                         break
                     continue
-                good = _unbroken(taken, expected)
+                good = _messages_before_gap(taken, expected)
                 expected += len(good)
                 if good:
                     yield good
@@ -110,7 +110,7 @@ async def read(
                     break
 
 
-class Whole:
+class SnapshotEnd:
     """All that was there when reading began has been given: its keys."""
 
     def __init__(self, keys: set[str]) -> None:
@@ -118,9 +118,9 @@ class Whole:
         self.keys = keys
 
 
-async def kept(
+async def follow_bucket(
     connection: Connection, stream: str, subjects: str
-) -> AsyncGenerator[Whole | list[Msg], None]:
+) -> AsyncGenerator[SnapshotEnd | list[Msg], None]:
     """The latest message of each subject, and then all new ones, in batches, for ever.
 
     Whenever the past has been given, `Whole` follows: what is not among its keys is not there.
@@ -130,15 +130,15 @@ async def kept(
         stream: The stream.
         subjects: A prefix and `>`; what stands for that in a subject is a key.
     """
-    reading = followed(connection, stream, lambda: latest_of_each(subjects))
-    async with aclosing(whole(reading, len(subjects) - 1)) as news:
+    reading = follow_stream(connection, stream, lambda: latest_per_subject(subjects))
+    async with aclosing(mark_snapshots(reading, len(subjects) - 1)) as news:
         async for each in news:
             yield each
 
 
-async def whole(
-    reading: AsyncGenerator[Begun | list[Msg], None], skip: int
-) -> AsyncGenerator[Whole | list[Msg], None]:
+async def mark_snapshots(
+    reading: AsyncGenerator[ReadStart | list[Msg], None], skip: int
+) -> AsyncGenerator[SnapshotEnd | list[Msg], None]:
     """The same, of what is read already.
 
     Args:
@@ -148,7 +148,7 @@ async def whole(
     left, seen = 0, set[str]()
     async with aclosing(reading):
         async for news in reading:
-            if isinstance(news, Begun):
+            if isinstance(news, ReadStart):
                 left, seen = news.pending, set()
             else:
                 yield news
@@ -157,23 +157,23 @@ async def whole(
                 seen.update(message.subject[skip:] for message in news)
                 left -= len(news)
             if left <= 0:
-                yield Whole(seen)
+                yield SnapshotEnd(seen)
                 left, seen = 0, set()
 
 
-def from_sequence(sequence: int) -> ConsumerConfig:
+def start_at_sequence(sequence: int) -> ConsumerConfig:
     """All messages from a place on."""
     return ConsumerConfig(
         deliver_policy=DeliverPolicy.BY_START_SEQUENCE, opt_start_seq=max(1, sequence)
     )
 
 
-def latest_of_each(subjects: str) -> ConsumerConfig:
+def latest_per_subject(subjects: str) -> ConsumerConfig:
     """The latest message of each subject, and then all new ones."""
     return ConsumerConfig(deliver_policy=DeliverPolicy.LAST_PER_SUBJECT, filter_subject=subjects)
 
 
-def passing(start: ConsumerConfig) -> ConsumerConfig:
+def ephemeral_consumer(start: ConsumerConfig) -> ConsumerConfig:
     """A consumer that goes by itself when nobody pulls."""
     return start.evolve(
         ack_policy=AckPolicy.NONE,
@@ -183,7 +183,7 @@ def passing(start: ConsumerConfig) -> ConsumerConfig:
     )
 
 
-async def is_there(js: JetStreamContext, stream: str, name: str) -> bool:
+async def has_consumer(js: JetStreamContext, stream: str, name: str) -> bool:
     """Whether NATS has a consumer, as far as it says."""
     try:
         await js.consumer_info(stream, name)
@@ -192,7 +192,7 @@ async def is_there(js: JetStreamContext, stream: str, name: str) -> bool:
     return True
 
 
-def _unbroken(taken: list[Msg], expected: int) -> list[Msg]:
+def _messages_before_gap(taken: list[Msg], expected: int) -> list[Msg]:
     """Those before the first gap in what the consumer has numbered."""
     for i, message in enumerate(taken):
         if message.metadata.sequence.consumer != expected + i:

@@ -10,7 +10,7 @@ from nats.js import JetStreamContext
 from nats.js.errors import APIError, NotFoundError
 
 from tamis.broker.fabric.connection import Connection
-from tamis.broker.fabric.tasks import ended
+from tamis.broker.fabric.tasks import cancel_and_wait
 from tamis.broker.protocol.names import Names
 from tamis.broker.protocol.wire import MARKER, OPERATION, TTL
 
@@ -29,11 +29,11 @@ class Lease:
         self._holder = holder
         self._revision = 0
 
-    async def taken(self) -> bool:
+    async def acquire(self) -> bool:
         """Try to get it, or to keep it; whether it is ours for the next seconds."""
         try:
             if not self._revision:
-                free = await self._free()
+                free = await self._free_revision()
                 if free is None:
                     return False
                 self._revision = free
@@ -59,7 +59,7 @@ class Lease:
                 pass  # it ends by itself
             self._revision = 0
 
-    async def _free(self) -> int | None:
+    async def _free_revision(self) -> int | None:
         """What to expect as the last message if nobody has it; None if somebody does."""
         try:
             last = await self._js.get_last_msg(self._stream, self._subject)
@@ -71,7 +71,7 @@ class Lease:
         return last.seq if free else None
 
 
-async def while_held(
+async def run_while_held(
     lease: Lease, connection: Connection, work: Callable[[], Awaitable[None]]
 ) -> None:
     """Work, as long as a lease is ours; comes back when it is no more, or the work has ended."""
@@ -80,8 +80,8 @@ async def while_held(
         while not working.done():
             await asyncio.wait([working], timeout=LASTS / 3)
             # While NATS is away nobody else can have it either.
-            if not working.done() and not await lease.taken() and connection.nats.is_connected:
+            if not working.done() and not await lease.acquire() and connection.nats.is_connected:
                 return
         working.result()
     finally:
-        await ended(working)
+        await cancel_and_wait(working)

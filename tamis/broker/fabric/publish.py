@@ -18,7 +18,7 @@ from tamis.broker.fabric.connection import Connection, log
 from tamis.broker.protocol.wire import AGAIN, MSG_ID
 from tamis.errors import BrokerError
 
-_PATIENCE = 3.0
+_RETRY_AFTER = 3.0
 _PAUSE = 0.25
 # Without repeats, a message that is not heard of for so long is lost, or its confirmation is.
 _SILENCE = 15.0
@@ -43,7 +43,7 @@ _decode = msgspec.json.Decoder(_Ack).decode
 
 
 @dataclass(slots=True, eq=False)
-class Group:
+class PublishGroup:
     """Messages that are waited for together.
 
     Attributes:
@@ -61,7 +61,7 @@ class Group:
     _open: int = 0
     _done: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def confirmed(self) -> None:
+    async def wait_confirmed(self) -> None:
         """Wait until all of them are."""
         if self._open:
             self._done.clear()
@@ -78,8 +78,8 @@ class Group:
 
 
 @dataclass(slots=True, eq=False)
-class _Sent:
-    group: Group
+class _PendingMessage:
+    group: PublishGroup
     place: int
     subject: str
     payload: bytes
@@ -88,7 +88,7 @@ class _Sent:
     refused: bool = False
 
 
-class Confirming:
+class Publisher:
     """For `async with`: a publisher.
 
     Attributes:
@@ -113,18 +113,18 @@ class Confirming:
         self.window = window
         self._inbox = self._nats.new_inbox()
         self._prefix = f"{self._inbox}."
-        self._sent: dict[str, _Sent] = {}
+        self._sent: dict[str, _PendingMessage] = {}
         self._number = 0
         self._room = asyncio.Event()
         self._room.set()
 
-    async def __aenter__(self) -> Confirming:
+    async def __aenter__(self) -> Publisher:
         """Listen for confirmations."""
         self._subscription = await self._nats.subscribe(
-            f"{self._inbox}.*", cb=self._confirmed, pending_msgs_limit=-1, pending_bytes_limit=-1
+            f"{self._inbox}.*", cb=self._take_ack, pending_msgs_limit=-1, pending_bytes_limit=-1
         )
-        self._forget = self._connection.on_return(self._all_again)
-        self._watch = asyncio.create_task(self._watched())
+        self._forget = self._connection.on_reconnect(self._resend_all)
+        self._watch = asyncio.create_task(self._watch_timeouts())
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -135,32 +135,38 @@ class Confirming:
             await self._subscription.unsubscribe()
 
     @property
-    def full(self) -> bool:
+    def is_full(self) -> bool:
         """Whether whoever publishes now has to wait."""
         return len(self._sent) >= self.window
 
-    async def room(self) -> None:
+    async def wait_for_room(self) -> None:
         """Wait until there is room."""
-        while self.full:
+        while self.is_full:
             self._room.clear()
             await self._room.wait()
 
     async def publish(
-        self, group: Group, subject: str, payload: bytes, headers: Mapping[str, str] | None = None
+        self,
+        group: PublishGroup,
+        subject: str,
+        payload: bytes,
+        headers: Mapping[str, str] | None = None,
     ) -> None:
         """Publish a message; the group says when it is there."""
-        if self.full:
-            await self.room()
+        if self.is_full:
+            await self.wait_for_room()
         self._number += 1
         word = str(self._number)
         place = len(group.sequences)
         group.sequences.append(0)
         group._open += 1
-        sent = _Sent(group, place, subject, payload, dict(headers) if headers else None, 0.0)
+        sent = _PendingMessage(
+            group, place, subject, payload, dict(headers) if headers else None, 0.0
+        )
         self._sent[word] = sent
         await self._send(word, sent)
 
-    async def _send(self, word: str, sent: _Sent) -> None:
+    async def _send(self, word: str, sent: _PendingMessage) -> None:
         sent.at = asyncio.get_running_loop().time()
         sent.refused = False
         try:
@@ -174,19 +180,19 @@ class Confirming:
             elif not self._repeats:
                 self.lost.set()
 
-    async def _repeat(self, word: str, sent: _Sent) -> None:
+    async def _repeat(self, word: str, sent: _PendingMessage) -> None:
         """Publish once more; NATS may have stored it, and may have forgotten its id by now."""
         if not sent.refused and sent.headers and MSG_ID in sent.headers:
             sent.headers.setdefault(AGAIN, "1")
         await self._send(word, sent)
 
-    async def _confirmed(self, message: Msg) -> None:
+    async def _take_ack(self, message: Msg) -> None:
         word = message.subject[len(self._prefix) :]
         sent = self._sent.get(word)
         if sent is None:
             return
         if not message.data:  # nobody is there to store it; later there may be
-            self._soon(sent, "there is no such stream, or JetStream is not there")
+            self._retry_soon(sent, "there is no such stream, or JetStream is not there")
             return
         ack = _decode(message.data)
         if ack.error is None:
@@ -196,17 +202,17 @@ class Confirming:
         elif ack.error.err_code in _FINAL:
             self._end(word, BrokerError(ack.error.description, "storage"))
         else:
-            self._soon(sent, ack.error.description)
+            self._retry_soon(sent, ack.error.description)
 
-    def _soon(self, sent: _Sent, trouble: str) -> None:
+    def _retry_soon(self, sent: _PendingMessage, trouble: str) -> None:
         """Have it tried again sooner than if nothing had been heard."""
         if sent.group.trouble != trouble:
             log.warning("NATS cannot store a message yet: %s", trouble)
         sent.group.trouble = trouble
-        sent.at -= _PATIENCE - _PAUSE
+        sent.at -= _RETRY_AFTER - _PAUSE
         sent.refused = True
 
-    def abandon(self, group: Group) -> None:
+    def abandon(self, group: PublishGroup) -> None:
         """Try no more to publish what is not confirmed; some of it may be stored all the same."""
         error = BrokerError(group.trouble or "NATS does not confirm it", "timeout")
         for word in [word for word, sent in self._sent.items() if sent.group is group]:
@@ -229,7 +235,7 @@ class Confirming:
         if not self._room.is_set():
             self._room.set()
 
-    async def _all_again(self) -> None:
+    async def _resend_all(self) -> None:
         if not self._repeats:
             self.lost.set()
             return
@@ -237,7 +243,7 @@ class Confirming:
             if word in self._sent:
                 await self._repeat(word, sent)
 
-    async def _watched(self) -> None:
+    async def _watch_timeouts(self) -> None:
         while True:
             await asyncio.sleep(_PAUSE)
             if not self._nats.is_connected:
@@ -245,7 +251,7 @@ class Confirming:
             now = asyncio.get_running_loop().time()
             for word, sent in list(self._sent.items()):
                 if self._repeats or sent.refused:
-                    if sent.at < now - _PATIENCE and word in self._sent:
+                    if sent.at < now - _RETRY_AFTER and word in self._sent:
                         await self._repeat(word, sent)
                 elif sent.at < now - _SILENCE:
                     self.lost.set()

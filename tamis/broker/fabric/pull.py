@@ -13,7 +13,7 @@ from collections import deque
 from nats.aio.msg import Msg
 
 from tamis.broker.fabric.connection import Connection
-from tamis.broker.protocol.wire import STATUS, encoded
+from tamis.broker.protocol.wire import STATUS, encode_json
 
 _EXPIRES = 10.0
 _HEARTBEAT = 2.0
@@ -43,7 +43,7 @@ class Pull:
         self._inbox = self._nats.new_inbox()
         self._requests: deque[list[int]] = deque()  # number, and how many are still to come
         self._number = 0
-        self._asked = 0
+        self._requested = 0
         self._ready: deque[Msg] = deque()
         self._arrived = asyncio.Event()
         self._heard = 0.0
@@ -53,11 +53,11 @@ class Pull:
     async def __aenter__(self) -> Pull:
         """Begin to pull."""
         self._subscription = await self._nats.subscribe(
-            f"{self._inbox}.*", cb=self._take, pending_msgs_limit=-1, pending_bytes_limit=-1
+            f"{self._inbox}.*", cb=self._receive, pending_msgs_limit=-1, pending_bytes_limit=-1
         )
-        self._forget = self._connection.on_return(self._anew)
-        self._watch = asyncio.create_task(self._watched())
-        await self._anew()
+        self._forget = self._connection.on_reconnect(self._restart_requests)
+        self._watch = asyncio.create_task(self._watch_heartbeat())
+        await self._restart_requests()
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -79,12 +79,12 @@ class Pull:
         self._arrived.set()
 
     @property
-    def stopped(self) -> bool:
+    def is_stopped(self) -> bool:
         """Whether nothing more will come."""
         return self._stopping
 
     @property
-    def waiting(self) -> list[Msg]:
+    def ready_messages(self) -> list[Msg]:
         """What is here, and not yet taken."""
         return list(self._ready)
 
@@ -99,7 +99,7 @@ class Pull:
         self.gone = False
         if not self._ready:
             try:
-                await asyncio.wait_for(self._first(), timeout)
+                await asyncio.wait_for(self._wait_for_first(), timeout)
             except TimeoutError:
                 return []
         if len(self._ready) < limit and wait > 0 and not self._stopping:
@@ -107,39 +107,39 @@ class Pull:
         taken = [self._ready.popleft() for _ in range(min(limit, len(self._ready)))]
         if not self._ready:
             self._arrived.clear()
-        await self._ask()
+        await self._request_more()
         return taken
 
-    async def _first(self) -> None:
+    async def _wait_for_first(self) -> None:
         while not self._ready and not self._stopping and not self.gone:
             self._arrived.clear()
             await self._arrived.wait()
 
-    async def _ask(self) -> None:
+    async def _request_more(self) -> None:
         """Keep the pipe full; asked for in halves, so that there are few requests."""
-        wanted = self._ahead - self._asked - len(self._ready)
+        wanted = self._ahead - self._requested - len(self._ready)
         if self._stopping or not self._nats.is_connected or wanted * 2 < self._ahead:
             return
         self._number += 1
         self._requests.append([self._number, wanted])
-        self._asked += wanted
+        self._requested += wanted
         request = {
             "batch": wanted,
             "expires": int(_EXPIRES * _NANO),
             "idle_heartbeat": int(_HEARTBEAT * _NANO),
         }
         await self._nats.publish(
-            self._next, encoded(request), reply=f"{self._inbox}.{self._number}"
+            self._next, encode_json(request), reply=f"{self._inbox}.{self._number}"
         )
 
-    async def _take(self, message: Msg) -> None:
+    async def _receive(self, message: Msg) -> None:
         self._heard = asyncio.get_running_loop().time()
         status = message.headers.get(STATUS) if message.headers else None
         if status is None or not message.subject.startswith(self._inbox):
             self._ready.append(message)
             self._arrived.set()
             if self._requests:
-                self._asked -= 1
+                self._requested -= 1
                 self._requests[0][1] -= 1
                 if self._requests[0][1] == 0:
                     self._requests.popleft()
@@ -150,7 +150,7 @@ class Pull:
         for request in self._requests:
             if request[0] == number:
                 self._requests.remove(request)
-                self._asked -= request[1]
+                self._requested -= request[1]
                 break
         if status not in ("404", "408"):
             description = (message.headers or {}).get("Description", "").lower()
@@ -158,19 +158,19 @@ class Pull:
                 self.gone = True
                 self._arrived.set()
             await asyncio.sleep(0.05)  # whatever it is will not have passed at once
-        await self._ask()
+        await self._request_more()
 
-    async def _anew(self) -> None:
+    async def _restart_requests(self) -> None:
         self._requests.clear()
-        self._asked = 0
+        self._requested = 0
         self._heard = asyncio.get_running_loop().time()
-        await self._ask()
+        await self._request_more()
 
-    async def _watched(self) -> None:
+    async def _watch_heartbeat(self) -> None:
         while True:
             await asyncio.sleep(_HEARTBEAT)
             now = asyncio.get_running_loop().time()
             if now - self._heard > 3 * _HEARTBEAT and self._nats.is_connected:
-                await self._anew()
+                await self._restart_requests()
             else:
-                await self._ask()
+                await self._request_more()

@@ -11,7 +11,7 @@ from nats.errors import NoRespondersError
 
 from tamis.broker.fabric.connection import Connection
 from tamis.broker.protocol.names import Names
-from tamis.broker.protocol.wire import decoded, encoded, raised
+from tamis.broker.protocol.wire import decode_object, encode_json, raise_refusal
 from tamis.errors import BrokerError
 
 
@@ -42,7 +42,7 @@ async def ask(
     subject = names.request(subscriber, verb)
     loop = asyncio.get_running_loop()
     deadline = loop.time() + timeout
-    payload = encoded(asked)
+    payload = encode_json(asked)
     while True:
         left = deadline - loop.time()
         try:
@@ -59,8 +59,8 @@ async def ask(
             ) from None
         except NatsError as error:
             raise BrokerError(f"cannot ask: {error}", "unreachable") from error
-        told = decoded(answer.data)
-        raised(told, selector)
+        told = decode_object(answer.data)
+        raise_refusal(told, selector)
         return told
 
 
@@ -71,7 +71,7 @@ async def statuses(connection: Connection, names: Names, wait: float) -> list[di
 
     async def take(message: Msg) -> None:
         if message.data:
-            answers.append(decoded(message.data))
+            answers.append(decode_object(message.data))
 
     subscription = await connection.nats.subscribe(inbox, cb=take)
     try:

@@ -16,7 +16,7 @@ from tamis.broker.fabric.connection import log
 from tamis.broker.fabric.server_config import ServerConfig
 from tamis.errors import BrokerError
 
-_PATIENCE = 20.0
+_START_TIMEOUT = 20.0
 _PAUSE = 0.3
 _BETWEEN = 0.5
 
@@ -38,7 +38,7 @@ def binary() -> str:
     return found
 
 
-def answers(host: str, port: int) -> bool:
+def is_nats_listening(host: str, port: int) -> bool:
     """Whether a NATS server listens there already.
 
     Raises:
@@ -65,7 +65,7 @@ class Server:
     def __init__(self, config: ServerConfig) -> None:
         """Take what it is told; a port must be chosen."""
         self._config = config
-        self.url = f"nats://{_bracketed(self.reached)}:{config.port}"
+        self.url = f"nats://{_bracket_host(self.connect_host)}:{config.port}"
         self._process: subprocess.Popen[bytes] | None = None
 
     async def __aenter__(self) -> Server:
@@ -75,7 +75,7 @@ class Server:
             BrokerError: It does not start; the error says what it said last.
         """
         store = self._config.store
-        if await asyncio.to_thread(answers, self.reached, self._config.port):
+        if await asyncio.to_thread(is_nats_listening, self.connect_host, self._config.port):
             raise BrokerError(f"{self.url}: another NATS server is there already", "taken")
         try:
             store.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -86,11 +86,11 @@ class Server:
         self._log = store / "nats-server.log"
         self._start()
         try:
-            await self._answering()
+            await self._wait_until_ready()
         except BaseException:
             self._end()
             raise
-        self._watch = asyncio.create_task(self._watched())
+        self._watch = asyncio.create_task(self._restart_on_exit())
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -131,22 +131,22 @@ class Server:
             start_new_session=True,
         )
 
-    async def _answering(self) -> None:
-        deadline = asyncio.get_running_loop().time() + _PATIENCE
-        while not await asyncio.to_thread(answers, self.reached, self._config.port):
+    async def _wait_until_ready(self) -> None:
+        deadline = asyncio.get_running_loop().time() + _START_TIMEOUT
+        while not await asyncio.to_thread(is_nats_listening, self.connect_host, self._config.port):
             assert self._process is not None
             if self._process.poll() is not None:
-                raise BrokerError(f"nats-server ended at once: {self._last_words()}", "missing")
+                raise BrokerError(f"nats-server ended at once: {self._last_log_line()}", "missing")
             if asyncio.get_running_loop().time() > deadline:
-                raise BrokerError(f"nats-server does not answer: {self._last_words()}")
+                raise BrokerError(f"nats-server does not answer: {self._last_log_line()}")
             await asyncio.sleep(0.02)
 
     @property
-    def reached(self) -> str:
+    def connect_host(self) -> str:
         """Where this machine finds it."""
         return "127.0.0.1" if self._config.host in ("0.0.0.0", "::", "") else self._config.host
 
-    async def _watched(self) -> None:
+    async def _restart_on_exit(self) -> None:
         pause = _PAUSE
         while True:
             await asyncio.sleep(pause)
@@ -167,7 +167,7 @@ class Server:
             self._process.kill()
             self._process.wait()
 
-    def _last_words(self) -> str:
+    def _last_log_line(self) -> str:
         try:
             lines = self._log.read_text(errors="replace").splitlines()
         except OSError:
@@ -176,5 +176,5 @@ class Server:
         return (fatal or lines or ["it said nothing"])[-1]
 
 
-def _bracketed(host: str) -> str:
+def _bracket_host(host: str) -> str:
     return f"[{host}]" if ":" in host else host

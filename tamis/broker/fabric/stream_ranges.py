@@ -17,7 +17,7 @@ from nats.errors import Error as NatsError
 from nats.js.errors import APIError, NotFoundError
 
 from tamis.broker.fabric.connection import Connection
-from tamis.broker.protocol.wire import STATUS, encoded
+from tamis.broker.protocol.wire import STATUS, encode_json
 from tamis.errors import BrokerError
 
 _MESSAGES = 1000  # of one answer
@@ -33,7 +33,7 @@ _TIME = "Nats-Time-Stamp"
 _SUBJECT = "Nats-Subject"
 
 
-class Stored(NamedTuple):
+class StoredMessage(NamedTuple):
     """A message of a stream; its time is in microseconds since 1970."""
 
     sequence: int
@@ -43,7 +43,7 @@ class Stored(NamedTuple):
     data: bytes
 
 
-class State(NamedTuple):
+class StreamState(NamedTuple):
     """How far a stream goes.
 
     Attributes:
@@ -98,7 +98,7 @@ class Ranges:
 
     # -- how far it goes --------------------------------------------------------------------------
 
-    async def state(self) -> State:
+    async def state(self) -> StreamState:
         """How far the stream goes now, as its leader knows.
 
         Raises:
@@ -112,20 +112,22 @@ class Ranges:
             except NotFoundError:
                 raise BrokerError(self._no_stream, "storage") from None
             except (NatsError, APIError, TimeoutError, OSError) as error:
-                await self._again(deadline, error)
+                await self._pause_before_retry(deadline, error)
                 continue
             most = found.config.max_msgs_per_subject or -1
-            return State(found.state.first_seq, found.state.last_seq, most if most > 0 else None)
+            return StreamState(
+                found.state.first_seq, found.state.last_seq, most if most > 0 else None
+            )
 
     async def count(self, start: int) -> int:
         """How many messages there are from a sequence on."""
-        found = await self._asked({"seq": max(1, start), "batch": 1})
+        found = await self._request({"seq": max(1, start), "batch": 1})
         return int(_headers(found[0])[_PENDING]) + 1 if found else 0
 
     async def first_since(self, time: datetime) -> int | None:
         """The sequence of the first message that was stored at a time or later, if there is one."""
         when = time.astimezone(UTC).isoformat().replace("+00:00", "Z")
-        found = await self._asked({"start_time": when, "batch": 1})
+        found = await self._request({"start_time": when, "batch": 1})
         return int(_headers(found[0])[_SEQUENCE]) if found else None
 
     async def stop_after(self, start: int, rows: int, last: int) -> int:
@@ -149,7 +151,7 @@ class Ranges:
                 high = middle - 1
         return low
 
-    async def gone(self, start: int) -> int | None:
+    async def first_remaining(self, start: int) -> int | None:
         """The first sequence that is left, if messages from a sequence on are gone.
 
         Of one subject it may be that none was among those that are gone: nobody knows any more.
@@ -161,18 +163,18 @@ class Ranges:
             return None
         if await self.count(1) < state.most_per_subject:
             return None
-        oldest = await self._asked({"seq": 1, "batch": 1})
+        oldest = await self._request({"seq": 1, "batch": 1})
         first = int(_headers(oldest[0])[_SEQUENCE]) if oldest else start
         return first if first > start else None
 
-    async def latest(self, subject: str) -> Stored | None:
+    async def latest(self, subject: str) -> StoredMessage | None:
         """The latest message of a subject, if there is one."""
-        found = await self._asked({"last_by_subj": subject}, batched=False)
-        return _stored(found[0]) if found else None
+        found = await self._request({"last_by_subj": subject}, batched=False)
+        return _stored_message(found[0]) if found else None
 
     # -- reading ----------------------------------------------------------------------------------
 
-    async def read(self, start: int, stop: int) -> AsyncIterator[list[Stored]]:
+    async def read(self, start: int, stop: int) -> AsyncIterator[list[StoredMessage]]:
         """The messages from one sequence up to another, which does not belong to them.
 
         Raises:
@@ -181,20 +183,20 @@ class Ranges:
         start = max(1, start)
         deadline = self._deadline()
         while start < stop:
-            found = await self._asked(
+            found = await self._request(
                 {"seq": start, "batch": min(_MESSAGES, stop - start), "max_bytes": _BYTES}
             )
-            some = [stored for stored in map(_stored, found) if stored.sequence < stop]
+            some = [stored for stored in map(_stored_message, found) if stored.sequence < stop]
             if some:
                 yield some
                 deadline = self._deadline()
             if len(some) < len(found):  # the server has what comes after
                 return
             start = some[-1].sequence + 1 if some else start
-            if not found and not await self._behind(start, stop, deadline):
+            if not found and not await self._is_behind(start, stop, deadline):
                 return
 
-    async def _behind(self, start: int, stop: int, deadline: float) -> bool:
+    async def _is_behind(self, start: int, stop: int, deadline: float) -> bool:
         """Whether the leader has more than we were given: a replica may be behind."""
         js = self._nats.jetstream()
         while True:
@@ -205,16 +207,16 @@ class Ranges:
             except NotFoundError:
                 return False
             except (NatsError, APIError, TimeoutError, OSError) as error:
-                await self._again(deadline, error)
+                await self._pause_before_retry(deadline, error)
                 continue
             if (more.seq or 0) >= stop:
                 return False
-            await self._again(deadline, "a replica stays behind")
+            await self._pause_before_retry(deadline, "a replica stays behind")
             return True
 
     # -- asking -----------------------------------------------------------------------------------
 
-    async def _asked(self, request: dict[str, Any], batched: bool = True) -> list[Msg]:
+    async def _request(self, request: dict[str, Any], batched: bool = True) -> list[Msg]:
         """The answer to a request: some messages, or none; asked again until it is whole."""
         if batched and self._subject is not None:
             request = request | {"next_by_subj": self._subject}
@@ -223,12 +225,12 @@ class Ranges:
             self._number += 1
             reply = f"{self._inbox}.{self._number}"
             try:
-                await self._nats.publish(self._get, encoded(request), reply=reply)
-                return await self._answer(reply, batched)
-            except (NatsError, TimeoutError, OSError, _Cut) as error:
-                await self._again(deadline, error)
+                await self._nats.publish(self._get, encode_json(request), reply=reply)
+                return await self._receive_answer(reply, batched)
+            except (NatsError, TimeoutError, OSError, _IncompleteAnswer) as error:
+                await self._pause_before_retry(deadline, error)
 
-    async def _answer(self, reply: str, batched: bool) -> list[Msg]:
+    async def _receive_answer(self, reply: str, batched: bool) -> list[Msg]:
         found: list[Msg] = []
         before = 0
         while True:
@@ -242,16 +244,16 @@ class Ranges:
             status = headers.get(STATUS)
             if status in ("404", "204"):
                 if status == "204" and int(headers.get(_BEFORE, 0)) != before:
-                    raise _Cut("messages were lost on the way")
+                    raise _IncompleteAnswer("messages were lost on the way")
                 return found
             if status is not None:
                 reason = headers.get("Description", "")
                 if status == "503":
                     reason = self._no_stream
-                raise _Cut(f"{status} {reason}".strip())
+                raise _IncompleteAnswer(f"{status} {reason}".strip())
             # Each names the one before it.
             if batched and int(headers.get(_BEFORE, 0)) != before:
-                raise _Cut("messages were lost on the way")
+                raise _IncompleteAnswer("messages were lost on the way")
             before = int(headers[_SEQUENCE])
             found.append(message)
             if not batched:
@@ -264,7 +266,7 @@ class Ranges:
     def _deadline(self) -> float:
         return asyncio.get_running_loop().time() + self._timeout
 
-    async def _again(self, deadline: float, error: object) -> None:
+    async def _pause_before_retry(self, deadline: float, error: object) -> None:
         """Wait a little before another try.
 
         Raises:
@@ -276,7 +278,7 @@ class Ranges:
         await asyncio.sleep(_PAUSE)
 
 
-class _Cut(Exception):
+class _IncompleteAnswer(Exception):
     """An answer that is not whole."""
 
 
@@ -284,10 +286,10 @@ def _headers(message: Msg) -> dict[str, str]:
     return message.headers or {}
 
 
-def _stored(message: Msg) -> Stored:
+def _stored_message(message: Msg) -> StoredMessage:
     headers = _headers(message)
     time = datetime.fromisoformat(headers[_TIME])
-    return Stored(
+    return StoredMessage(
         int(headers[_SEQUENCE]),
         (time - _EPOCH) // timedelta(microseconds=1),
         headers[_SUBJECT],

@@ -66,7 +66,7 @@ def streams(names: Names, settings: Settings) -> list[StreamConfig]:
         ),
         StreamConfig(
             name=names.dead_stream,
-            subjects=[names.dead],
+            subjects=[names.dead_letters],
             max_age=settings.keep_events,
             max_msgs=settings.backlog,
             duplicate_window=min(settings.dedupe, settings.keep_events),

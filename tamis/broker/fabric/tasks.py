@@ -9,7 +9,7 @@ from typing import Any
 _AGAIN = 4.0  # longer than what tasks do before they end
 
 
-async def first_of(works: Iterable[Awaitable[object]]) -> None:
+async def run_until_first(works: Iterable[Awaitable[object]]) -> None:
     """Do several things until one of them ends, or fails, which is raised."""
     tasks = [asyncio.ensure_future(work) for work in works]
     try:
@@ -17,10 +17,10 @@ async def first_of(works: Iterable[Awaitable[object]]) -> None:
         for task in done:
             task.result()
     finally:
-        await ended(*tasks)
+        await cancel_and_wait(*tasks)
 
 
-async def ended(*tasks: asyncio.Future[Any]) -> None:
+async def cancel_and_wait(*tasks: asyncio.Future[Any]) -> None:
     """Cancel tasks, and wait until they have ended.
 
     More than once if need be: until Python 3.12 `asyncio.wait_for`, which the client of NATS goes

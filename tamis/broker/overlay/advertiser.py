@@ -13,19 +13,19 @@ import msgspec
 from nats.errors import Error as NatsError
 
 from tamis.broker.fabric.connection import Connection, log
-from tamis.broker.fabric.lease import LASTS, Lease, while_held
-from tamis.broker.fabric.publish import Confirming
-from tamis.broker.overlay.node_table import Table
+from tamis.broker.fabric.lease import LASTS, Lease, run_while_held
+from tamis.broker.fabric.publish import Publisher
+from tamis.broker.overlay.node_table import OverlayTable
 from tamis.broker.overlay.route_bucket import put, put_link, remove
 from tamis.broker.protocol.names import Names
 from tamis.errors import BrokerError, LoopError
-from tamis.routing.membership import Link, Loop
+from tamis.routing.membership import Link, OverlayLoop
 
 # A loop must be seen for so long before a link is given up: what is heard may be of yesterday.
 _DOUBT = 2.0
 
 
-class Telling:
+class RouteWriter:
     """Writes while it has the lease.
 
     Attributes:
@@ -35,8 +35,8 @@ class Telling:
     def __init__(
         self,
         connection: Connection,
-        table: Table,
-        publisher: Confirming,
+        table: OverlayTable,
+        publisher: Publisher,
         names: Names,
         holder: str,
     ) -> None:
@@ -54,9 +54,9 @@ class Telling:
         """Try for the lease, and write while it is ours; for ever."""
         try:
             while True:
-                if await self._lease.taken():
+                if await self._lease.acquire():
                     try:
-                        await while_held(self._lease, self._connection, self._lead)
+                        await run_while_held(self._lease, self._connection, self._lead)
                     finally:
                         self.leads = False
                 await asyncio.sleep(LASTS / 6)
@@ -65,26 +65,26 @@ class Telling:
 
     async def _lead(self) -> None:
         table = self._table
-        await table.on_executor(table.recheck)
+        await table.run_on_executor(table.recheck)
         self.leads = True
         while True:
             table.changed.clear()
-            new, gone = await table.on_executor(table.changes)
+            new, gone = await table.run_on_executor(table.changes)
             if new or gone:
                 try:
                     revision = await put(self._publisher, self._names, new)
                     revision = max(revision, await remove(self._publisher, self._names, gone))
-                    await table.reached(revision)
+                    await table.wait_for_revision(revision)
                 except BrokerError as error:
                     log.warning("a neighbour cannot be told something: %s", error)
-            await self._opened(await table.on_executor(table.members.loop))
+            await self._break_loop(await table.run_on_executor(table.members.find_loop))
             try:
                 wait = None if self._suspect is None else _DOUBT / 4
                 await asyncio.wait_for(table.changed.wait(), wait)
             except TimeoutError:
                 pass
 
-    async def _opened(self, loop: Loop | None) -> None:
+    async def _break_loop(self, loop: OverlayLoop | None) -> None:
         """Give up the youngest link of a loop, if one of its ends is here."""
         if loop is None or self._table.name not in loop.youngest.ends:
             self._suspect = None
@@ -105,11 +105,11 @@ class Telling:
         except (NatsError, OSError, TimeoutError) as error:
             log.debug("cannot be written yet: %s", error)
             return
-        await self._table.reached(revision)
+        await self._table.wait_for_revision(revision)
         self._suspect = None
 
 
-def loop_error(loop: Loop) -> LoopError:
+def loop_error(loop: OverlayLoop) -> LoopError:
     """The loop that the youngest link closes.
 
     >>> link = Link.between("lyon", "rome", 3, "c")

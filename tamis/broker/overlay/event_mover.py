@@ -22,12 +22,12 @@ from nats.errors import Error as NatsError
 from nats.js.errors import NotFoundError
 
 from tamis.broker.fabric.connection import log
-from tamis.broker.fabric.follow import Begun
-from tamis.broker.fabric.publish import Confirming, Group
+from tamis.broker.fabric.follow import ReadStart
+from tamis.broker.fabric.publish import Publisher, PublishGroup
 from tamis.broker.fabric.pull import Pull
-from tamis.broker.fabric.tasks import first_of
-from tamis.broker.overlay.link_ends import End, Interrupted
-from tamis.broker.protocol.link_permissions import What, place
+from tamis.broker.fabric.tasks import run_until_first
+from tamis.broker.overlay.link_ends import End, LinkInterruptedError
+from tamis.broker.protocol.link_permissions import LinkFeed, link_source
 from tamis.broker.protocol.wire import (
     AGAIN,
     LINK,
@@ -35,10 +35,10 @@ from tamis.broker.protocol.wire import (
     ORIGIN,
     REASON,
     TTL,
-    decoded,
-    encoded,
+    decode_object,
+    encode_json,
     place_of,
-    seconds_of,
+    ttl_seconds,
 )
 
 _BATCH = 512
@@ -91,42 +91,44 @@ class Mover:
             Interrupted: It has to begin anew.
         """
         # First: whoever moved before us gets no more from the queue.
-        self._queue = (await self._source.make(What.queue, 1)).queue
-        self._saved = await self._checkpoint()
-        last = max(self._saved.place, await self._last())
-        self._stored = await self._scanned(self._saved.place + 1)
+        self._queue = (await self._source.make(LinkFeed.queue, 1)).queue
+        self._saved = await self._load_progress()
+        last = max(self._saved.place, await self._last_place())
+        self._stored = await self._scan_target(self._saved.place + 1)
         self._highest, self._place = self._saved.floor, last
         self._open: dict[int, int] = {}
         self._done: OrderedDict[int, bool] = OrderedDict()
-        stream, consumer, _ = place(self._source.names, self._target.name, What.queue)
+        stream, consumer, _ = link_source(self._source.names, self._target.name, LinkFeed.queue)
         async with (
-            Confirming(self._target.connection, repeats=False) as self._publisher,
+            Publisher(self._target.connection, repeats=False) as self._publisher,
             Pull(self._source.connection, stream, consumer, 2 * _BATCH) as pull,
         ):
-            await first_of([self._pulled(pull), self._saves(), self._publisher.lost.wait()])
-        raise Interrupted("it is not known what the other end has stored")
+            await run_until_first(
+                [self._move_events(pull), self._save_periodically(), self._publisher.lost.wait()]
+            )
+        raise LinkInterruptedError("it is not known what the other end has stored")
 
     # -- what is there already --------------------------------------------------------------------
 
-    async def _checkpoint(self) -> _Progress:
+    async def _load_progress(self) -> _Progress:
         stream = self._target.names.bucket_stream(self._target.names.state)
         try:
             last = await self._there.get_last_msg(stream, self._key, direct=True)
         except NotFoundError:
             return _Progress(0, 0)
-        told = decoded(last.data or b"")
+        told = decode_object(last.data or b"")
         if told.get("queue") != self._queue:  # of a queue that is no more
             return _Progress(0, 0)
         return _Progress(told["sequence"], told["place"])
 
-    async def _scanned(self, first: int, origins: bool = False) -> set[int]:
+    async def _scan_target(self, first: int, origins: bool = False) -> set[int]:
         """The numbers of the queue that are in the stream of the other end, from a place on."""
         found: set[int] = set()
-        reading = self._target.reading(What.events, first)
+        reading = self._target.follow(LinkFeed.events, first)
         async with aclosing(reading):
             left = 0
             async for news in reading:
-                if isinstance(news, Begun):
+                if isinstance(news, ReadStart):
                     left = news.pending
                 else:
                     left -= len(news)
@@ -139,9 +141,9 @@ class Mover:
                             self._remember(headers[ORIGIN])
                 if left <= 0:
                     return found
-        raise Interrupted("the other end cannot be read")
+        raise LinkInterruptedError("the other end cannot be read")
 
-    async def _last(self) -> int:
+    async def _last_place(self) -> int:
         """The place of the last event that came to the other end over this link; 0 for none."""
         stream = self._target.names.event_stream
         try:
@@ -152,7 +154,7 @@ class Mover:
 
     # -- moving -----------------------------------------------------------------------------------
 
-    async def _pulled(self, pull: Pull) -> None:
+    async def _move_events(self, pull: Pull) -> None:
         room = asyncio.Semaphore(_IN_FLIGHT)
         finishing: set[asyncio.Task[None]] = set()
         try:
@@ -162,21 +164,21 @@ class Mover:
                     finishing.discard(task)
                     task.result()
                 if not messages:
-                    if pull.gone or pull.stopped:
-                        raise Interrupted("the queue is gone, or somebody else moves")
+                    if pull.gone or pull.is_stopped:
+                        raise LinkInterruptedError("the queue is gone, or somebody else moves")
                     continue
                 await room.acquire()
-                group, sent = Group(), list[Msg]()
+                group, sent = PublishGroup(), list[Msg]()
                 for message in messages:
-                    if await self._sent(group, message):
+                    if await self._send(group, message):
                         sent.append(message)
-                task = asyncio.create_task(self._finished(group, sent, room))
+                task = asyncio.create_task(self._finish_batch(group, sent, room))
                 finishing.add(task)
         finally:
             for task in finishing:
                 task.cancel()
 
-    async def _sent(self, group: Group, message: Msg) -> bool:
+    async def _send(self, group: PublishGroup, message: Msg) -> bool:
         """Send a message to the other end, unless it is there, or worth nothing any more."""
         place = place_of(message.reply)
         number, headers = place.sequence, dict(message.headers or {})
@@ -185,12 +187,12 @@ class Mover:
                 await self._acknowledge(message)
             return False
         origin = headers.get(ORIGIN, "")
-        ttl = seconds_of(headers[TTL]) if TTL in headers else None
+        ttl = ttl_seconds(headers[TTL]) if TTL in headers else None
         if ttl is not None:
             ttl -= (time.time_ns() - place.time) / 1e9
             headers[TTL] = str(max(1, math.ceil(ttl)))
         there = number <= self._saved.floor or number in self._stored
-        again = AGAIN in headers and await self._known(origin)
+        again = AGAIN in headers and await self._was_moved(origin)
         if there or again or (ttl is not None and ttl <= 0):
             self._remember(origin)
             self._mark(number, True)
@@ -207,11 +209,13 @@ class Mover:
         await self._publisher.publish(group, self._subject, message.data, headers)
         return True
 
-    async def _finished(self, group: Group, sent: list[Msg], room: asyncio.Semaphore) -> None:
+    async def _finish_batch(
+        self, group: PublishGroup, sent: list[Msg], room: asyncio.Semaphore
+    ) -> None:
         try:
-            await group.confirmed()
+            await group.wait_confirmed()
             for i, error in group.failed.items():
-                await self._dead(sent[i], str(error))
+                await self._store_dead_letter(sent[i], str(error))
             self._place = max(self._place, max(group.sequences, default=0))
             for message in sent:
                 number = place_of(message.reply).sequence
@@ -226,13 +230,13 @@ class Mover:
         with suppress(NatsError):  # it would come again, and be skipped
             await self._source.connection.nats.publish(message.reply, b"+ACK")
 
-    async def _dead(self, message: Msg, why: str) -> None:
+    async def _store_dead_letter(self, message: Msg, why: str) -> None:
         """Keep what the other end will never take."""
         headers = {
             MSG_ID: f"link.{self._queue}.{place_of(message.reply).sequence}",
             REASON: f"{self._target.name} does not take it: {why}",
         }
-        await self._js.publish(self._source.names.dead, message.data, headers=headers)
+        await self._js.publish(self._source.names.dead_letters, message.data, headers=headers)
 
     def _mark(self, number: int, done: bool) -> None:
         self._done[number] = done
@@ -241,12 +245,12 @@ class Mover:
 
     # -- events that were judged again ------------------------------------------------------------
 
-    async def _known(self, origin: str) -> bool:
+    async def _was_moved(self, origin: str) -> bool:
         """Whether an event was moved before, under another number."""
         if origin in self._origins:
             return True
         if not self._recalled:
-            await self._scanned(max(1, await self._last() - _REMEMBERED), origins=True)
+            await self._scan_target(max(1, await self._last_place() - _REMEMBERED), origins=True)
             self._recalled = True
         return origin in self._origins
 
@@ -264,7 +268,7 @@ class Mover:
         first = min(self._open)
         return _Progress(first - 1, self._open[first])
 
-    async def _saves(self) -> None:
+    async def _save_periodically(self) -> None:
         while True:
             await asyncio.sleep(_SAVE)
             await self._save()
@@ -275,7 +279,7 @@ class Mover:
             return
         told = {"queue": self._queue, "sequence": now.floor, "place": now.place}
         try:
-            await self._there.publish(self._key, encoded(told), timeout=5)
+            await self._there.publish(self._key, encode_json(told), timeout=5)
         except (NatsError, OSError, TimeoutError) as error:
             log.debug("cannot write how far a link is: %s", error)
             return

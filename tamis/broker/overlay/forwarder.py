@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from tamis.bloom.filter import Bloom
-from tamis.broker.overlay.node_table import Table
+from tamis.broker.overlay.node_table import OverlayTable
 from tamis.broker.overlay.overlay_counters import NodeFigures
-from tamis.broker.protocol.event_messages import Event, Outgoing
+from tamis.broker.protocol.event_messages import Event, OutgoingMessage
 from tamis.broker.protocol.names import Names
 from tamis.broker.protocol.wire import AGAIN, FILTER, HOPS, MSG_ID, ORIGIN, PUBLISHED, TTL
 from tamis.events.batch import EventBatch
@@ -25,7 +25,7 @@ _ONLY_HERE = Route(frozenset(), True)
 _NOWHERE = Route(frozenset(), False)
 
 
-class Passed(NamedTuple):
+class BatchRoute(NamedTuple):
     """Where a batch of events goes.
 
     Attributes:
@@ -35,14 +35,14 @@ class Passed(NamedTuple):
     """
 
     here: list[int]
-    links: list[Outgoing]
+    links: list[OutgoingMessage]
     doubtful: list[int]
 
 
-class Forwarding:
+class Forwarder:
     """Routes events by a table."""
 
-    def __init__(self, table: Table, names: Names, figures: NodeFigures) -> None:
+    def __init__(self, table: OverlayTable, names: Names, figures: NodeFigures) -> None:
         """Take what there is to go by."""
         self._table = table
         self._names = names
@@ -62,20 +62,20 @@ class Forwarding:
             return event.headers[ORIGIN]
         return f"{self._table.name}.{event.place.sequence}"
 
-    def about(self, event: Event) -> dict[str, str]:
+    def delivery_headers(self, event: Event) -> dict[str, str]:
         """The headers that a delivery has in an overlay."""
         told = {ORIGIN: self.origin(event)}
         if event.headers and PUBLISHED in event.headers and self.source(event):
             told[PUBLISHED] = event.headers[PUBLISHED]
         return told
 
-    def passed(self, events: list[Event], batch: EventBatch) -> Passed:
+    def route_batch(self, events: list[Event], batch: EventBatch) -> BatchRoute:
         """Route a batch, whose events are those of the list."""
         here: list[int] = []
-        links: list[Outgoing] = []
+        links: list[OutgoingMessage] = []
         doubtful: list[int] = []
         sources = [self.source(event) for event in events]
-        carried = self._carried(events, sources)
+        carried = self._carried_filters(events, sources)
         routes = self._routes(events, sources, [bloom for bloom, _ in carried], batch)
         for i, (event, source, route) in enumerate(zip(events, sources, routes, strict=True)):
             bloom, text = carried[i]
@@ -88,14 +88,14 @@ class Forwarding:
                 here.append(i)
             if route.neighbours:
                 if route.bloom is not bloom:
-                    text = _text(route.bloom)
-                links += self._onward(event, source, route, text)
+                    text = _filter_text(route.bloom)
+                links += self._link_messages(event, source, route, text)
             elif source:
                 doubtful.append(i)
         self._figures.checks += len(here)
-        return Passed(here, links, doubtful)
+        return BatchRoute(here, links, doubtful)
 
-    def settle(
+    def count_false_positives(
         self, doubtful: Iterable[int], delivered: set[int], rows: list[dict[str, object]]
     ) -> None:
         """Count those that came in vain.
@@ -109,7 +109,9 @@ class Forwarding:
             if i not in delivered and not self._table.is_step(rows[i]):
                 self._figures.false_positives += 1
 
-    def _carried(self, events: list[Event], sources: list[str]) -> list[tuple[Bloom | None, str]]:
+    def _carried_filters(
+        self, events: list[Event], sources: list[str]
+    ) -> list[tuple[Bloom | None, str]]:
         """The filters of events that came over links, and their texts.
 
         Without one an event gets a new one: if it is none, or of another shape, from before that
@@ -120,7 +122,7 @@ class Forwarding:
             return [(None, "")] * len(events)
         pairs = zip(events, sources, strict=True)
         texts = [(event.headers or {}).get(FILTER, "") if source else "" for event, source in pairs]
-        filters = Bloom.from_many(router.shape, [_bytes(text) for text in texts])
+        filters = Bloom.from_many(router.shape, [_filter_bytes(text) for text in texts])
         return [
             (None, "") if bloom is None else (bloom, text)
             for bloom, text in zip(filters, texts, strict=True)
@@ -152,7 +154,9 @@ class Forwarding:
             routes[i] = route
         return routes
 
-    def _onward(self, event: Event, source: str, route: Route, text: str) -> Iterable[Outgoing]:
+    def _link_messages(
+        self, event: Event, source: str, route: Route, text: str
+    ) -> Iterable[OutgoingMessage]:
         told = event.headers or {}
         origin = self.origin(event)
         headers = {
@@ -174,15 +178,15 @@ class Forwarding:
             figures.events_out += 1
             figures.bytes_out += len(event.data)
             figures.filter_bytes_out += len(text)
-            yield Outgoing(self._names.link(neighbour), event.data, headers)
+            yield OutgoingMessage(self._names.link(neighbour), event.data, headers)
 
 
-def _bytes(text: str) -> bytes:
+def _filter_bytes(text: str) -> bytes:
     try:
         return b64decode(text)
     except ValueError:
         return b""
 
 
-def _text(bloom: Bloom | None) -> str:
+def _filter_text(bloom: Bloom | None) -> str:
     return "" if bloom is None else b64encode(bloom.to_bytes()).decode()

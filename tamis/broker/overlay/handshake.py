@@ -20,25 +20,25 @@ from nats.js.errors import NotFoundError
 from tamis.broker.config.settings import NodeSettings, Settings
 from tamis.broker.fabric.connection import Connection, log
 from tamis.broker.fabric.streams import QUEUE, link_stream
-from tamis.broker.overlay.link_consumers import Made, made
-from tamis.broker.overlay.node_table import Table
+from tamis.broker.overlay.link_consumers import LinkConsumer, make_consumer
+from tamis.broker.overlay.node_table import OverlayTable
 from tamis.broker.overlay.overlay_records import Description, LinkRecord
 from tamis.broker.overlay.route_bucket import clear, put_link
-from tamis.broker.protocol.link_permissions import What
+from tamis.broker.protocol.link_permissions import LinkFeed
 from tamis.broker.protocol.names import Names, checked_name
-from tamis.broker.protocol.wire import decoded, encoded, raised, refusal
+from tamis.broker.protocol.wire import decode_object, encode_json, raise_refusal, refusal
 from tamis.errors import BrokerError, LoopError, TamisError
 
-_PATIENCE = 5.0
+_TIMEOUT = 5.0
 
 
-class Meeting:
+class Handshake:
     """What a node goes by when it meets another: for both who asks and who is asked."""
 
     def __init__(
         self,
         connection: Connection,
-        table: Table,
+        table: OverlayTable,
         names: Names,
         settings: Settings,
         node: NodeSettings,
@@ -65,23 +65,23 @@ class Meeting:
         one, two = (other, self.description) if asked else (self.description, other)
         one.check(two)
         checked_name(other.name, "node")
-        way = await self.table.on_executor(self.table.members.way, other.name, other.name)
+        way = await self.table.run_on_executor(self.table.members.way, other.name, other.name)
         if way is not None:
             error = LoopError(one.name, two.name, list(reversed(way) if asked else way))
             raise BrokerError(str(error), "loop")
 
-    async def record(self, neighbour: str, record: LinkRecord) -> None:
+    async def save_link(self, neighbour: str, record: LinkRecord) -> None:
         """Have a link in this node: the queue, and the record."""
-        await self._queue(neighbour)
+        await self._prepare_queue(neighbour)
         if self.table.records.get(neighbour) != record:
             revision = await put_link(self.js, self.names, neighbour, record)
-            await self.table.reached(revision)
+            await self.table.wait_for_revision(revision)
 
     async def clear(self, neighbour: str) -> None:
         """Take a link away in this node."""
         await clear(self.js, self.names, neighbour)
 
-    async def _queue(self, neighbour: str) -> None:
+    async def _prepare_queue(self, neighbour: str) -> None:
         try:
             info = await self.js.stream_info(self.names.link_stream(neighbour))
             queue = (info.config.metadata or {}).get(QUEUE) or uuid4().hex[:8]
@@ -91,10 +91,10 @@ class Meeting:
         await change(link_stream(self.names, self._settings, self._node, neighbour, queue))
 
 
-class Greeting(Meeting):
+class HandshakeServer(Handshake):
     """For `async with`: answers other nodes, as one of the group of brokers."""
 
-    async def __aenter__(self) -> Greeting:
+    async def __aenter__(self) -> HandshakeServer:
         """Listen."""
         self._subscription = await self.connection.nats.subscribe(
             self.names.peer("*", "*"), queue=self.names.group, cb=self._take
@@ -117,7 +117,7 @@ class Greeting(Meeting):
         except (NatsError, OSError, TimeoutError) as error:
             answer = refusal(BrokerError(f"not now: {error!r}", "busy"))
         try:
-            await self.connection.nats.publish(message.reply, encoded(answer))
+            await self.connection.nats.publish(message.reply, encode_json(answer))
         except NatsError as error:
             log.debug("cannot answer %s: %s", message.subject, error)
 
@@ -125,11 +125,13 @@ class Greeting(Meeting):
         if verb == "bye":
             await self.clear(neighbour)
             return {}
-        asked = decoded(data)
+        asked = decode_object(data)
         if verb == "read":
-            what = msgspec.convert(asked.get("what"), What)
+            what = msgspec.convert(asked.get("what"), LinkFeed)
             first = msgspec.convert(asked.get("first"), int)
-            return msgspec.structs.asdict(await made(self.js, self.names, neighbour, what, first))
+            return msgspec.structs.asdict(
+                await make_consumer(self.js, self.names, neighbour, what, first)
+            )
         other = msgspec.convert(asked.get("node"), Description)
         if other.name != neighbour:
             raise BrokerError(f"{neighbour} is not {other.name}", "request")
@@ -145,24 +147,24 @@ class Greeting(Meeting):
             record = msgspec.convert(asked.get("record"), LinkRecord)
             if record.by != neighbour:
                 raise BrokerError(f"{neighbour} cannot make a link of {record.by}", "request")
-            await self.record(neighbour, record)
+            await self.save_link(neighbour, record)
         elif verb != "hello":
             raise BrokerError(f"unknown request {verb!r}", "request")
         return {"node": self.description, "record": mine}
 
 
-async def greeted(meeting: Meeting, there: Connection) -> tuple[str, LinkRecord]:
+async def establish_link(handshake: Handshake, there: Connection) -> tuple[str, LinkRecord]:
     """Make a link to the node at a server, or find the one that is there; its name.
 
     Raises:
         BrokerError: It cannot be.
     """
-    me = meeting.description
-    answer = await asked(there, meeting.names, me.name, "hello", {"node": me})
+    me = handshake.description
+    answer = await ask_neighbour(there, handshake.names, me.name, "hello", {"node": me})
     other = msgspec.convert(answer["node"], Description)
-    await meeting.check(other)
+    await handshake.check(other)
     theirs = msgspec.convert(answer.get("record"), LinkRecord | None)
-    mine = meeting.table.records.get(other.name)
+    mine = handshake.table.records.get(other.name)
     if mine is not None and mine.by == other.name and not mine.refused:
         raise BrokerError(
             f"{other.name} runs a link to {me.name} already; give --link to one of the two only",
@@ -172,22 +174,24 @@ async def greeted(meeting: Meeting, there: Connection) -> tuple[str, LinkRecord]
     known = next((each for each in (mine, theirs) if each and not each.refused), None)
     id, made = (known.id, known.made) if known else (uuid4().hex[:12], time.time_ns())
     record = LinkRecord(id=id, made=made, by=me.name)
-    await asked(there, meeting.names, me.name, "link", {"node": me, "record": record})
-    await meeting.record(other.name, record)
+    await ask_neighbour(there, handshake.names, me.name, "link", {"node": me, "record": record})
+    await handshake.save_link(other.name, record)
     return other.name, record
 
 
-async def asked_to_read(there: Connection, names: Names, name: str, what: What, first: int) -> Made:
+async def request_consumer(
+    there: Connection, names: Names, name: str, what: LinkFeed, first: int
+) -> LinkConsumer:
     """Ask another node for something to read there.
 
     Raises:
         BrokerError: It refuses, or nobody is there.
     """
-    answer = await asked(there, names, name, "read", {"what": what, "first": first})
-    return msgspec.convert(answer, Made)
+    answer = await ask_neighbour(there, names, name, "read", {"what": what, "first": first})
+    return msgspec.convert(answer, LinkConsumer)
 
 
-async def asked(
+async def ask_neighbour(
     there: Connection, names: Names, name: str, verb: str, body: dict[str, Any]
 ) -> dict[str, Any]:
     """Ask another node for something.
@@ -196,13 +200,15 @@ async def asked(
         BrokerError: It refuses, or nobody is there.
     """
     try:
-        reply = await there.nats.request(names.peer(name, verb), encoded(body), timeout=_PATIENCE)
+        reply = await there.nats.request(
+            names.peer(name, verb), encode_json(body), timeout=_TIMEOUT
+        )
     except (NatsError, OSError, TimeoutError) as error:
         raise BrokerError(
             f"no node answers there ({error}); is `tamis serve --name` running? A user of the role "
             f"link there would have to be called {name}",
             "unreachable",
         ) from None
-    answer = decoded(reply.data)
-    raised(answer)
+    answer = decode_object(reply.data)
+    raise_refusal(answer)
     return answer

@@ -13,11 +13,11 @@ from contextlib import aclosing
 
 from nats.aio.msg import Msg
 
-from tamis.broker.fabric.follow import Whole, whole
-from tamis.broker.fabric.publish import Confirming, Group
-from tamis.broker.overlay.link_ends import End, Interrupted
+from tamis.broker.fabric.follow import SnapshotEnd, mark_snapshots
+from tamis.broker.fabric.publish import Publisher, PublishGroup
+from tamis.broker.overlay.link_ends import End, LinkInterruptedError
 from tamis.broker.overlay.route_bucket import REMOVAL
-from tamis.broker.protocol.link_permissions import What
+from tamis.broker.protocol.link_permissions import LinkFeed
 from tamis.broker.protocol.wire import MARKER, OPERATION, place_of
 
 _EXPECTED = "Nats-Expected-Last-Subject-Sequence"
@@ -42,23 +42,23 @@ class Copier:
             Interrupted: It has to begin anew.
         """
         self._standing = await self._read()
-        reading = whole(self._source.reading(What.out), len(self._out))
-        async with Confirming(self._target.connection) as publisher, aclosing(reading):
+        reading = mark_snapshots(self._source.follow(LinkFeed.out), len(self._out))
+        async with Publisher(self._target.connection) as publisher, aclosing(reading):
             async for news in reading:
-                if isinstance(news, Whole):
+                if isinstance(news, SnapshotEnd):
                     gone = dict.fromkeys(self._standing.keys() - news.keys)
                     await self._apply(publisher, gone)
                 else:
-                    await self._apply(publisher, _latest(news, len(self._out)))
-        raise Interrupted("the reading has ended")
+                    await self._apply(publisher, _latest_values(news, len(self._out)))
+        raise LinkInterruptedError("the reading has ended")
 
     async def _read(self) -> dict[str, tuple[int, bytes]]:
         """What stands at the other end, with its revisions."""
         found: dict[str, tuple[int, bytes]] = {}
-        reading = whole(self._target.reading(What.told), len(self._in))
+        reading = mark_snapshots(self._target.follow(LinkFeed.received), len(self._in))
         async with aclosing(reading):
             async for news in reading:
-                if isinstance(news, Whole):
+                if isinstance(news, SnapshotEnd):
                     return {key: found[key] for key in news.keys & found.keys()}
                 for message in news:
                     key = message.subject[len(self._in) :]
@@ -66,36 +66,36 @@ class Copier:
                         found.pop(key, None)
                     else:
                         found[key] = place_of(message.reply).sequence, message.data
-        raise Interrupted("the other end cannot be read")
+        raise LinkInterruptedError("the other end cannot be read")
 
-    async def _apply(self, publisher: Confirming, changes: dict[str, bytes | None]) -> None:
+    async def _apply(self, publisher: Publisher, changes: dict[str, bytes | None]) -> None:
         new = {
             key: data
             for key, data in changes.items()
             if data is not None and self._standing.get(key, (0, None))[1] != data
         }
-        group = Group()
+        group = PublishGroup()
         for key, data in new.items():
             await publisher.publish(group, self._in + key, data)
-        await self._confirmed(group)
+        await self._wait_confirmed(group)
         for (key, data), revision in zip(new.items(), group.sequences, strict=True):
             self._standing[key] = revision, data
         gone = [key for key, data in changes.items() if data is None and key in self._standing]
-        group = Group()
+        group = PublishGroup()
         for key in gone:
             headers = {**REMOVAL, _EXPECTED: str(self._standing[key][0])}
             await publisher.publish(group, self._in + key, b"", headers)
-        await self._confirmed(group)
+        await self._wait_confirmed(group)
         for key in gone:
             del self._standing[key]
 
-    async def _confirmed(self, group: Group) -> None:
-        await group.confirmed()
+    async def _wait_confirmed(self, group: PublishGroup) -> None:
+        await group.wait_confirmed()
         for error in group.failed.values():
-            raise Interrupted(f"the other end has changed: {error}")
+            raise LinkInterruptedError(f"the other end has changed: {error}")
 
 
-def _latest(messages: Iterable[Msg], skip: int) -> dict[str, bytes | None]:
+def _latest_values(messages: Iterable[Msg], skip: int) -> dict[str, bytes | None]:
     """By key, what it is now; None for what is gone."""
     return {
         message.subject[skip:]: None if _is_gone(message) else message.data for message in messages

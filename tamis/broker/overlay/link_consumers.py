@@ -10,9 +10,9 @@ from nats.js import JetStreamContext
 from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy
 from nats.js.errors import NotFoundError
 
-from tamis.broker.fabric.follow import from_sequence, latest_of_each, passing
+from tamis.broker.fabric.follow import ephemeral_consumer, latest_per_subject, start_at_sequence
 from tamis.broker.fabric.streams import QUEUE
-from tamis.broker.protocol.link_permissions import What, place
+from tamis.broker.protocol.link_permissions import LinkFeed, link_source
 from tamis.broker.protocol.names import Names
 
 # So many events of a queue may be on their way.
@@ -20,7 +20,7 @@ MOST_OPEN = 16_384
 _ACK_WAIT = 60.0
 
 
-class Made(msgspec.Struct):
+class LinkConsumer(msgspec.Struct):
     """A consumer that was made.
 
     Attributes:
@@ -32,12 +32,12 @@ class Made(msgspec.Struct):
     queue: str = ""
 
 
-Maker = Callable[[What, int], Awaitable[Made]]
+Maker = Callable[[LinkFeed, int], Awaitable[LinkConsumer]]
 
 
-async def made(
-    js: JetStreamContext, names: Names, neighbour: str, what: What, first: int = 1
-) -> Made:
+async def make_consumer(
+    js: JetStreamContext, names: Names, neighbour: str, what: LinkFeed, first: int = 1
+) -> LinkConsumer:
     """Make a consumer, in the place of one that may be there: who still reads from that hears it.
 
     Args:
@@ -47,8 +47,8 @@ async def made(
         what: What is to be read.
         first: Of events, from which place on.
     """
-    stream, consumer, subjects = place(names, neighbour, what)
-    if what is What.queue:
+    stream, consumer, subjects = link_source(names, neighbour, what)
+    if what is LinkFeed.queue:
         # It gives all that is there, in order, and keeps what is not acknowledged.
         config = ConsumerConfig(
             durable_name=consumer,
@@ -58,16 +58,16 @@ async def made(
             max_ack_pending=MOST_OPEN,
             max_deliver=-1,
         )
-    elif what is What.events:
-        config = passing(from_sequence(first)).evolve(
+    elif what is LinkFeed.events:
+        config = ephemeral_consumer(start_at_sequence(first)).evolve(
             name=consumer, filter_subject=subjects, headers_only=True
         )
     else:
-        config = passing(latest_of_each(subjects)).evolve(name=consumer)
+        config = ephemeral_consumer(latest_per_subject(subjects)).evolve(name=consumer)
     with suppress(NotFoundError):
         await js.delete_consumer(stream, consumer)
     info = await js.add_consumer(stream, config)
     queue = ""
-    if what is What.queue:
+    if what is LinkFeed.queue:
         queue = ((await js.stream_info(stream)).config.metadata or {})[QUEUE]
-    return Made(info.num_pending or 0, queue)
+    return LinkConsumer(info.num_pending or 0, queue)

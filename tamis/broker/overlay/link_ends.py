@@ -8,9 +8,9 @@ from typing import NamedTuple
 from nats.aio.msg import Msg
 
 from tamis.broker.fabric.connection import Connection
-from tamis.broker.fabric.follow import Begun, read
+from tamis.broker.fabric.follow import ReadStart, follow_consumer
 from tamis.broker.overlay.link_consumers import Maker
-from tamis.broker.protocol.link_permissions import What, place
+from tamis.broker.protocol.link_permissions import LinkFeed, link_source
 from tamis.broker.protocol.names import Names
 
 
@@ -31,20 +31,20 @@ class End(NamedTuple):
     names: Names
     make: Maker
 
-    def reading(self, what: What, first: int = 1) -> AsyncGenerator[Begun | list[Msg], None]:
+    def follow(self, what: LinkFeed, first: int = 1) -> AsyncGenerator[ReadStart | list[Msg], None]:
         """Read something there, in order, for ever; see `following.read`.
 
         Args:
             what: What to read.
             first: Of events, from which place on.
         """
-        stream, consumer, _ = place(self.names, self.neighbour, what)
+        stream, consumer, _ = link_source(self.names, self.neighbour, what)
 
         async def make() -> tuple[str, int]:
             return consumer, (await self.make(what, first)).pending
 
-        return read(self.connection, stream, make)
+        return follow_consumer(self.connection, stream, make)
 
 
-class Interrupted(Exception):
+class LinkInterruptedError(Exception):
     """Something ended that must be begun anew."""

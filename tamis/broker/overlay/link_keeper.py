@@ -14,17 +14,22 @@ import xxhash
 from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 
-from tamis.broker.fabric.connection import Connection, connected, log
-from tamis.broker.fabric.lease import LASTS, Lease, while_held
-from tamis.broker.fabric.tasks import first_of
+from tamis.broker.fabric.connection import Connection, log, open_connection
+from tamis.broker.fabric.lease import LASTS, Lease, run_while_held
+from tamis.broker.fabric.tasks import run_until_first
 from tamis.broker.overlay.event_mover import Mover
-from tamis.broker.overlay.handshake import Meeting, asked, asked_to_read, greeted
+from tamis.broker.overlay.handshake import (
+    Handshake,
+    ask_neighbour,
+    establish_link,
+    request_consumer,
+)
 from tamis.broker.overlay.interest_copier import Copier
-from tamis.broker.overlay.link_consumers import made
-from tamis.broker.overlay.link_ends import End, Interrupted
+from tamis.broker.overlay.link_consumers import make_consumer
+from tamis.broker.overlay.link_ends import End, LinkInterruptedError
 from tamis.broker.overlay.overlay_records import LinkRecord
 from tamis.broker.overlay.route_bucket import link_record
-from tamis.broker.protocol.wire import encoded, refusal
+from tamis.broker.protocol.wire import encode_json, refusal
 from tamis.errors import BrokerError
 
 _PAUSE = 0.2
@@ -36,7 +41,7 @@ _FINAL = {"overlay", "loop", "name", "request"}
 _AT_FIRST = {"auth", "tls"}
 
 
-class _Unlinked(Exception):
+class _LinkRemovedError(Exception):
     """The link was taken away."""
 
 
@@ -50,22 +55,24 @@ class Keeper:
         trouble: Why it does not work.
     """
 
-    def __init__(self, meeting: Meeting, url: str, holder: str, options: dict[str, Any]) -> None:
+    def __init__(
+        self, handshake: Handshake, url: str, holder: str, options: dict[str, Any]
+    ) -> None:
         """Name the server.
 
         Args:
-            meeting: What this node goes by.
+            handshake: What this node goes by.
             url: The server of the other node.
             holder: Who tries for the lease.
             options: For the connection, as `nats.connect` takes them.
         """
-        self._meeting = meeting
+        self._handshake = handshake
         self._url = url
         self._options = options
         self._holder = holder
         name = f"link-lease-{xxhash.xxh3_64_hexdigest(url.encode())}"
-        self._lease = Lease(meeting.js, meeting.names, name, holder)
-        self.shown = without_password(url)
+        self._lease = Lease(handshake.js, handshake.names, name, holder)
+        self.display_url = redact_password(url)
         self.neighbour = ""
         self.up = self.trying = False
         self.trouble = ""
@@ -79,30 +86,36 @@ class Keeper:
         """
         try:
             while not self._over:
-                if await self._lease.taken():
-                    await while_held(self._lease, self._meeting.connection, self._kept)
+                if await self._lease.acquire():
+                    await run_while_held(
+                        self._lease, self._handshake.connection, self._retry_sessions
+                    )
                 await asyncio.sleep(LASTS / 6)
         finally:
             self.up = self.trying = False
             await self._lease.release()
 
-    async def _kept(self) -> None:
+    async def _retry_sessions(self) -> None:
         pause, self.trying = _PAUSE, True
         while True:
             began = asyncio.get_running_loop().time()
             try:
-                await self._session()
-            except _Unlinked:
+                await self._run_session()
+            except _LinkRemovedError:
                 log.warning("the link to %s was taken away", self.neighbour)
                 self._over, self.trying = True, False
                 return
             except BrokerError as error:
-                told = str(error).replace(self._url, self.shown)  # it may hold a password
+                told = str(error).replace(self._url, self.display_url)  # it may hold a password
                 if error.code in _FINAL or (error.code in _AT_FIRST and not self._linked):
                     raise BrokerError(told, error.code) from None
-                self._say(told if told.startswith(self.shown) else f"{self.shown}: {told}")
-            except (Interrupted, NatsError, OSError, TimeoutError) as error:
-                self._say(f"{self.neighbour or self.shown}: the link is down: {error!r}")
+                self._log_trouble(
+                    told if told.startswith(self.display_url) else f"{self.display_url}: {told}"
+                )
+            except (LinkInterruptedError, NatsError, OSError, TimeoutError) as error:
+                self._log_trouble(
+                    f"{self.neighbour or self.display_url}: the link is down: {error!r}"
+                )
             finally:
                 self.up = False
             if asyncio.get_running_loop().time() - began > 5:
@@ -110,64 +123,66 @@ class Keeper:
             await asyncio.sleep(pause)
             pause = min(2 * pause, _LONGEST)
 
-    def _say(self, trouble: str) -> None:
+    def _log_trouble(self, trouble: str) -> None:
         if trouble != self.trouble:
             log.warning("%s", trouble)
         self.trouble = trouble
 
-    async def _session(self) -> None:
+    async def _run_session(self) -> None:
         """The link, as long as both ends are there."""
-        if self._linked and self.neighbour not in self._meeting.table.records:
-            raise _Unlinked  # it was forgotten while the other end was away
+        if self._linked and self.neighbour not in self._handshake.table.records:
+            raise _LinkRemovedError  # it was forgotten while the other end was away
         closed = asyncio.Event()
 
-        async def over() -> None:
+        async def on_closed() -> None:
             closed.set()
 
-        there = await connected(
+        there = await open_connection(
             self._url,
-            name=f"tamis link from {self._meeting.description.name}",
-            closed_cb=over,
+            name=f"tamis link from {self._handshake.description.name}",
+            closed_cb=on_closed,
             ping_interval=2,
             max_outstanding_pings=2,
             **self._options,
         )
         # A new connection each time: what an old one still has in its buffers must not be sent.
         there.nats.options["allow_reconnect"] = False
-        meeting = self._meeting
+        meeting = self._handshake
         by_name = None
         try:
             if self._linked and meeting.table.records[self.neighbour].leaving:
-                await self._taken_away(there)
-                raise _Unlinked
-            self.neighbour, record = await greeted(meeting, there)
+                await self._remove_link(there)
+                raise _LinkRemovedError
+            self.neighbour, record = await establish_link(meeting, there)
             # Another broker of this node may have been given another address of the same one.
             by_name = Lease(meeting.js, meeting.names, f"link-to-{self.neighbour}", self._holder)
-            if not await by_name.taken():
-                raise Interrupted("another broker runs it, under another address")
+            if not await by_name.acquire():
+                raise LinkInterruptedError("another broker runs it, under another address")
             me, you, names = meeting.description.name, self.neighbour, meeting.names
-            here = End(me, you, meeting.connection, names, partial(made, meeting.js, names, you))
-            other = End(you, me, there, names, partial(asked_to_read, there, names, me))
+            here = End(
+                me, you, meeting.connection, names, partial(make_consumer, meeting.js, names, you)
+            )
+            other = End(you, me, there, names, partial(request_consumer, there, names, me))
             self.up, self.trouble, self._linked = True, "", True
-            await first_of(
+            await run_until_first(
                 [
                     closed.wait(),
-                    self._watched(other, record, by_name),
+                    self._watch_link(other, record, by_name),
                     *(work.run() for work in (Mover(here, other), Mover(other, here))),
                     *(work.run() for work in (Copier(here, other), Copier(other, here))),
-                    relayed(here, other),
-                    relayed(other, here),
+                    relay_requests(here, other),
+                    relay_requests(other, here),
                 ]
             )
-            raise Interrupted("the connection is gone")
+            raise LinkInterruptedError("the connection is gone")
         finally:
             if by_name is not None:
                 await by_name.release()
-            await _cut(there)
+            await _abort(there)
 
-    async def _watched(self, other: End, record: LinkRecord, by_name: Lease) -> None:
+    async def _watch_link(self, other: End, record: LinkRecord, by_name: Lease) -> None:
         """See that the link is still wanted, on both sides."""
-        meeting = self._meeting
+        meeting = self._handshake
         js = other.connection.nats.jetstream()
         doubted = False
         while True:
@@ -176,18 +191,18 @@ class Keeper:
             known = _is_same(theirs, record)
             if not _is_same(mine, record) or (not known and doubted):
                 refused = (mine and mine.refused) or (theirs and theirs.refused)
-                await self._taken_away(other.connection)
+                await self._remove_link(other.connection)
                 if refused:
                     raise BrokerError(refused, "loop")
-                raise _Unlinked
-            if not await by_name.taken() and meeting.connection.nats.is_connected:
-                raise Interrupted("another broker runs it")
+                raise _LinkRemovedError
+            if not await by_name.acquire() and meeting.connection.nats.is_connected:
+                raise LinkInterruptedError("another broker runs it")
             doubted = not known  # a replica that is behind may have answered
             await asyncio.sleep(_LOOK)
 
-    async def _taken_away(self, there: Connection) -> None:
-        meeting = self._meeting
-        await asked(there, meeting.names, meeting.description.name, "bye", {})
+    async def _remove_link(self, there: Connection) -> None:
+        meeting = self._handshake
+        await ask_neighbour(there, meeting.names, meeting.description.name, "bye", {})
         await meeting.clear(self.neighbour)
 
 
@@ -195,7 +210,7 @@ def _is_same(found: LinkRecord | None, record: LinkRecord) -> bool:
     return found is not None and found.id == record.id and not found.leaving and not found.refused
 
 
-async def relayed(asking: End, asked: End) -> None:
+async def relay_requests(asking: End, asked: End) -> None:
     """Pass on what one end asks about the nodes beyond the other."""
 
     async def relay(message: Msg) -> None:
@@ -205,11 +220,13 @@ async def relayed(asking: End, asked: End) -> None:
             )
             answer = reply.data
         except (NatsError, OSError, TimeoutError) as error:
-            answer = encoded(refusal(BrokerError(f"{asked.name}: {error!r}", "unreachable")))
+            answer = encode_json(refusal(BrokerError(f"{asked.name}: {error!r}", "unreachable")))
         with suppress(NatsError):
             await asking.connection.nats.publish(message.reply, answer)
 
-    subscription = await asking.connection.nats.subscribe(asking.names.beyond(asked.name), cb=relay)
+    subscription = await asking.connection.nats.subscribe(
+        asking.names.overlay_relay(asked.name), cb=relay
+    )
     try:
         await asyncio.Event().wait()
     finally:
@@ -218,7 +235,7 @@ async def relayed(asking: End, asked: End) -> None:
                 await subscription.unsubscribe()
 
 
-async def _cut(connection: Connection) -> None:
+async def _abort(connection: Connection) -> None:
     """Hang up at once, and send nothing that waits."""
     with suppress(Exception):
         writer = connection.nats._transport._io_writer  # type: ignore[union-attr]
@@ -229,7 +246,7 @@ async def _cut(connection: Connection) -> None:
         await asyncio.wait_for(connection.nats.close(), 2)
 
 
-def without_password(url: str) -> str:
+def redact_password(url: str) -> str:
     """An address as it may be shown.
 
     >>> without_password("nats://ann:secret@rome.example.com:4222")

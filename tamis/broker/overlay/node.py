@@ -15,22 +15,22 @@ from nats.js.errors import NotFoundError
 
 from tamis.broker.config.settings import NodeSettings, Settings
 from tamis.broker.fabric.connection import Connection
-from tamis.broker.fabric.publish import Confirming
+from tamis.broker.fabric.publish import Publisher
 from tamis.broker.fabric.request import statuses
-from tamis.broker.overlay.advertiser import Telling
-from tamis.broker.overlay.discovery import gathered
-from tamis.broker.overlay.forwarder import Forwarding
-from tamis.broker.overlay.handshake import Greeting
+from tamis.broker.overlay.advertiser import RouteWriter
+from tamis.broker.overlay.discovery import gather_nodes
+from tamis.broker.overlay.forwarder import Forwarder
+from tamis.broker.overlay.handshake import HandshakeServer
 from tamis.broker.overlay.link_keeper import Keeper
-from tamis.broker.overlay.node_table import Table
+from tamis.broker.overlay.node_table import OverlayTable
 from tamis.broker.overlay.overlay_counters import NodeFigures
 from tamis.broker.overlay.overlay_records import Description
 from tamis.broker.protocol.names import Names, checked_name
-from tamis.broker.protocol.wire import encoded
+from tamis.broker.protocol.wire import encode_json
 from tamis.errors import BrokerError
 
 
-class Node:
+class OverlayNode:
     """For `async with`, after the table is ready.
 
     Attributes:
@@ -56,22 +56,24 @@ class Node:
             InputError: There is no such routing.
         """
         checked_name(node.name, "node")
-        self.table = Table(connection, names, node, executor)
+        self.table = OverlayTable(connection, names, node, executor)
         self.figures = NodeFigures()
-        self.forwarding = Forwarding(self.table, names, self.figures)
-        self.publisher = Confirming(connection)
+        self.forwarder = Forwarder(self.table, names, self.figures)
+        self.publisher = Publisher(connection)
         self._connection = connection
         self._names = names
-        self._greeting = Greeting(connection, self.table, names, settings, node)
-        self._inside = Confirming(connection)
-        self._telling = Telling(connection, self.table, self._inside, names, holder)
+        self._handshake = HandshakeServer(connection, self.table, names, settings, node)
+        self._route_publisher = Publisher(connection)
+        self._route_writer = RouteWriter(
+            connection, self.table, self._route_publisher, names, holder
+        )
         self._keepers = [
-            Keeper(self._greeting, url, holder, dict(node.options)) for url in node.links
+            Keeper(self._handshake, url, holder, dict(node.options)) for url in node.links
         ]
         self._stack = AsyncExitStack()
         self._state: dict[str, Any] = {}
         self._asking: set[asyncio.Task[None]] = set()
-        self.table.left = self._left
+        self.table.on_neighbour_left = self._drop_pending
 
     async def check(self) -> None:
         """See that this server is this node, and that all its brokers agree on it.
@@ -88,7 +90,7 @@ class Node:
         js = self._connection.nats.jetstream()
         stream = self._names.bucket_stream(self._names.state)
         subject = self._names.bucket_subject(self._names.state, "node")
-        me = self._greeting.description
+        me = self._handshake.description
         try:
             told = (await js.get_last_msg(stream, subject)).data or b""
             before = msgspec.json.decode(told, type=Description)
@@ -116,15 +118,15 @@ class Node:
                         "overlay",
                     )
                 msgspec.structs.replace(me, name=f"{me.name} (this broker)").check(there)
-        await js.publish(subject, encoded(me))
+        await js.publish(subject, encode_json(me))
 
-    async def __aenter__(self) -> Node:
+    async def __aenter__(self) -> OverlayNode:
         """Begin to answer, and to publish."""
         stack = self._stack
-        for part in (self.publisher, self._inside, self._greeting):
+        for part in (self.publisher, self._route_publisher, self._handshake):
             await stack.enter_async_context(part)
         listening = await self._connection.nats.subscribe(
-            self._names.overlay, queue=self._names.group, cb=self._tell
+            self._names.overlay, queue=self._names.group, cb=self._accept_request
         )
         stack.push_async_callback(listening.unsubscribe)
         return self
@@ -133,32 +135,34 @@ class Node:
         """Stop."""
         await self._stack.aclose()
 
-    def works(self) -> list[Callable[[], Awaitable[None]]]:
+    def background_tasks(self) -> list[Callable[[], Awaitable[None]]]:
         """What runs as long as the broker does."""
-        return [self._telling.run, *(keeper.run for keeper in self._keepers)]
+        return [self._route_writer.run, *(keeper.run for keeper in self._keepers)]
 
     async def refresh(self) -> dict[str, Any]:
         """What there is to be told of it, as it is now."""
-        self._state = await self.table.on_executor(self._told)
+        self._state = await self.table.run_on_executor(self._build_status)
         return self.status()
 
     def status(self) -> dict[str, Any]:
         """The same as it was when it was last looked at."""
         return self._state
 
-    def _told(self) -> dict[str, Any]:
+    def _build_status(self) -> dict[str, Any]:
         state = self.table.state()
         for neighbour, link in state["links"].items():
-            link |= self.figures.of(neighbour)
+            link |= self.figures.link_dict(neighbour)
         for keeper in self._keepers:
             if keeper.neighbour in state["links"]:
                 link = state["links"][keeper.neighbour]
                 link |= {"up": keeper.up, "trouble": keeper.trouble}
         return {
-            "node": self._greeting.description,
-            "leads": self._telling.leads,
+            "node": self._handshake.description,
+            "leads": self._route_writer.leads,
             "down": {
-                each.shown: each.trouble for each in self._keepers if each.trying and not each.up
+                each.display_url: each.trouble
+                for each in self._keepers
+                if each.trying and not each.up
             },
             "checks": self.figures.checks,
             "false_positives": self.figures.false_positives,
@@ -166,7 +170,7 @@ class Node:
             **state,
         }
 
-    def _left(self, neighbour: str) -> None:
+    def _drop_pending(self, neighbour: str) -> None:
         """Nobody takes what was for a neighbour that has left."""
         self.publisher.drop(self._names.link(neighbour))
 
@@ -174,13 +178,13 @@ class Node:
         """Whether a subject is that of the queue of a link."""
         return subject.rpartition(".")[2] in self.table.links
 
-    async def _tell(self, message: Msg) -> None:
+    async def _accept_request(self, message: Msg) -> None:
         # Not in the way of the next message: to ask others takes a while.
-        task = asyncio.create_task(self._gather(message))
+        task = asyncio.create_task(self._send_overlay(message))
         self._asking.add(task)
         task.add_done_callback(self._asking.discard)
 
-    async def _gather(self, message: Msg) -> None:
-        found = await gathered(self._connection, self._names, self.table, message.data)
+    async def _send_overlay(self, message: Msg) -> None:
+        found = await gather_nodes(self._connection, self._names, self.table, message.data)
         with suppress(NatsError):
-            await self._connection.nats.publish(message.reply, encoded(found))
+            await self._connection.nats.publish(message.reply, encode_json(found))

@@ -17,28 +17,28 @@ from nats.aio.msg import Msg
 
 from tamis.broker.config.settings import NodeSettings
 from tamis.broker.fabric.connection import Connection, log
-from tamis.broker.fabric.follow import Whole, kept
+from tamis.broker.fabric.follow import SnapshotEnd, follow_bucket
 from tamis.broker.overlay.overlay_records import Key, LinkRecord, digest, path_json, path_of
 from tamis.broker.protocol.names import Names
-from tamis.broker.protocol.wire import MARKER, OPERATION, decoded, place_of
+from tamis.broker.protocol.wire import MARKER, OPERATION, decode_object, place_of
 from tamis.engines.subscription import Subscription
 from tamis.errors import TamisError
 from tamis.language import evaluate
 from tamis.language.expr import Sequence
 from tamis.routing.interest import Interest
 from tamis.routing.membership import Membership
-from tamis.routing.router import Told
+from tamis.routing.router import InterestUpdate
 from tamis.routing.strategies import router
 
 
-class Change(NamedTuple):
+class RouteChanges(NamedTuple):
     """What is to be written into the bucket, in this order: first what is new, then what goes."""
 
     new: dict[str, dict[str, Any]]
     gone: list[str]
 
 
-class Table:
+class OverlayTable:
     """All of it; `run` follows the bucket.
 
     Attributes:
@@ -81,49 +81,49 @@ class Table:
         self._dirty: dict[str, set[str]] = {}
         self._version = 0
         self._state: tuple[int, dict[str, Any]] = -1, {}
-        self.left: Callable[[str], None] = lambda neighbour: None
+        self.on_neighbour_left: Callable[[str], None] = lambda neighbour: None
 
     async def run(self) -> None:
         """Follow the bucket, for ever."""
-        async for news in kept(self._connection, self._stream, self._subjects):
-            if isinstance(news, Whole):
-                await self.on_executor(self._keep_only, news.keys)
+        async for news in follow_bucket(self._connection, self._stream, self._subjects):
+            if isinstance(news, SnapshotEnd):
+                await self.run_on_executor(self._keep_only, news.keys)
                 self.ready.set()
             else:
-                await self.on_executor(self._apply, news)
+                await self.run_on_executor(self._apply, news)
             async with self._moved:
                 self._moved.notify_all()
 
-    async def reached(self, revision: int) -> None:
+    async def wait_for_revision(self, revision: int) -> None:
         """Wait until a change of the bucket is in it."""
         async with self._moved:
             await self._moved.wait_for(lambda: self.revision >= revision)
 
-    async def on_executor(self, work: Callable[..., Any], *args: object) -> Any:
+    async def run_on_executor(self, work: Callable[..., Any], *args: object) -> Any:
         """Do something on the thread of the table."""
         return await asyncio.get_running_loop().run_in_executor(self._executor, work, *args)
 
     # -- on the executor: what is wanted here -----------------------------------------------------
 
-    def added(self, key: str, subscription: Subscription) -> None:
+    def add_subscription(self, key: str, subscription: Subscription) -> None:
         """A subscription of this node is there.
 
         Raises:
             TamisError: It cannot be told to others.
         """
         interest = Interest.of(subscription)
-        self.removed(key)
+        self.remove_subscription(key)
         self._mine[key] = interest
         if isinstance(subscription.selector, Sequence):
             self._steps[key] = interest
-        self._tell(self.router.subscribe(interest))
+        self._mark_changed(self.router.subscribe(interest))
 
-    def removed(self, key: str) -> None:
+    def remove_subscription(self, key: str) -> None:
         """A subscription of this node is gone, if it was there."""
         interest = self._mine.pop(key, None)
         self._steps.pop(key, None)
         if interest is not None:
-            self._tell(self.router.unsubscribe(interest))
+            self._mark_changed(self.router.unsubscribe(interest))
 
     def is_step(self, row: dict[str, object]) -> bool:
         """Whether an event may be a step of a sequence of this node."""
@@ -155,42 +155,42 @@ class Table:
         (self._keys.discard if data is None else self._keys.add)(text)
         if key.side == "link":
             record = None if data is None else msgspec.json.decode(data, type=LinkRecord)
-            self._linked(key.neighbour, record)
+            self._put_link(key.neighbour, record)
         elif key.side == "out":
-            told = None if data is None else decoded(data)
+            told = None if data is None else decode_object(data)
             if key.kind == "want":
-                self._stands(key, None if told is None else str(told["text"]))
+                self._put_outgoing(key, None if told is None else str(told["text"]))
             else:
                 nodes = self._out_nodes.setdefault(key.neighbour, {})
                 nodes.pop(key.word, None) if told is None else nodes.update({key.word: told})
         elif key.kind == "node":
-            path = None if data is None else path_of(decoded(data)["path"])
+            path = None if data is None else path_of(decode_object(data)["path"])
             self.members.hear(key.neighbour, key.word, path)
         else:
-            wanted = None if data is None else Interest.parse(str(decoded(data)["text"]))
-            self._wanted(key.neighbour, key.word, wanted)
+            wanted = None if data is None else Interest.parse(str(decode_object(data)["text"]))
+            self._put_interest(key.neighbour, key.word, wanted)
 
-    def _linked(self, neighbour: str, record: LinkRecord | None) -> None:
+    def _put_link(self, neighbour: str, record: LinkRecord | None) -> None:
         if record is None:
             self.records.pop(neighbour, None)
         else:
             self.records[neighbour] = record
         usable = record is not None and not record.refused and not record.leaving
         if usable and record is not None:
-            self.members.join(neighbour, record.between(self.name, neighbour))
+            self.members.join(neighbour, record.to_link(self.name, neighbour))
             known, self.links = self.links, {**self.links, neighbour: record}
             if neighbour not in known:
                 self._desired[neighbour] = {}
-                self._tell(self.router.join(neighbour))
+                self._mark_changed(self.router.join(neighbour))
                 for interest in self._received.get(neighbour, {}).values():
-                    self._tell(self.router.subscribe(interest, neighbour))
+                    self._mark_changed(self.router.subscribe(interest, neighbour))
                 self.recheck(neighbour)
             return
         if neighbour in self.links:
             self.links = {each: one for each, one in self.links.items() if each != neighbour}
             self._desired.pop(neighbour, None)
-            self._tell(self.router.leave(neighbour))
-            self._loop.call_soon_threadsafe(self.left, neighbour)
+            self._mark_changed(self.router.leave(neighbour))
+            self._loop.call_soon_threadsafe(self.on_neighbour_left, neighbour)
         if record is None:
             self.members.forget(neighbour)
             for table in (self._received, self._out, self._out_nodes, self._dirty):
@@ -200,7 +200,7 @@ class Table:
         else:
             self.members.leave(neighbour)
 
-    def _wanted(self, neighbour: str, word: str, interest: Interest | None) -> None:
+    def _put_interest(self, neighbour: str, word: str, interest: Interest | None) -> None:
         received = self._received.setdefault(neighbour, {})
         old = received.pop(word, None)
         if interest is not None:
@@ -208,11 +208,11 @@ class Table:
         if neighbour not in self.links or old == interest:
             return
         if interest is not None:
-            self._tell(self.router.subscribe(interest, neighbour))
+            self._mark_changed(self.router.subscribe(interest, neighbour))
         if old is not None:
-            self._tell(self.router.unsubscribe(old, neighbour))
+            self._mark_changed(self.router.unsubscribe(old, neighbour))
 
-    def _stands(self, key: Key, text: str | None) -> None:
+    def _put_outgoing(self, key: Key, text: str | None) -> None:
         out = self._out.setdefault(key.neighbour, {})
         if text is None:
             out.pop(key.word, None)
@@ -221,7 +221,7 @@ class Table:
         if key.neighbour in self._desired:
             self._dirty.setdefault(key.neighbour, set()).add(key.word)
 
-    def _tell(self, told: Iterable[Told]) -> None:
+    def _mark_changed(self, told: Iterable[InterestUpdate]) -> None:
         self._version += 1
         for neighbour, interest, wanted in told:
             desired = self._desired.get(neighbour)
@@ -239,11 +239,11 @@ class Table:
     def recheck(self, *neighbours: str) -> None:
         """Compare all that neighbours, or all of them, were told at the next `changes`."""
         for neighbour in neighbours or self._desired:
-            told = self.router.told(neighbour).values()
+            told = self.router.advertised_interests(neighbour).values()
             self._desired[neighbour] = {interest.key: interest for interest in told}
             self._dirty[neighbour] = {*self._desired[neighbour], *self._out.get(neighbour, ())}
 
-    def changes(self) -> Change:
+    def changes(self) -> RouteChanges:
         """What is to be written so that neighbours are told what they should be."""
         new: dict[str, dict[str, Any]] = {}
         gone: list[str] = []
@@ -257,26 +257,26 @@ class Table:
                 elif word in out:
                     gone.append(key)
             nodes = self._out_nodes.get(neighbour, {})
-            for node, path in self.members.tells(neighbour).items():
+            for node, path in self.members.advertised_paths(neighbour).items():
                 told = {"path": path_json(path)}
                 if nodes.get(node) != told:
                     new[str(Key("out", neighbour, "node", node))] = told
             gone += [
                 str(Key("out", neighbour, "node", node))
                 for node in nodes
-                if node not in self.members.tells(neighbour)
+                if node not in self.members.advertised_paths(neighbour)
             ]
-        return Change(new, gone)
+        return RouteChanges(new, gone)
 
     def state(self) -> dict[str, Any]:
         """The links, and how far they are told; see docs/protocol.md."""
         if self._state[0] != self._version:  # to look is cheap, as long as nothing changes
-            self._state = self._version, self._looked()
+            self._state = self._version, self._build_state()
         found = self._state[1]
         links = {neighbour: dict(link) for neighbour, link in found["links"].items()}
         return {**found, "links": links, "evaluations": self.router.evaluations}
 
-    def _looked(self) -> dict[str, Any]:
+    def _build_state(self) -> dict[str, Any]:
         links = {}
         for neighbour, record in self.records.items():
             desired = self._desired.get(neighbour, {})

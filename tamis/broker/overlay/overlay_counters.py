@@ -41,6 +41,6 @@ class NodeFigures:
             found = self.links[neighbour] = LinkFigures()
         return found
 
-    def of(self, neighbour: str) -> dict[str, int]:
+    def link_dict(self, neighbour: str) -> dict[str, int]:
         """Those of a link, as they are told."""
         return asdict(self.links.get(neighbour) or LinkFigures())

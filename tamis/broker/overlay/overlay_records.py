@@ -69,8 +69,8 @@ class Description(msgspec.Struct, frozen=True, kw_only=True):
             mine, theirs = getattr(self, field), getattr(other, field)
             if mine != theirs:
                 raise BrokerError(
-                    f"{self.name} and {other.name} differ in {field}: {_said(mine)} here, "
-                    f"{_said(theirs)} there; {how}",
+                    f"{self.name} and {other.name} differ in {field}: {_describe(mine)} here, "
+                    f"{_describe(theirs)} there; {how}",
                     "overlay",
                 )
 
@@ -82,7 +82,7 @@ def _hash(schema: Schema) -> str:
     return xxhash.xxh3_64_hexdigest(repr((told, defaults, schema.open)).encode())
 
 
-def _said(value: object) -> str:
+def _describe(value: object) -> str:
     if isinstance(value, tuple):
         return f"{value[0]:,} bits and {value[1]} hash functions"
     return str(value) if value != "" else "none"
@@ -105,7 +105,7 @@ class LinkRecord(msgspec.Struct, frozen=True, kw_only=True):
     leaving: bool = False
     refused: str = ""
 
-    def between(self, one: str, other: str) -> Link:
+    def to_link(self, one: str, other: str) -> Link:
         """The link as the membership knows it."""
         return Link.between(one, other, self.made, self.id)
 

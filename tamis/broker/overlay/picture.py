@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from tamis.dot import quoted
+from tamis.dot import quote
 
 _SUMS = (
     "events_in",
@@ -19,7 +19,7 @@ _SUMS = (
 
 
 @dataclass
-class NodePicture:
+class NodeSnapshot:
     """A node.
 
     Attributes:
@@ -41,7 +41,7 @@ class NodePicture:
 
 
 @dataclass
-class Picture:
+class OverlaySnapshot:
     """All nodes, by name, and the links between them, those of silent nodes too.
 
     Attributes:
@@ -50,41 +50,43 @@ class Picture:
         silent: Nodes that do not answer, and why.
     """
 
-    nodes: dict[str, NodePicture]
+    nodes: dict[str, NodeSnapshot]
     links: list[tuple[str, str]]
     silent: dict[str, str]
 
     @property
-    def in_step(self) -> bool:
+    def is_converged(self) -> bool:
         """Whether all that is to be told has arrived, as far as one can see."""
         if self.silent or any(not node.brokers or node.down for node in self.nodes.values()):
             return False
         for name, node in self.nodes.items():
             for neighbour, link in node.links.items():
-                there = self.nodes.get(neighbour, NodePicture(neighbour)).links.get(name)
+                there = self.nodes.get(neighbour, NodeSnapshot(neighbour)).links.get(name)
                 if there is None or not link["to_tell"] == link["told"] == there["received"]:
                     return False
         return True
 
 
-def picture(found: dict[str, Any]) -> Picture:
+def overlay_snapshot(found: dict[str, Any]) -> OverlaySnapshot:
     """Read what the nodes have told; see `tamis.broker.overlay.discovery`."""
-    nodes: dict[str, NodePicture] = {}
+    nodes: dict[str, NodeSnapshot] = {}
     links: set[tuple[str, str]] = set()
     for name, told in found["nodes"].items():
         brokers = [each for each in told["brokers"] if each.get("overlay")]
-        nodes[name] = _node(name, brokers, told.get("waiting", {}))
+        nodes[name] = _node_snapshot(name, brokers, told.get("waiting", {}))
         for each in brokers:
             links |= {(one, other) for one, other in each["overlay"]["known_links"]}
     for pair in links:
         for end in pair:
-            nodes.setdefault(end, NodePicture(end))
+            nodes.setdefault(end, NodeSnapshot(end))
     silent = {name: str(why) for name, why in found.get("silent", {}).items()}
-    return Picture(dict(sorted(nodes.items())), sorted(links), silent)
+    return OverlaySnapshot(dict(sorted(nodes.items())), sorted(links), silent)
 
 
-def _node(name: str, brokers: list[dict[str, Any]], waiting: dict[str, int]) -> NodePicture:
-    node = NodePicture(name, len(brokers))
+def _node_snapshot(
+    name: str, brokers: list[dict[str, Any]], waiting: dict[str, int]
+) -> NodeSnapshot:
+    node = NodeSnapshot(name, len(brokers))
     if not brokers:
         return node
     first = brokers[0]["overlay"]
@@ -108,32 +110,32 @@ def _node(name: str, brokers: list[dict[str, Any]], waiting: dict[str, int]) -> 
             **{each: sum(end.get(each, 0) for end in ends) for each in _SUMS},
             "waiting": waiting.get(neighbour, 0),
             **{each: link[each] for each in ("interests_told", "interests_received")},
-            **{each: _agreed(ends, each) for each in ("to_tell", "told", "received")},
+            **{each: _common_value(ends, each) for each in ("to_tell", "told", "received")},
         }
     return node
 
 
-def _agreed(ends: list[dict[str, Any]], what: str) -> str:
+def _common_value(ends: list[dict[str, Any]], what: str) -> str:
     """What all brokers of a node say; something that nobody says if they differ."""
     said = {end.get(what, "") for end in ends}
     return said.pop() if len(said) == 1 else "…"
 
 
-def dot(shown: Picture) -> str:
+def dot(snapshot: OverlaySnapshot) -> str:
     """The graph, in the language of Graphviz."""
     lines = ["graph overlay {", "  layout=neato; overlap=false; splines=true;"]
     lines.append('  node [shape=box, style="rounded,filled", fillcolor=white, fontname=Helvetica];')
     lines.append("  edge [fontname=Helvetica, fontsize=9];")
-    lines += [f"  {line}" for line in _dot_nodes(shown)]
-    lines += [f"  {line}" for line in _dot_links(shown)]
+    lines += [f"  {line}" for line in _dot_nodes(snapshot)]
+    lines += [f"  {line}" for line in _dot_links(snapshot)]
     return "\n".join([*lines, "}"]) + "\n"
 
 
-def _dot_nodes(shown: Picture) -> Iterator[str]:
-    for name, node in shown.nodes.items():
+def _dot_nodes(snapshot: OverlaySnapshot) -> Iterator[str]:
+    for name, node in snapshot.nodes.items():
         if not node.brokers:
-            label = quoted(f"{name}\nsilent")
-            yield f'{quoted(name)} [label={label}, style="dashed,rounded"];'
+            label = quote(f"{name}\nsilent")
+            yield f'{quote(name)} [label={label}, style="dashed,rounded"];'
             continue
         figures = node.figures
         about = [
@@ -142,13 +144,13 @@ def _dot_nodes(shown: Picture) -> Iterator[str]:
             f"{figures['evaluations']:,} evaluations, {figures['checks']:,} checks",
             f"{figures['false_positives']:,} false positives",
         ]
-        label = quoted("\n".join(about))
-        yield f"{quoted(name)} [label={label}];"
+        label = quote("\n".join(about))
+        yield f"{quote(name)} [label={label}];"
 
 
-def _dot_links(shown: Picture) -> Iterator[str]:
-    for one, other in shown.links:
-        there = [shown.nodes[end].links.get(to) for end, to in ((one, other), (other, one))]
+def _dot_links(snapshot: OverlaySnapshot) -> Iterator[str]:
+    for one, other in snapshot.links:
+        there = [snapshot.nodes[end].links.get(to) for end, to in ((one, other), (other, one))]
         words = [
             f"{end} → {to}: {link['events_out']:,} events, {link['interests_told']:,} interests"
             + f", {link['waiting']:,} wait" * bool(link["waiting"])
@@ -158,5 +160,5 @@ def _dot_links(shown: Picture) -> Iterator[str]:
         known = [link for link in there if link is not None]
         down = not any(link["up"] for link in known)
         style = ", style=dashed" if down else ""
-        label = quoted("\n".join(words))
-        yield f"{quoted(one)} -- {quoted(other)} [label={label}{style}];"
+        label = quote("\n".join(words))
+        yield f"{quote(one)} -- {quote(other)} [label={label}{style}];"

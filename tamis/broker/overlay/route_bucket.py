@@ -8,44 +8,44 @@ import msgspec
 from nats.js import JetStreamContext
 from nats.js.errors import NotFoundError
 
-from tamis.broker.fabric.publish import Confirming, Group
+from tamis.broker.fabric.publish import Publisher, PublishGroup
 from tamis.broker.fabric.streams import MARKER_TTL
 from tamis.broker.overlay.overlay_records import LinkRecord
 from tamis.broker.protocol.names import Names
-from tamis.broker.protocol.wire import OPERATION, TTL, encoded
+from tamis.broker.protocol.wire import OPERATION, TTL, encode_json
 from tamis.errors import BrokerError
 
 REMOVAL = {OPERATION: "PURGE", TTL: str(MARKER_TTL)}
 
 
-async def put(publisher: Confirming, names: Names, values: Mapping[str, object]) -> int:
+async def put(publisher: Publisher, names: Names, values: Mapping[str, object]) -> int:
     """Put values under keys; gives the last revision.
 
     Raises:
         BrokerError: NATS will never take one of them.
     """
-    group = Group()
+    group = PublishGroup()
     for key, value in values.items():
         subject = names.bucket_subject(names.routes, key)
-        await publisher.publish(group, subject, encoded(value))
-    return await _confirmed(group)
+        await publisher.publish(group, subject, encode_json(value))
+    return await _confirmed_revision(group)
 
 
-async def remove(publisher: Confirming, names: Names, keys: Iterable[str]) -> int:
+async def remove(publisher: Publisher, names: Names, keys: Iterable[str]) -> int:
     """Take keys away; gives the last revision.
 
     Raises:
         BrokerError: NATS will never take one of them.
     """
-    group = Group()
+    group = PublishGroup()
     for key in keys:
         subject = names.bucket_subject(names.routes, key)
         await publisher.publish(group, subject, b"", REMOVAL)
-    return await _confirmed(group)
+    return await _confirmed_revision(group)
 
 
-async def _confirmed(group: Group) -> int:
-    await group.confirmed()
+async def _confirmed_revision(group: PublishGroup) -> int:
+    await group.wait_confirmed()
     group.check()
     return max(group.sequences, default=0)
 
@@ -95,7 +95,7 @@ async def check_alone(js: JetStreamContext, names: Names) -> None:
 async def put_link(js: JetStreamContext, names: Names, neighbour: str, record: LinkRecord) -> int:
     """Write a link into the bucket; gives the revision."""
     subject = names.bucket_subject(names.routes, f"link.{neighbour}")
-    return (await js.publish(subject, encoded(record))).seq
+    return (await js.publish(subject, encode_json(record))).seq
 
 
 async def clear(js: JetStreamContext, names: Names, neighbour: str) -> None:

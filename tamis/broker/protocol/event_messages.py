@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from tamis.broker.protocol.wire import Place
+from tamis.broker.protocol.wire import MessagePlace
 
 
-class Outgoing(NamedTuple):
+class OutgoingMessage(NamedTuple):
     """A message to be published."""
 
     subject: str
@@ -19,7 +19,7 @@ class Outgoing(NamedTuple):
 class Event(NamedTuple):
     """An event that can be judged."""
 
-    place: Place
+    place: MessagePlace
     data: bytes
     row: dict[str, object]
     ttl: float | None

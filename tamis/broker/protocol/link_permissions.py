@@ -14,16 +14,16 @@ from typing import NamedTuple
 from tamis.broker.protocol.names import Names
 
 
-class What(StrEnum):
+class LinkFeed(StrEnum):
     """What a link reads at one end."""
 
     queue = "queue"
     events = "events"
     out = "out"
-    told = "in"
+    received = "in"
 
 
-class Place(NamedTuple):
+class LinkSource(NamedTuple):
     """Where it is read.
 
     Attributes:
@@ -37,22 +37,22 @@ class Place(NamedTuple):
     subjects: str
 
 
-def place(names: Names, neighbour: str, what: What) -> Place:
+def link_source(names: Names, neighbour: str, what: LinkFeed) -> LinkSource:
     """Where a link reads something, at the end that has this neighbour.
 
     >>> place(Names(), "rome", What.told)
     Place(stream='KV_tamis-routes', consumer='link-rome-in', subjects='$KV.tamis-routes.in.rome.>')
     """
-    if what is What.queue:
-        return Place(names.link_stream(neighbour), "link", names.link(neighbour))
+    if what is LinkFeed.queue:
+        return LinkSource(names.link_stream(neighbour), "link", names.link(neighbour))
     consumer = f"link-{neighbour}-{what}"
-    if what is What.events:
-        return Place(names.event_stream, consumer, names.events_from(neighbour))
+    if what is LinkFeed.events:
+        return LinkSource(names.event_stream, consumer, names.events_from(neighbour))
     stream = names.bucket_stream(names.routes)
-    return Place(stream, consumer, names.bucket_subject(names.routes, f"{what}.{neighbour}.>"))
+    return LinkSource(stream, consumer, names.bucket_subject(names.routes, f"{what}.{neighbour}.>"))
 
 
-def sent_by(node: str, names: Names) -> Iterator[str]:
+def link_subjects(node: str, names: Names) -> Iterator[str]:
     """Where the link of a node sends to.
 
     >>> list(sent_by("rome", Names()))[:2]
@@ -60,10 +60,10 @@ def sent_by(node: str, names: Names) -> Iterator[str]:
     """
     yield names.peer(node, "*")
     yield names.overlay
-    for what in What:
-        stream, consumer, _ = place(names, node, what)
+    for what in LinkFeed:
+        stream, consumer, _ = link_source(names, node, what)
         yield f"$JS.API.CONSUMER.MSG.NEXT.{stream}.{consumer}"
-    stream, consumer, _ = place(names, node, What.queue)
+    stream, consumer, _ = link_source(names, node, LinkFeed.queue)
     yield f"$JS.ACK.{stream}.{consumer}.>"
     events, record = names.events_from(node), names.bucket_subject(names.routes, f"link.{node}")
     progress = names.bucket_subject(names.state, f"link.{node}")
@@ -74,9 +74,9 @@ def sent_by(node: str, names: Names) -> Iterator[str]:
     yield events
     yield progress
     yield names.bucket_subject(names.routes, f"in.{node}.>")
-    yield names.dead
+    yield names.dead_letters
 
 
-def answered_by(node: str, names: Names) -> str:
+def relay_subject(node: str, names: Names) -> str:
     """Where the link of a node is asked."""
-    return names.beyond(node)
+    return names.overlay_relay(node)

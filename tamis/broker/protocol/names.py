@@ -10,7 +10,7 @@ import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from dataclasses import dataclass
 
-from tamis.errors import BrokerError, shortened
+from tamis.errors import BrokerError, shorten
 
 DEFAULT_PREFIX = "tamis"
 MAX_ID = 200  # bytes of UTF-8
@@ -26,7 +26,7 @@ def checked_name(name: str, what: str = "subscriber") -> str:
     """
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise BrokerError(
-            f"a {what} is 1 to 64 letters, digits, - and _, not {shortened(repr(name))}", "name"
+            f"a {what} is 1 to 64 letters, digits, - and _, not {shorten(repr(name))}", "name"
         )
     return name
 
@@ -38,7 +38,7 @@ def checked_id(id: str) -> str:
         BrokerError: It is no text, or too long.
     """
     if not isinstance(id, str) or not id:
-        raise BrokerError(f"an id is a non-empty text, not {shortened(repr(id))}", "id")
+        raise BrokerError(f"an id is a non-empty text, not {shorten(repr(id))}", "id")
     try:
         size = len(id.encode())
     except UnicodeEncodeError:
@@ -109,7 +109,7 @@ class Names:
         return f"{self.events}.{writer}.{part}"
 
     @property
-    def dead(self) -> str:
+    def dead_letters(self) -> str:
         """Where events go that cannot be judged."""
         return f"{self.prefix}.dead"
 
@@ -130,7 +130,7 @@ class Names:
         """Where a neighbouring node asks for something."""
         return f"{self.prefix}.peer.{neighbour}.{verb}"
 
-    def beyond(self, neighbour: str) -> str:
+    def overlay_relay(self, neighbour: str) -> str:
         """Where one asks a neighbouring node what it knows, while the link is up."""
         return f"{self.prefix}.beyond.{neighbour}"
 

@@ -44,12 +44,12 @@ _SELECTOR_ERRORS = {
 _encode = msgspec.json.Encoder().encode
 
 
-def encoded(answer: object) -> bytes:
+def encode_json(answer: object) -> bytes:
     """Anything as JSON."""
     return _encode(answer)
 
 
-def decoded(data: bytes) -> dict[str, Any]:
+def decode_object(data: bytes) -> dict[str, Any]:
     """A JSON object; no data at all is an empty one.
 
     Raises:
@@ -83,7 +83,7 @@ def refusal(error: TamisError) -> dict[str, object]:
     return {"error": told}
 
 
-def raised(answer: Mapping[str, Any], selector: str = "") -> None:
+def raise_refusal(answer: Mapping[str, Any], selector: str = "") -> None:
     """Raise the error of an answer, if it is one.
 
     Raises:
@@ -99,7 +99,7 @@ def raised(answer: Mapping[str, Any], selector: str = "") -> None:
     raise BrokerError(told.get("reason") or told.get("message", "refused"), told.get("code", ""))
 
 
-class Place(NamedTuple):
+class MessagePlace(NamedTuple):
     """Where a message stands, as its reply subject tells.
 
     Attributes:
@@ -115,7 +115,7 @@ class Place(NamedTuple):
     pending: int
 
 
-def place_of(reply: str) -> Place:
+def place_of(reply: str) -> MessagePlace:
     """Read `$JS.ACK.[domain.account.]stream.consumer.delivered.sequence.number.time.pending[.x]`.
 
     >>> place_of("$JS.ACK.EVENTS.brokers.2.17.5.1700000000000000000.0")
@@ -124,14 +124,14 @@ def place_of(reply: str) -> Place:
     words = reply.split(".")
     first = 4 if len(words) == 9 else 6
     delivered, sequence, _, time, pending = words[first : first + 5]
-    return Place(int(delivered), int(sequence), int(time), int(pending))
+    return MessagePlace(int(delivered), int(sequence), int(time), int(pending))
 
 
 _UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 _DURATION = re.compile(r"(\d+(?:\.\d*)?)(h|ms|us|µs|ns|m|s)")
 
 
-def seconds_of(ttl: str) -> float | None:
+def ttl_seconds(ttl: str) -> float | None:
     """A time to live as NATS has it in a header; None for one that never ends.
 
     >>> seconds_of("90"), seconds_of("1m30s"), seconds_of("never")

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
-from tamis.broker.protocol.link_permissions import answered_by, sent_by
+from tamis.broker.protocol.link_permissions import link_subjects, relay_subject
 from tamis.broker.protocol.names import Names
 from tamis.broker.security.users import User, Users
 
@@ -32,7 +32,7 @@ def accounts(users: Users, names: Names, broker_hash: str) -> str:
     lines = ["accounts {", f"  {_HOME} {{", "    jetstream: enabled", "    users: ["]
     lines.append(f"      {{user: {quoted(BROKER)}, password: {quoted(broker_hash)}}}")
     others = [user for _, user in sorted(users.by_name.items()) if "admin" not in user.roles]
-    answering = {user: answered_by(user.name, names) for user in others if "link" in user.roles}
+    answering = {user: relay_subject(user.name, names) for user in others if "link" in user.roles}
     admins = [user for _, user in sorted(users.by_name.items()) if "admin" in user.roles]
     lines += [f"      {each}" for user in admins for each in _credentials(user, names)]
     lines += ["    ]", "    exports: ["]
@@ -99,8 +99,8 @@ def _subjects(user: User, names: Names) -> Iterator[str]:
     """What a user may send to."""
     yield names.status
     if "link" in user.roles:
-        yield from sent_by(user.name, names)
-    if user.may("publish"):
+        yield from link_subjects(user.name, names)
+    if user.has_role("publish"):
         yield names.events
         yield f"{names.events}.>"
     for subscriber in user.all_subscribers:

@@ -14,7 +14,7 @@ from typing import Any
 from tamis.broker.fabric.connection import log
 from tamis.broker.protocol.names import Names
 from tamis.broker.security.accounts import BROKER, accounts, tls
-from tamis.broker.security.tls import trusting_only
+from tamis.broker.security.tls import pinned_tls_context
 from tamis.broker.security.users import Users, nats_hash, read_users
 from tamis.errors import BrokerError
 
@@ -44,7 +44,7 @@ class UsersFile:
         self._seen = self._stamp()
         self.users = read_users(self.path)
 
-    def refreshed(self) -> bool:
+    def refresh(self) -> bool:
         """Read it again if it has changed; whether it has."""
         stamp = self._stamp()
         if stamp == self._seen:
@@ -110,14 +110,14 @@ class Guard:
         if self.file is not None:
             told |= {"user": BROKER, "password": self._password()}
         if self.certificate is not None:
-            told["tls"] = trusting_only(self.certificate)
+            told["tls"] = pinned_tls_context(self.certificate)
         return told
 
     async def watch(self, changed: Callable[[tuple[str, ...]], Awaitable[None]]) -> None:
         """Tell of new sections whenever the file of users has changed; for ever."""
         while self.file is not None:
             await asyncio.sleep(_PAUSE)
-            if self.file.refreshed():
+            if self.file.refresh():
                 await changed(self.sections())
                 log.info("the users have changed")
 

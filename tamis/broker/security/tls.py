@@ -7,7 +7,7 @@ import ssl
 from tamis.errors import BrokerError
 
 
-def trusting(authority: str | None = None) -> ssl.SSLContext:
+def tls_context(authority: str | None = None) -> ssl.SSLContext:
     """Trust a file of certificates, or, without one, what the system trusts.
 
     Raises:
@@ -16,7 +16,7 @@ def trusting(authority: str | None = None) -> ssl.SSLContext:
     return _context(authority)
 
 
-def trusting_only(certificate: str) -> ssl.SSLContext:
+def pinned_tls_context(certificate: str) -> ssl.SSLContext:
     """Trust one certificate, whatever host it names: that of a server of our own.
 
     Raises:

@@ -53,11 +53,11 @@ class User:
     bcrypt: str = ""
     nkey: str = ""
 
-    def may(self, role: str) -> bool:
+    def has_role(self, role: str) -> bool:
         """Whether they have a role; who is admin has all."""
         return role in self.roles or "admin" in self.roles
 
-    def may_be(self, subscriber: str) -> bool:
+    def can_act_as(self, subscriber: str) -> bool:
         """Whether a subscriber's subscriptions and deliveries are theirs."""
         return "admin" in self.roles or subscriber in self.all_subscribers
 
@@ -167,7 +167,7 @@ def read_users(path: Path) -> Users:
     """
     try:
         told = json.loads(path.read_bytes())
-        return Users({user.name: user for user in map(_user, told["users"])})
+        return Users({user.name: user for user in map(_parse_user, told["users"])})
     except OSError as error:
         raise BrokerError(f"{path}: {error.strerror or error}", "users") from None
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
@@ -180,7 +180,7 @@ def write_users(path: Path, users: Users) -> None:
     Raises:
         BrokerError: It cannot be written.
     """
-    told = {"users": [_told(user) for _, user in sorted(users.by_name.items())]}
+    told = {"users": [_user_record(user) for _, user in sorted(users.by_name.items())]}
     new = path.with_name(path.name + f".{secrets.token_hex(4)}.new")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -194,7 +194,7 @@ def write_users(path: Path, users: Users) -> None:
         raise BrokerError(f"{path}: {error.strerror or error}", "users") from None
 
 
-def _user(told: dict[str, object]) -> User:
+def _parse_user(told: dict[str, object]) -> User:
     known = checked_user(str(told["name"]), _texts(told["roles"]), _texts(told.get("subscribers")))
     given = {name: str(told.get(name) or "") for name in ("sha256", "bcrypt", "nkey")}
     user = replace(known, sha256=given["sha256"], bcrypt=given["bcrypt"])
@@ -207,7 +207,7 @@ def _texts(told: object) -> list[str]:
     return [str(each) for each in told or ()]
 
 
-def _told(user: User) -> dict[str, object]:
+def _user_record(user: User) -> dict[str, object]:
     told: dict[str, object] = {"name": user.name, "roles": sorted(user.roles)}
     if user.subscribers:
         told["subscribers"] = list(user.subscribers)

@@ -22,18 +22,18 @@ from nats.errors import Error as NatsError
 
 from tamis.broker.config.settings import Settings
 from tamis.broker.fabric.connection import Connection, log
-from tamis.broker.fabric.publish import Confirming, Group
+from tamis.broker.fabric.publish import Publisher, PublishGroup
 from tamis.broker.fabric.pull import Pull
 from tamis.broker.fabric.streams import prepare
-from tamis.broker.fabric.tasks import ended
-from tamis.broker.overlay.node import Node
+from tamis.broker.fabric.tasks import cancel_and_wait
+from tamis.broker.overlay.node import OverlayNode
 from tamis.broker.overlay.route_bucket import check_alone
 from tamis.broker.protocol.names import Names
-from tamis.broker.protocol.wire import encoded, place_of
+from tamis.broker.protocol.wire import encode_json, place_of
 from tamis.broker.service.latency import Histogram
-from tamis.broker.service.matching import Judge, Judged
+from tamis.broker.service.matching import BatchMatcher, BatchOutput
 from tamis.broker.service.requests import Requests
-from tamis.broker.service.sequence_service import Sequencing
+from tamis.broker.service.sequence_service import SequenceMatcher
 from tamis.broker.service.subscription_registry import Register
 from tamis.matcher import Matcher
 
@@ -77,8 +77,10 @@ class Broker:
         self._executor = ThreadPoolExecutor(1, "tamis-judge")
         matcher = Matcher(self.settings.schema, self.settings.semantics)
         self.register = Register(connection, self.names, matcher, self._executor)
-        self._judge = Judge(self.register, self.names, self.settings, connection.nats.max_payload)
-        self.node: Node | None = None
+        self._matcher = BatchMatcher(
+            self.register, self.names, self.settings, connection.nats.max_payload
+        )
+        self.node: OverlayNode | None = None
         self._stack = AsyncExitStack()
         self._failed: asyncio.Future[None] | None = None
 
@@ -90,62 +92,62 @@ class Broker:
         """
         self._failed = asyncio.get_running_loop().create_future()
         try:
-            await self._begun()
+            await self._start_parts()
         except BaseException:
             await self._stack.aclose()
             raise
         return self
 
-    async def _begun(self) -> None:
+    async def _start_parts(self) -> None:
         settings, names, connection = self.settings, self.names, self._connection
         await prepare(connection.nats.jetstream(), names, settings)
         stack = self._stack
         stack.callback(self._executor.shutdown)
-        self._publisher = await stack.enter_async_context(Confirming(connection))
+        self._publisher = await stack.enter_async_context(Publisher(connection))
         if settings.node is not None:
-            node = Node(connection, names, settings, settings.node, self._executor, self.id)
-            self.node, self._judge.forwarding = node, node.forwarding
+            node = OverlayNode(connection, names, settings, settings.node, self._executor, self.id)
+            self.node, self._matcher.forwarder = node, node.forwarder
             self.register.listener = node.table
             self._start(node.table.run())
         else:
             await check_alone(connection.nats.jetstream(), names)
         self._start(self.register.run())
-        self.sequencing = Sequencing(
+        self.sequence_matcher = SequenceMatcher(
             connection,
             self.register,
-            self._judge,
+            self._matcher,
             self._publisher,
             self._executor,
             names,
             settings,
             self.id,
         )
-        await self._unless_failed(self.register.ready.wait())
+        await self._wait_or_fail(self.register.ready.wait())
         if self.node is not None:
-            await self._unless_failed(self.node.table.ready.wait())
+            await self._wait_or_fail(self.node.table.ready.wait())
             await self.node.check()
             await stack.enter_async_context(self.node)
         requests = Requests(connection, self.register, self._publisher, names, settings)
         await stack.enter_async_context(requests)
-        status = await connection.nats.subscribe(names.status, cb=self._tell)
+        status = await connection.nats.subscribe(names.status, cb=self._send_status)
         stack.push_async_callback(status.unsubscribe)
         self._in_flight = asyncio.Semaphore(settings.in_flight)
         self._finishing: set[asyncio.Task[None]] = set()
-        self._in_hand: dict[int, tuple[float, list[Msg]]] = {}
+        self._unfinished: dict[int, tuple[float, list[Msg]]] = {}
         self._pull = await stack.enter_async_context(
             Pull(connection, names.event_stream, names.group, 2 * settings.batch)
         )
-        self._pulling = asyncio.create_task(self._pulled())
-        self._pulling.add_done_callback(self._ended)
+        self._pulling = asyncio.create_task(self._pull_events())
+        self._pulling.add_done_callback(self._record_failure)
         stack.push_async_callback(self._drain)
-        self._start(self.sequencing.run())
+        self._start(self.sequence_matcher.run())
         if self.node is not None:
-            for work in (*self.node.works(), self._holding):
+            for work in (*self.node.background_tasks(), self._extend_ack_wait):
                 self._start(work())
 
-    async def _unless_failed(self, what: Awaitable[object]) -> None:
+    async def _wait_or_fail(self, what: Awaitable[object]) -> None:
         """Wait for something that may never come if a part of the broker has failed."""
-        coming, failed = asyncio.ensure_future(what), asyncio.ensure_future(self.failed())
+        coming, failed = asyncio.ensure_future(what), asyncio.ensure_future(self.wait_for_failure())
         await asyncio.wait([coming, failed], return_when=asyncio.FIRST_COMPLETED)
         coming.cancel()
         if failed.done():
@@ -156,7 +158,7 @@ class Broker:
         """Finish what has begun, give back what has not, and stop."""
         await self._stack.aclose()
 
-    async def failed(self) -> None:
+    async def wait_for_failure(self) -> None:
         """Wait for ever, or until a part of the broker has failed; that is then raised."""
         assert self._failed is not None
         await asyncio.shield(self._failed)
@@ -173,26 +175,26 @@ class Broker:
             "revision": self.register.revision,
             "subscriptions": len(self.register.entries),
             "refused": len(self.register.refused),
-            "sequences": self.sequencing.leads,
+            "sequences": self.sequence_matcher.leads,
             **asdict(self.figures),
             **({} if self.node is None else {"overlay": self.node.status()}),
         }
 
     # -- events -----------------------------------------------------------------------------------
 
-    async def _pulled(self) -> None:
+    async def _pull_events(self) -> None:
         loop, settings = asyncio.get_running_loop(), self.settings
         while True:
             messages = await self._pull.take(settings.batch, settings.wait)
             if not messages:
-                if self._pull.stopped:
+                if self._pull.is_stopped:
                     return
                 await asyncio.sleep(0.1)  # NATS does not have the consumer at the moment
                 continue
-            self._in_hand[id(messages)] = loop.time(), messages
+            self._unfinished[id(messages)] = loop.time(), messages
             await self._in_flight.acquire()
-            judged = await loop.run_in_executor(self._executor, self._judge.judge, messages)
-            group, links = Group(), Group()
+            judged = await loop.run_in_executor(self._executor, self._matcher.match, messages)
+            group, links = PublishGroup(), PublishGroup()
             # Published here, in order, and confirmed later, while the next batch is judged.
             for out in (*judged.deliveries, *judged.dead):
                 await self._publisher.publish(group, *out)
@@ -200,46 +202,46 @@ class Broker:
                 # A neighbour may have left since this was judged.
                 if self.node is not None and self.node.is_linked(out.subject):
                     await self.node.publisher.publish(links, *out)
-            task = asyncio.create_task(self._finished(messages, judged, group, links))
+            task = asyncio.create_task(self._finish_batch(messages, judged, group, links))
             self._finishing.add(task)
             task.add_done_callback(self._finishing.discard)
 
-    async def _finished(
-        self, messages: list[Msg], judged: Judged, group: Group, links: Group
+    async def _finish_batch(
+        self, messages: list[Msg], output: BatchOutput, group: PublishGroup, links: PublishGroup
     ) -> None:
         """Acknowledge events once all that was made of them is stored."""
         try:
-            await group.confirmed()
-            await links.confirmed()
+            await group.wait_confirmed()
+            await links.wait_confirmed()
             for place, error in group.failed.items():
-                log.warning("not delivered: %s: %s", judged.deliveries[place].subject, error)
+                log.warning("not delivered: %s: %s", output.deliveries[place].subject, error)
             for error in links.failed.values():
                 log.warning("not sent over a link: %s", error)
             for message in messages:
                 await self._nats_publish(message.reply, b"+ACK")
         finally:
-            self._in_hand.pop(id(messages), None)
+            self._unfinished.pop(id(messages), None)
             self._in_flight.release()
         for message in messages[::_SAMPLED]:
             self.latency.observe(time.time() - place_of(message.reply).time / 1e9)
         figures = self.figures
         figures.batches += 1
         figures.events += len(messages)
-        figures.deliveries += len(judged.deliveries)
+        figures.deliveries += len(output.deliveries)
         figures.repeated += group.duplicates
-        figures.dead += len(judged.dead)
-        figures.expired += judged.expired
+        figures.dead += len(output.dead)
+        figures.expired += output.expired
         figures.undeliverable += len(group.failed)
 
-    async def _holding(self) -> None:
+    async def _extend_ack_wait(self) -> None:
         """Keep what waits for the queue of a link to have room: nobody else could do it either."""
         pause = self.settings.ack_wait / 3
         while True:
             await asyncio.sleep(pause)
-            held = list(self._in_hand.values())
+            held = list(self._unfinished.values())
             late = asyncio.get_running_loop().time() - pause
             if any(since < late for since, _ in held):
-                for messages in (*(each for _, each in held), self._pull.waiting):
+                for messages in (*(each for _, each in held), self._pull.ready_messages):
                     for message in messages:
                         await self._nats_publish(message.reply, b"+WPI")
 
@@ -260,17 +262,17 @@ class Broker:
     def _start(self, work: Awaitable[None]) -> None:
         """Run something until the end; the broker fails if it does."""
         task = asyncio.ensure_future(work)
-        task.add_done_callback(self._ended)
+        task.add_done_callback(self._record_failure)
 
-        self._stack.push_async_callback(ended, task)
+        self._stack.push_async_callback(cancel_and_wait, task)
 
-    def _ended(self, task: asyncio.Future[None]) -> None:
+    def _record_failure(self, task: asyncio.Future[None]) -> None:
         assert self._failed is not None
         if not task.cancelled() and (error := task.exception()) and not self._failed.done():
             self._failed.set_exception(error)
 
-    async def _tell(self, message: Msg) -> None:
+    async def _send_status(self, message: Msg) -> None:
         if message.reply:
             if self.node is not None:
                 await self.node.refresh()
-            await self._nats_publish(message.reply, encoded(self.status()))
+            await self._nats_publish(message.reply, encode_json(self.status()))

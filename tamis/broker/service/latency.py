@@ -38,7 +38,7 @@ class Histogram:
         """How many there were."""
         return sum(self.counts)
 
-    def cumulated(self) -> list[tuple[float, int]]:
+    def cumulative_counts(self) -> list[tuple[float, int]]:
         """How many took at most as long as each bound."""
         seen, told = 0, []
         for bound, count in zip(BOUNDS, self.counts, strict=False):

@@ -11,7 +11,7 @@ import msgspec
 from nats.aio.msg import Msg
 
 from tamis.broker.config.settings import Settings
-from tamis.broker.protocol.event_messages import Event, Outgoing
+from tamis.broker.protocol.event_messages import Event, OutgoingMessage
 from tamis.broker.protocol.names import Names
 from tamis.broker.protocol.wire import (
     AGAIN,
@@ -26,34 +26,34 @@ from tamis.broker.protocol.wire import (
     SUBSCRIPTIONS,
     TIME,
     TTL,
-    Place,
+    MessagePlace,
     place_of,
-    seconds_of,
+    ttl_seconds,
 )
 from tamis.broker.service.subscription_registry import Register
 from tamis.errors import EventError
 from tamis.events.batch import EventBatch
-from tamis.events.files import faults
+from tamis.events.files import row_faults
 from tamis.events.records import json_fault
 
 if TYPE_CHECKING:
-    from tamis.broker.overlay.forwarder import Forwarding
+    from tamis.broker.overlay.forwarder import Forwarder
 
 _decode = msgspec.json.Decoder(dict).decode
 # What headers and the protocol line may take besides the ids, in bytes.
 _HEADERS = 1024
 
 
-class Read(NamedTuple):
+class DecodedBatch(NamedTuple):
     """Messages, read: the events, the same as columns, the dead, and how many are too old."""
 
     events: list[Event]
     batch: EventBatch
-    dead: list[Outgoing]
+    dead: list[OutgoingMessage]
     expired: int
 
 
-class Judged(NamedTuple):
+class BatchOutput(NamedTuple):
     """What a batch comes to.
 
     Attributes:
@@ -63,13 +63,13 @@ class Judged(NamedTuple):
         links: What goes over links to other nodes.
     """
 
-    deliveries: list[Outgoing]
-    dead: list[Outgoing]
+    deliveries: list[OutgoingMessage]
+    dead: list[OutgoingMessage]
     expired: int
-    links: Sequence[Outgoing] = ()
+    links: Sequence[OutgoingMessage] = ()
 
 
-class Judge:
+class BatchMatcher:
     """Judges events by a register; to be used on its executor.
 
     Attributes:
@@ -84,19 +84,19 @@ class Judge:
         self._names = names
         self._settings = settings
         self._max_payload = max_payload
-        self.forwarding: Forwarding | None = None
+        self.forwarder: Forwarder | None = None
 
-    def judge(self, messages: list[Msg]) -> Judged:
+    def match(self, messages: list[Msg]) -> BatchOutput:
         """Who gets what of a batch."""
         events, batch, dead, expired = self.read(messages)
-        if self.forwarding is not None:
-            return self._passed(self.forwarding, events, batch, dead, expired)
-        deliveries = [each for _, some in self._matched(events, batch) for each in some]
-        return Judged(deliveries, dead, expired)
+        if self.forwarder is not None:
+            return self._route_and_match(self.forwarder, events, batch, dead, expired)
+        deliveries = [each for _, some in self._matched_deliveries(events, batch) for each in some]
+        return BatchOutput(deliveries, dead, expired)
 
-    def _matched(
+    def _matched_deliveries(
         self, events: list[Event], batch: EventBatch
-    ) -> Iterator[tuple[int, Iterator[Outgoing]]]:
+    ) -> Iterator[tuple[int, Iterator[OutgoingMessage]]]:
         """The places of events that somebody gets, each with its deliveries."""
         matcher = self._register.matcher
         if events and len(matcher):
@@ -105,39 +105,39 @@ class Judge:
                 if keys:
                     yield i, self.deliveries(event, keys)  # type: ignore[arg-type]
 
-    def _passed(
+    def _route_and_match(
         self,
-        forwarding: Forwarding,
+        forwarder: Forwarder,
         events: list[Event],
         batch: EventBatch,
-        dead: list[Outgoing],
+        dead: list[OutgoingMessage],
         expired: int,
-    ) -> Judged:
+    ) -> BatchOutput:
         """In an overlay: only what somebody here may want is held against subscriptions."""
-        here, links, doubtful = forwarding.passed(events, batch)
+        here, links, doubtful = forwarder.route_batch(events, batch)
         mine = events if len(here) == len(events) else [events[i] for i in here]
         if len(here) < len(events) and here:
             batch_here = self._batch([event.row for event in mine])
         else:
             batch_here = batch
-        deliveries: list[Outgoing] = []
+        deliveries: list[OutgoingMessage] = []
         delivered = set()
-        for place, some in self._matched(mine, batch_here):
+        for place, some in self._matched_deliveries(mine, batch_here):
             delivered.add(here[place])
             deliveries.extend(some)
         if doubtful:
-            forwarding.settle(doubtful, delivered, batch.rows())
-        return Judged(deliveries, dead, expired, links)
+            forwarder.count_false_positives(doubtful, delivered, batch.rows())
+        return BatchOutput(deliveries, dead, expired, links)
 
-    def read(self, messages: list[Msg]) -> Read:
+    def read(self, messages: list[Msg]) -> DecodedBatch:
         """The events that can be judged, and those that cannot."""
         limits, now = self._settings.limits, time.time_ns()
         events: list[Event] = []
-        dead: list[Outgoing] = []
+        dead: list[OutgoingMessage] = []
         expired = 0
         for message in messages:
             place = place_of(message.reply)
-            ttl = _left(message, place, now)
+            ttl = _remaining_ttl(message, place, now)
             if ttl is not None and ttl <= 0:
                 expired += 1
                 continue
@@ -154,23 +154,25 @@ class Judge:
                     continue
                 except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
                     why = json_fault(error, message.data)
-            dead.append(self._dead(message.data, message.subject, place, why))
+            dead.append(self._dead_letter(message.data, message.subject, place, why))
         try:
             batch = self._batch([event.row for event in events])
         except EventError:
-            bad = dict(faults([event.row for event in events], self._batch))
+            bad = dict(row_faults([event.row for event in events], self._batch))
             for i, why in bad.items():
                 event = events[i]
-                dead.append(self._dead(event.data, event.subject, event.place, why))
+                dead.append(self._dead_letter(event.data, event.subject, event.place, why))
             events = [event for i, event in enumerate(events) if i not in bad]
             batch = self._batch([event.row for event in events])
-        return Read(events, batch, dead, expired)
+        return DecodedBatch(events, batch, dead, expired)
 
     def _batch(self, rows: list[dict[str, object]]) -> EventBatch:
         matcher = self._register.matcher
         return EventBatch.from_dicts(rows, matcher.schema, matcher.semantics)
 
-    def deliveries(self, event: Event, keys: list[str], kind: str = "") -> Iterator[Outgoing]:
+    def deliveries(
+        self, event: Event, keys: list[str], kind: str = ""
+    ) -> Iterator[OutgoingMessage]:
         """One message per subscriber, who comes first by priority.
 
         Args:
@@ -200,16 +202,18 @@ class Judge:
             }
             if event.place.delivered > 1:
                 headers[AGAIN] = str(event.place.delivered - 1)
-            if self.forwarding is not None:
-                headers |= self.forwarding.about(event)
+            if self.forwarder is not None:
+                headers |= self.forwarder.delivery_headers(event)
             if event.ttl is not None:
                 headers[TTL] = str(max(1, math.ceil(event.ttl)))
             room = self._max_payload - len(event.data) - _HEADERS
             if len(headers[SUBSCRIPTIONS]) > room:
                 _leave_out(headers, ids, room)
-            yield Outgoing(self._names.deliveries_to(subscriber), event.data, headers)
+            yield OutgoingMessage(self._names.deliveries_to(subscriber), event.data, headers)
 
-    def _dead(self, data: bytes, subject: str, place: Place, reason: str) -> Outgoing:
+    def _dead_letter(
+        self, data: bytes, subject: str, place: MessagePlace, reason: str
+    ) -> OutgoingMessage:
         headers = {
             MSG_ID: str(place.sequence),
             EVENT: str(place.sequence),
@@ -221,12 +225,12 @@ class Judge:
         if len(data) > room:
             headers[CUT] = str(len(data))
             data = data[:room]
-        return Outgoing(self._names.dead, data, headers)
+        return OutgoingMessage(self._names.dead_letters, data, headers)
 
 
-def _left(message: Msg, place: Place, now: int) -> float | None:
+def _remaining_ttl(message: Msg, place: MessagePlace, now: int) -> float | None:
     """How many seconds an event is still worth something; None for ever."""
-    lives = seconds_of(message.headers.get(TTL, "")) if message.headers else None
+    lives = ttl_seconds(message.headers.get(TTL, "")) if message.headers else None
     return None if lives is None else lives - (now - place.time) / 1e9
 
 

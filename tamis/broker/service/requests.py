@@ -16,20 +16,20 @@ from nats.errors import Error as NatsError
 from nats.js import JetStreamContext
 from nats.js.errors import NotFoundError
 
-from tamis.broker.config.limits import Wanted, check_ttl, check_wanted
+from tamis.broker.config.limits import SubscriptionRequest, check_subscription, check_ttl
 from tamis.broker.config.settings import Settings
 from tamis.broker.fabric.connection import Connection, log
-from tamis.broker.fabric.publish import Confirming, Group
+from tamis.broker.fabric.publish import Publisher, PublishGroup
 from tamis.broker.fabric.streams import MARKER_TTL, subscriber_consumer
 from tamis.broker.protocol.names import Names, checked_id, checked_name, key_of
-from tamis.broker.protocol.wire import OPERATION, ROLLUP, TTL, decoded, encoded, refusal
+from tamis.broker.protocol.wire import OPERATION, ROLLUP, TTL, decode_object, encode_json, refusal
 from tamis.broker.service.subscription_registry import Entry, Register
 from tamis.errors import BrokerError, TamisError
 from tamis.language.expr import Sequence
 
 _AT_ONCE = 256
 _PAGE = 1000
-_PATIENCE = 30.0
+_TIMEOUT = 30.0
 
 Answer = dict[str, object]
 
@@ -41,7 +41,7 @@ class Requests:
         self,
         connection: Connection,
         register: Register,
-        publisher: Confirming,
+        publisher: Publisher,
         names: Names,
         settings: Settings,
     ) -> None:
@@ -68,7 +68,7 @@ class Requests:
     async def __aenter__(self) -> Requests:
         """Listen."""
         self._subscription = await self._nats.subscribe(
-            self._names.all_requests, queue=self._names.group, cb=self._take
+            self._names.all_requests, queue=self._names.group, cb=self._accept
         )
         return self
 
@@ -79,22 +79,22 @@ class Requests:
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=5)
 
-    async def _take(self, message: Msg) -> None:
+    async def _accept(self, message: Msg) -> None:
         await self._room.acquire()  # beyond that NATS holds them
-        task = asyncio.create_task(self._answered(message))
+        task = asyncio.create_task(self._send_answer(message))
         self._tasks.add(task)
-        task.add_done_callback(self._done)
+        task.add_done_callback(self._release)
 
-    def _done(self, task: asyncio.Task[None]) -> None:
+    def _release(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         self._room.release()
 
-    async def _answered(self, message: Msg) -> None:
-        answer = encoded(await self.answer(message.subject, message.data))
+    async def _send_answer(self, message: Msg) -> None:
+        answer = encode_json(await self.answer(message.subject, message.data))
         if message.reply:
             if len(answer) > self._nats.max_payload:
                 told = BrokerError("done, but the answer is too large; ask for less", "limit")
-                answer = encoded(refusal(told))
+                answer = encode_json(refusal(told))
             try:
                 await self._nats.publish(message.reply, answer)
             except NatsError as error:
@@ -108,7 +108,9 @@ class Requests:
             if verb not in self._verbs:
                 known = ", ".join(self._verbs)
                 raise BrokerError(f"unknown request {verb!r}; there are {known}", "request")
-            return await asyncio.wait_for(self._verbs[verb](subscriber, decoded(data)), _PATIENCE)
+            return await asyncio.wait_for(
+                self._verbs[verb](subscriber, decode_object(data)), _TIMEOUT
+            )
         except TamisError as error:
             return refusal(error)
         except (NatsError, TimeoutError, OSError) as error:
@@ -121,8 +123,8 @@ class Requests:
     # -- subscriptions ----------------------------------------------------------------------------
 
     async def _put(self, subscriber: str, asked: dict[str, Any]) -> Answer:
-        wanted = _wanted(asked)
-        results = await self._stored(subscriber, [(0, wanted)], [{}])
+        wanted = _parse_subscription(asked)
+        results = await self._store_subscriptions(subscriber, [(0, wanted)], [{}])
         return results[0]
 
     async def _put_many(self, subscriber: str, asked: dict[str, Any]) -> Answer:
@@ -133,30 +135,30 @@ class Requests:
         if len(rows) > most:
             raise BrokerError(f"at most {most:,} subscriptions at once, not {len(rows):,}", "limit")
         results: list[Answer] = [{} for _ in rows]
-        wanted: list[tuple[int, Wanted]] = []
+        wanted: list[tuple[int, SubscriptionRequest]] = []
         for i, row in enumerate(rows):
             try:
-                wanted.append((i, _wanted(row)))
+                wanted.append((i, _parse_subscription(row)))
             except TamisError as error:
                 results[i] = refusal(error)
-        return {"results": await self._stored(subscriber, wanted, results, many=True)}
+        return {"results": await self._store_subscriptions(subscriber, wanted, results, many=True)}
 
-    async def _stored(
+    async def _store_subscriptions(
         self,
         subscriber: str,
-        wanted: list[tuple[int, Wanted]],
+        wanted: list[tuple[int, SubscriptionRequest]],
         results: list[Answer],
         many: bool = False,
     ) -> list[Answer]:
         """Check, store and index; what became of each is put among the results."""
-        held = self._register.held(subscriber)
-        group, stored = Group(), list[tuple[int, str]]()
+        held = self._register.subscription_count(subscriber)
+        group, stored = PublishGroup(), list[tuple[int, str]]()
         since = None
         for i, one in wanted:
             key = key_of(subscriber, one.id)
             try:
                 others = held - 1 if key in self._register.entries else held
-                checked = check_wanted(
+                checked = check_subscription(
                     one,
                     self._settings.limits,
                     others,
@@ -178,19 +180,19 @@ class Requests:
                 entry["since"] = since
             await self._write(group, key, entry, one.ttl)
             stored.append((i, one.id))
-        await group.confirmed()
+        await group.wait_confirmed()
         group.check()
         for (i, id), revision in zip(stored, group.sequences, strict=True):
             results[i] = {"id": id, "revision": revision}
-        await self._register.reached(max(group.sequences, default=0))
+        await self._register.wait_for_revision(max(group.sequences, default=0))
         return results
 
     async def _write(
-        self, group: Group, key: str, entry: dict[str, object], ttl: float | None
+        self, group: PublishGroup, key: str, entry: dict[str, object], ttl: float | None
     ) -> None:
         subject = self._names.bucket_subject(self._names.subscriptions, key)
         headers = {TTL: str(round(ttl))} if ttl is not None else None
-        await self._publisher.publish(group, subject, encoded(entry), headers)
+        await self._publisher.publish(group, subject, encode_json(entry), headers)
 
     async def _remove(self, subscriber: str, asked: dict[str, Any]) -> Answer:
         ids = asked.get("ids", [asked["id"]] if "id" in asked else None)
@@ -200,18 +202,18 @@ class Requests:
         known = [key for key in keys if key in self._register.entries]
         if "id" in asked and not known:
             raise BrokerError(f"there is no subscription {asked['id']!r}", "unknown")
-        return {"removed": len(known), "revision": await self._removed(known)}
+        return {"removed": len(known), "revision": await self._remove_keys(known)}
 
-    async def _removed(self, keys: Iterable[str]) -> int:
-        group = Group()
+    async def _remove_keys(self, keys: Iterable[str]) -> int:
+        group = PublishGroup()
         for key in keys:
             subject = self._names.bucket_subject(self._names.subscriptions, key)
             headers = {OPERATION: "PURGE", ROLLUP: "sub", TTL: str(MARKER_TTL)}
             await self._publisher.publish(group, subject, b"", headers)
-        await group.confirmed()
+        await group.wait_confirmed()
         group.check()
         revision = max(group.sequences, default=0)
-        await self._register.reached(revision)
+        await self._register.wait_for_revision(revision)
         return revision
 
     async def _get(self, subscriber: str, asked: dict[str, Any]) -> Answer:
@@ -219,7 +221,7 @@ class Requests:
         entry = self._register.entries.get(key_of(subscriber, id))
         if entry is None:
             raise BrokerError(f"there is no subscription {id!r}", "unknown")
-        return _told(entry)
+        return _entry_answer(entry)
 
     async def _list(self, subscriber: str, asked: dict[str, Any]) -> Answer:
         after = asked.get("after", "")
@@ -227,17 +229,19 @@ class Requests:
             raise BrokerError('"after" is an id', "request")
         page: list[Answer] = []
         size = 0
-        found = [entry for entry in self._register.of(subscriber) if entry.id > after]
+        found = [entry for entry in self._register.entries_of(subscriber) if entry.id > after]
         for entry in found:
             size += len(entry.selector) * 6 + 1024  # at most, as JSON
             if page and (len(page) == _PAGE or size > self._nats.max_payload):
                 return {"subscriptions": page, "more": True}
-            page.append(_told(entry))
+            page.append(_entry_answer(entry))
         return {"subscriptions": page, "more": False}
 
     async def _renew(self, subscriber: str, asked: dict[str, Any]) -> Answer:
-        entries = [entry for entry in self._register.of(subscriber) if entry.ttl is not None]
-        group = Group()
+        entries = [
+            entry for entry in self._register.entries_of(subscriber) if entry.ttl is not None
+        ]
+        group = PublishGroup()
         for entry in entries:
             told: dict[str, object] = {
                 "selector": entry.selector,
@@ -248,7 +252,7 @@ class Requests:
             if entry.is_sequence:
                 told["since"] = entry.since
             await self._write(group, key_of(subscriber, entry.id), told, entry.ttl)
-        await group.confirmed()
+        await group.wait_confirmed()
         return {"renewed": len(entries)}
 
     # -- deliveries -------------------------------------------------------------------------------
@@ -268,8 +272,8 @@ class Requests:
         }
 
     async def _close(self, subscriber: str, asked: dict[str, Any]) -> Answer:
-        keys = [key_of(subscriber, entry.id) for entry in self._register.of(subscriber)]
-        await self._removed(keys)
+        keys = [key_of(subscriber, entry.id) for entry in self._register.entries_of(subscriber)]
+        await self._remove_keys(keys)
         stream = self._names.delivery_stream
         try:
             await self._js.delete_consumer(stream, subscriber)
@@ -279,7 +283,7 @@ class Requests:
         return {"removed": len(keys)}
 
 
-def _wanted(asked: object) -> Wanted:
+def _parse_subscription(asked: object) -> SubscriptionRequest:
     if not isinstance(asked, dict):
         raise BrokerError("a subscription is a JSON object", "request")
     for name in asked:
@@ -288,7 +292,7 @@ def _wanted(asked: object) -> Wanted:
                 f"unknown field {name!r}; there are id, selector, priority, ttl", "request"
             )
     id = asked.get("id")
-    return Wanted(
+    return SubscriptionRequest(
         uuid4().hex if id is None else checked_id(id),
         asked.get("selector"),  # type: ignore[arg-type]
         asked.get("priority", 0),
@@ -296,7 +300,7 @@ def _wanted(asked: object) -> Wanted:
     )
 
 
-def _told(entry: Entry) -> Answer:
+def _entry_answer(entry: Entry) -> Answer:
     told: Answer = {
         "id": entry.id,
         "selector": entry.selector,

@@ -26,20 +26,20 @@ from nats.js.errors import NotFoundError
 
 from tamis.broker.config.settings import Settings
 from tamis.broker.fabric.connection import Connection, log
-from tamis.broker.fabric.follow import Begun, followed, from_sequence
+from tamis.broker.fabric.follow import ReadStart, follow_stream, start_at_sequence
 from tamis.broker.fabric.lease import LASTS, Lease
-from tamis.broker.fabric.publish import Confirming, Group
-from tamis.broker.fabric.tasks import ended
-from tamis.broker.protocol.event_messages import Outgoing
+from tamis.broker.fabric.publish import Publisher, PublishGroup
+from tamis.broker.fabric.tasks import cancel_and_wait
+from tamis.broker.protocol.event_messages import OutgoingMessage
 from tamis.broker.protocol.names import Names
-from tamis.broker.protocol.wire import decoded, encoded, place_of
-from tamis.broker.service.matching import Judge
+from tamis.broker.protocol.wire import decode_object, encode_json, place_of
+from tamis.broker.service.matching import BatchMatcher
 from tamis.broker.service.subscription_registry import Entry, Register
 from tamis.engines import DEFAULT
-from tamis.engines.registry import made
+from tamis.engines.registry import make_engine
 from tamis.engines.subscription import Subscription
 from tamis.events.batch import EventBatch
-from tamis.sequences.event_time import Timing, values_at
+from tamis.sequences.event_time import EventClock, values_at
 from tamis.sequences.key_values import key_of, micros_of
 from tamis.sequences.sequence_engine import Sequences
 
@@ -48,7 +48,7 @@ _POSITION = "sequences"
 _WAIT = 0.005
 
 
-class Sequencing:
+class SequenceMatcher:
     """Judges sequences while it has the lease.
 
     Attributes:
@@ -60,8 +60,8 @@ class Sequencing:
         self,
         connection: Connection,
         register: Register,
-        judge: Judge,
-        publisher: Confirming,
+        matcher: BatchMatcher,
+        publisher: Publisher,
         executor: Executor,
         names: Names,
         settings: Settings,
@@ -71,13 +71,13 @@ class Sequencing:
         self._connection = connection
         self._js = connection.nats.jetstream()
         self._register = register
-        self._judge = judge
+        self._matcher = matcher
         self._publisher = publisher
         self._executor = executor
         self._names = names
         self._settings = settings
         self._lease = Lease(self._js, names, "sequences-lease", holder)
-        self._timing = Timing(settings.time, settings.schema)
+        self._timing = EventClock(settings.time, settings.schema)
         self.leads = False
         self.position = 0
         self._time = 0
@@ -88,113 +88,115 @@ class Sequencing:
         """Try for the lease, and judge while it is ours; for ever."""
         try:
             while True:
-                if self._register.sequences and await self._lease.taken():
-                    await self._led()
+                if self._register.sequences and await self._lease.acquire():
+                    await self._lead_while_held()
                 await asyncio.sleep(LASTS / 6)
         finally:
             await self._lease.release()
 
-    async def _led(self) -> None:
+    async def _lead_while_held(self) -> None:
         leading = asyncio.ensure_future(self._lead())
         self.leads = True
         try:
             while not leading.done():
                 await asyncio.wait([leading], timeout=LASTS / 3)
-                if not leading.done() and not await self._kept():
+                if not leading.done() and not await self._renew_lease():
                     return
             leading.result()
         finally:
             self.leads = False
-            await ended(leading)
+            await cancel_and_wait(leading)
 
-    async def _kept(self) -> bool:
-        if await self._lease.taken():
-            await self._save()
+    async def _renew_lease(self) -> bool:
+        if await self._lease.acquire():
+            await self._save_position()
             return True
         return not self._connection.nats.is_connected  # nobody else can have it either
 
     # -- reading the stream -----------------------------------------------------------------------
 
     async def _lead(self) -> None:
-        self._confirmed = await self._saved()
-        held = self._wanted()
-        sequences = self._of(held.values())
-        start = self._start(held.values())
+        self._confirmed = await self._load_position()
+        held = self._current_entries()
+        sequences = self._build_sequences(held.values())
+        start = self._start_config(held.values())
         self.position = 0
-        async for news in followed(
+        async for news in follow_stream(
             self._connection,
             self._names.event_stream,
-            lambda: from_sequence(self.position + 1) if self.position else start,
+            lambda: start_at_sequence(self.position + 1) if self.position else start,
             wait=_WAIT,
         ):
-            if isinstance(news, Begun):
+            if isinstance(news, ReadStart):
                 continue
-            held = await self._changed(sequences, held)
-            await self._taken(sequences, held, news)
+            held = await self._update_sequences(sequences, held)
+            await self._process_batch(sequences, held, news)
             if not held:
                 return
 
-    async def _changed(self, sequences: Sequences, held: dict[str, Entry]) -> dict[str, Entry]:
+    async def _update_sequences(
+        self, sequences: Sequences, held: dict[str, Entry]
+    ) -> dict[str, Entry]:
         """Take new sequences, with the events since they were made, and drop those that went."""
-        wanted = self._wanted()
+        wanted = self._current_entries()
         for key, entry in held.items():
-            if key not in wanted or not _same(entry, wanted[key]):
+            if key not in wanted or not _is_same(entry, wanted[key]):
                 sequences.remove(key)
         new = {key: one for key, one in wanted.items() if key not in sequences}
         if not new:
             return wanted
         missed = min(entry.since for entry in new.values()) + 1
-        fresh = self._of(new.values())
+        fresh = self._build_sequences(new.values())
         if missed <= self.position:
-            await self._caught_up(fresh, new, missed, self.position)
+            await self._catch_up(fresh, new, missed, self.position)
         for key in new:
             sequences.add(fresh[key].subscription)
             sequences[key].adopt(fresh[key])
         return wanted
 
-    async def _caught_up(
+    async def _catch_up(
         self, fresh: Sequences, new: dict[str, Entry], first: int, last: int
     ) -> None:
         place = [first]
-        start = partial(_from, place)
-        reading = followed(self._connection, self._names.event_stream, start)
+        start = partial(_start_at_place, place)
+        reading = follow_stream(self._connection, self._names.event_stream, start)
         async with aclosing(reading):
             async for news in reading:
-                if isinstance(news, Begun):
+                if isinstance(news, ReadStart):
                     if news.pending == 0:
                         return
                     continue
                 some = [each for each in news if place_of(each.reply).sequence <= last]
                 if some:
-                    await self._published(fresh, new, some)
+                    await self._publish_completions(fresh, new, some)
                     place[0] = place_of(some[-1].reply).sequence + 1
                 end = place_of(news[-1].reply)
                 if end.sequence >= last or not end.pending:
                     return
 
-    async def _taken(
+    async def _process_batch(
         self, sequences: Sequences, held: dict[str, Entry], messages: list[Msg]
     ) -> None:
-        await self._published(sequences, held, messages)
+        await self._publish_completions(sequences, held, messages)
         place = place_of(messages[-1].reply)
         self.position, self._time = place.sequence, place.time
 
-    async def _published(
+    async def _publish_completions(
         self, sequences: Sequences, held: dict[str, Entry], messages: list[Msg]
     ) -> None:
-        work = partial(self._judged, sequences, held, messages)
+        work = partial(self._match_batch, sequences, held, messages)
         outgoing = await asyncio.get_running_loop().run_in_executor(self._executor, work)
-        group = Group()
+        group = PublishGroup()
         for out in outgoing:
             await self._publisher.publish(group, *out)
-        await group.confirmed()
+        await group.wait_confirmed()
 
     # -- on the executor --------------------------------------------------------------------------
 
-    def _judged(
+    def _match_batch(
         self, sequences: Sequences, held: dict[str, Entry], messages: list[Msg]
-    ) -> list[Outgoing]:
-        events, batch, _, _ = self._judge.read(messages)
+    ) -> list[OutgoingMessage]:
+        events, batch, _, _ = self._matcher.read(messages)
         steps = sequences.step_matches(batch)
         if not steps:
             return []
@@ -214,16 +216,20 @@ class Sequencing:
                     values = values_at(batch, keyed.per, np.array(rows))
                     keys[keyed.per] = dict(zip(rows, map(key_of, values), strict=True))
                 key = keys[keyed.per][row]
-            if key is not None and keyed.take(key, satisfied, time) and self._due(entry, sequence):
+            if (
+                key is not None
+                and keyed.process_event(key, satisfied, time)
+                and self._is_due(entry, sequence)
+            ):
                 done.setdefault(row, []).append(str(subscription.id))
-        outgoing: list[Outgoing] = []
+        outgoing: list[OutgoingMessage] = []
         for row, found in done.items():
             found.sort(key=lambda key: (-held[key].priority, key))
             known = [key for key in found if key in self._register.entries]
-            outgoing.extend(self._judge.deliveries(events[row], known, _KIND))
+            outgoing.extend(self._matcher.deliveries(events[row], known, _KIND))
         return outgoing
 
-    def _due(self, entry: Entry, sequence: int) -> bool:
+    def _is_due(self, entry: Entry, sequence: int) -> bool:
         """Whether a completion may not have been delivered by who had the lease before."""
         if sequence > self._confirmed["position"]:
             return True
@@ -240,13 +246,13 @@ class Sequencing:
 
     # -- what there is, and from where on it matters ----------------------------------------------
 
-    def _wanted(self) -> dict[str, Entry]:
+    def _current_entries(self) -> dict[str, Entry]:
         self._indexed = self._register.revision  # first: what comes meanwhile is not in it
         return self._register.sequences.copy()
 
-    def _of(self, entries: Iterable[Entry]) -> Sequences:
+    def _build_sequences(self, entries: Iterable[Entry]) -> Sequences:
         settings = self._settings
-        engine = partial(made, DEFAULT, {}, settings.schema, settings.semantics)
+        engine = partial(make_engine, DEFAULT, {}, settings.schema, settings.semantics)
         sequences = Sequences(engine, self._timing)
         for entry in entries:
             sequences.add(
@@ -256,16 +262,16 @@ class Sequencing:
             )
         return sequences
 
-    def _start(self, entries: Iterable[Entry]) -> ConsumerConfig:
+    def _start_config(self, entries: Iterable[Entry]) -> ConsumerConfig:
         """The first event that can matter: to a sequence, and to what was not delivered yet."""
         entries = list(entries)
         since = min((entry.since for entry in entries), default=0)
-        spans = [_within(self._of([entry]), entry) for entry in entries]
+        spans = [_within(self._build_sequences([entry]), entry) for entry in entries]
         time = self._confirmed["time"]
         if not time or self._settings.time is not None or None in spans:
-            return from_sequence(since + 1)
+            return start_at_sequence(since + 1)
         if since >= self._confirmed["position"]:
-            return from_sequence(since + 1)
+            return start_at_sequence(since + 1)
         # Nothing that is older than three times the longest WITHIN is in any state.
         longest = max(span for span in spans if span is not None)
         when = datetime.datetime.fromtimestamp(time / 1e9 - 3 * longest / 1e6 - 1, datetime.UTC)
@@ -276,21 +282,21 @@ class Sequencing:
 
     # -- what was confirmed -----------------------------------------------------------------------
 
-    async def _saved(self) -> dict[str, int]:
+    async def _load_position(self) -> dict[str, int]:
         nothing = {"position": 0, "revision": 0, "time": 0}
         stream = self._names.bucket_stream(self._names.state)
         subject = self._names.bucket_subject(self._names.state, _POSITION)
         while True:
             try:
                 last = await self._js.get_last_msg(stream, subject)
-                return nothing | decoded(last.data or b"")
+                return nothing | decode_object(last.data or b"")
             except NotFoundError:
                 return nothing
             except (NatsError, OSError, TimeoutError) as error:
                 log.debug("cannot read how far sequences are: %s", error)
                 await asyncio.sleep(0.2)
 
-    async def _save(self) -> None:
+    async def _save_position(self) -> None:
         if self.position <= self._confirmed["position"]:
             return
         told = {
@@ -300,16 +306,16 @@ class Sequencing:
         }
         subject = self._names.bucket_subject(self._names.state, _POSITION)
         try:
-            await self._js.publish(subject, encoded(told), timeout=2)
+            await self._js.publish(subject, encode_json(told), timeout=2)
         except (NatsError, OSError, TimeoutError) as error:
             log.debug("cannot write how far sequences are: %s", error)
 
 
-def _from(place: list[int]) -> ConsumerConfig:
-    return from_sequence(place[0])
+def _start_at_place(place: list[int]) -> ConsumerConfig:
+    return start_at_sequence(place[0])
 
 
-def _same(one: Entry, other: Entry) -> bool:
+def _is_same(one: Entry, other: Entry) -> bool:
     return (one.selector, one.priority, one.since) == (other.selector, other.priority, other.since)
 
 

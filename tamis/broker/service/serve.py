@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 from tamis.broker.config.settings import Settings
-from tamis.broker.fabric.connection import connected
-from tamis.broker.fabric.server import Server, answers
+from tamis.broker.fabric.connection import open_connection
+from tamis.broker.fabric.server import Server, is_nats_listening
 from tamis.broker.fabric.server_config import ServerConfig
 from tamis.broker.security.exposure import check_exposed
 from tamis.broker.security.guard import Guard
@@ -19,7 +19,7 @@ from tamis.broker.service.broker import Broker
 from tamis.broker.service.warm_up import warm
 
 # Longer than it takes to read what was compiled before.
-_PATIENCE = 5.0
+_NOTICE_AFTER = 5.0
 
 
 async def serve(
@@ -28,7 +28,7 @@ async def serve(
     url: str | None = None,
     server: ServerConfig | None = None,
     guard: Guard | None = None,
-    beside: Callable[[Broker], AbstractAsyncContextManager[object]] | None = None,
+    companion: Callable[[Broker], AbstractAsyncContextManager[object]] | None = None,
     say: Callable[[str], None] = lambda text: None,
     ready: Callable[[str], None] = lambda url: None,
     **options: Any,
@@ -40,7 +40,7 @@ async def serve(
         url: The NATS server to join; None to start one, or to join the one that is there.
         server: What a server that is started is told.
         guard: Its users and its certificate; None for a server that asks nobody.
-        beside: What else is to run as long as the broker does, such as an HTTP server.
+        companion: What else is to run as long as the broker does, such as an HTTP server.
         say: Told what happens.
         ready: Called with the address of the NATS server, once the broker serves.
         **options: For the connection, as `nats.connect` takes them.
@@ -64,7 +64,7 @@ async def serve(
             check_exposed(server.host, guard is not None and guard.file is not None, "NATS")
             own = Server(server)
             url = own.url
-            if await asyncio.to_thread(answers, own.reached, server.port):
+            if await asyncio.to_thread(is_nats_listening, own.connect_host, server.port):
                 say(f"joining the NATS server at {url}")
             else:
                 await stack.enter_async_context(own)
@@ -72,13 +72,13 @@ async def serve(
                 if guard is not None:
                     watching = asyncio.create_task(guard.watch(own.reload))
                     stack.callback(watching.cancel)
-        connection = await connected(url, name="tamis broker", **options)
+        connection = await open_connection(url, name="tamis broker", **options)
         stack.push_async_callback(connection.close)
-        await _warmed(settings, say)
+        await _warm_kernels(settings, say)
         broker = Broker(connection, settings)
-        async with broker, beside(broker) if beside is not None else nullcontext():
+        async with broker, companion(broker) if companion is not None else nullcontext():
             ready(url)
-            failed = asyncio.ensure_future(broker.failed())
+            failed = asyncio.ensure_future(broker.wait_for_failure())
             stopped = asyncio.ensure_future(stop.wait())
             await asyncio.wait([failed, stopped], return_when=asyncio.FIRST_COMPLETED)
             stopped.cancel()
@@ -89,9 +89,9 @@ async def serve(
         return broker
 
 
-async def _warmed(settings: Settings, say: Callable[[str], None]) -> None:
+async def _warm_kernels(settings: Settings, say: Callable[[str], None]) -> None:
     warming = asyncio.ensure_future(asyncio.to_thread(warm, settings))
-    done, _ = await asyncio.wait([warming], timeout=_PATIENCE)
+    done, _ = await asyncio.wait([warming], timeout=_NOTICE_AFTER)
     if not done:
         say("compiling what matches events: up to a minute, once per installation")
     await warming

@@ -16,9 +16,9 @@ from typing import Protocol
 from nats.aio.msg import Msg
 
 from tamis.broker.fabric.connection import Connection, log
-from tamis.broker.fabric.follow import Whole, kept
+from tamis.broker.fabric.follow import SnapshotEnd, follow_bucket
 from tamis.broker.protocol.names import Names, key_of, parts_of
-from tamis.broker.protocol.wire import MARKER, OPERATION, decoded, place_of
+from tamis.broker.protocol.wire import MARKER, OPERATION, decode_object, place_of
 from tamis.engines.subscription import Subscription
 from tamis.errors import TamisError
 from tamis.language.expr import Sequence
@@ -62,10 +62,10 @@ class Entry:
 class Listener(Protocol):
     """Who is told of each change, on the executor."""
 
-    def added(self, key: str, subscription: Subscription) -> None:
+    def add_subscription(self, key: str, subscription: Subscription) -> None:
         """A subscription is there, or another one under its key."""
 
-    def removed(self, key: str) -> None:
+    def remove_subscription(self, key: str) -> None:
         """It is gone, if it was there."""
 
 
@@ -116,8 +116,8 @@ class Register:
     async def run(self) -> None:
         """Follow the bucket, for ever."""
         loop = asyncio.get_running_loop()
-        async for news in kept(self._connection, self._stream, self._subjects):
-            if isinstance(news, Whole):
+        async for news in follow_bucket(self._connection, self._stream, self._subjects):
+            if isinstance(news, SnapshotEnd):
                 await loop.run_in_executor(self._executor, self._keep_only, news.keys)
                 self.ready.set()
             else:
@@ -125,18 +125,18 @@ class Register:
             async with self._moved:
                 self._moved.notify_all()
 
-    async def reached(self, revision: int) -> None:
+    async def wait_for_revision(self, revision: int) -> None:
         """Wait until a change is in it."""
         async with self._moved:
             await self._moved.wait_for(lambda: self.revision >= revision)
 
-    def of(self, subscriber: str) -> list[Entry]:
+    def entries_of(self, subscriber: str) -> list[Entry]:
         """All subscriptions of a subscriber, by id."""
         # A copy, as the other thread may be at work.
         found = self.of_subscriber.get(subscriber, {}).copy()
         return sorted(found.values(), key=lambda entry: entry.id)
 
-    def held(self, subscriber: str) -> int:
+    def subscription_count(self, subscriber: str) -> int:
         """How many subscriptions a subscriber has."""
         return len(self.of_subscriber.get(subscriber, ()))
 
@@ -162,7 +162,7 @@ class Register:
 
     def _put(self, key: str, data: bytes, revision: int) -> None:
         subscriber, id = parts_of(key)
-        told = decoded(data)
+        told = decode_object(data)
         entry = Entry(
             subscriber,
             id,
@@ -192,7 +192,7 @@ class Register:
         self.entries[key] = entry
         self.of_subscriber.setdefault(subscriber, {})[key] = entry
         if self.listener is not None:
-            self.listener.added(key, prepared)
+            self.listener.add_subscription(key, prepared)
 
     def _remove(self, key: str) -> None:
         entry = self.entries.pop(key, None)
@@ -207,7 +207,7 @@ class Register:
         else:
             self.matcher.remove(key)
         if self.listener is not None:
-            self.listener.removed(key)
+            self.listener.remove_subscription(key)
 
     def _keep_only(self, keys: set[str]) -> None:
         for key in [key for key in self.entries if key not in keys]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from tamis.broker.client.connect import Connecting
+    from tamis.broker.client.connect import ClientContext
 
 NatsOption = Annotated[
     str, typer.Option("--nats", metavar="URL", help="Where the NATS server is.", envvar="NATS_URL")
@@ -31,7 +31,7 @@ AuthorityOption = Annotated[
 
 def client(
     nats: str, subscriber: str | None, prefix: str, user: str | None, authority: str | None
-) -> Connecting:
+) -> ClientContext:
     """A client, for `with`."""
     from tamis.broker import connect
 
@@ -61,7 +61,7 @@ def credentials(
     Raises:
         BrokerError: A user without a token, or certificates that cannot be read.
     """
-    from tamis.broker.security.tls import trusting
+    from tamis.broker.security.tls import tls_context
     from tamis.errors import BrokerError
 
     told: dict[str, Any] = {}
@@ -74,5 +74,5 @@ def credentials(
     elif user is not None:
         raise BrokerError(f"who is {user!r}? Set {token}, or {seed}", "auth")
     if authority is not None or url.startswith("tls://"):
-        told["tls"] = trusting(authority)
+        told["tls"] = tls_context(authority)
     return told

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 _ELLIPSIS = "…"
 
 
-def underlined(text: str, spans: Iterable[tuple[int, int]], width: int) -> tuple[str, str]:
+def underline_spans(text: str, spans: Iterable[tuple[int, int]], width: int) -> tuple[str, str]:
     """One line of the text, and carets under the spans in it.
 
     The line is that of the first span, cut to the width around it. Control characters, which would

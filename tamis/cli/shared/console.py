@@ -40,12 +40,12 @@ def show(console: Console, text: Text | str) -> None:
 
 def error(message: str) -> None:
     """Say what stopped us."""
-    _labelled("error", "bold red", message)
+    _show_labelled("error", "bold red", message)
 
 
-def skipped(message: str) -> None:
+def report_skipped(message: str) -> None:
     """Say what did not stop us."""
-    _labelled("skipped", "yellow", message)
+    _show_labelled("skipped", "yellow", message)
 
 
 def note(message: str) -> None:
@@ -53,10 +53,10 @@ def note(message: str) -> None:
     show(stderr(), Text(message, style="dim"))
 
 
-def on_terminal() -> bool:
+def stdout_is_terminal() -> bool:
     """Whether a person reads our answers."""
     return sys.stdout.isatty()
 
 
-def _labelled(label: str, style: str, message: str) -> None:
+def _show_labelled(label: str, style: str, message: str) -> None:
     show(stderr(), Text.assemble((f"{label}: ", style), message))

@@ -42,7 +42,7 @@ class CountAnswers:
         rows = [(id, -negated) for negated, id in sorted(counts)]
         if self._file:
             self._file.write(_lines(rows))
-        elif console.on_terminal():
+        elif console.stdout_is_terminal():
             console.show(console.stdout(), _table(rows))
         else:
             typer.echo(_lines(rows), nl=False)

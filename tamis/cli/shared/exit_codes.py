@@ -44,7 +44,7 @@ class Verb(TyperCommand):
 
     def get_help_option(self, ctx: Any) -> Any:
         """The option, without the name of its type."""
-        return _untyped(super().get_help_option(ctx))
+        return _hide_type(super().get_help_option(ctx))
 
 
 class Verbs(TyperGroup):
@@ -52,10 +52,10 @@ class Verbs(TyperGroup):
 
     def get_help_option(self, ctx: Any) -> Any:
         """The option, without the name of its type."""
-        return _untyped(super().get_help_option(ctx))
+        return _hide_type(super().get_help_option(ctx))
 
 
-class Guarded(Verbs):
+class GuardedVerbs(Verbs):
     """A group of verbs whose errors are told in a line or two."""
 
     def invoke(self, ctx: Any) -> Any:
@@ -78,7 +78,7 @@ class Guarded(Verbs):
             raise typer.Exit(BAD_INPUT) from None
 
 
-def _untyped(option: Any) -> Any:
+def _hide_type(option: Any) -> Any:
     if option is not None:
         option.metavar = ""
     return option

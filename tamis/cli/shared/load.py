@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from tamis.cli.shared.options import Bad
+from tamis.cli.shared.options import BadLinePolicy
 from tamis.cli.shared.progress import Progress
 from tamis.errors import InputError, SelectorError, UnsupportedExpression
 
@@ -19,14 +19,18 @@ _STEP = 5_000
 
 
 def load(
-    matcher: Matcher, file: str, bad: Bad, on_bad: Callable[[BadLine], None], bar: Progress
+    matcher: Matcher,
+    file: str,
+    bad: BadLinePolicy,
+    on_bad: Callable[[BadLine], None],
+    bar: Progress,
 ) -> None:
     """Add all subscriptions of a file.
 
     Raises:
         InputError: A bad line, unless such are to be skipped; then `on_bad` is told.
     """
-    from tamis.events.records import BadLine, Source
+    from tamis.events.records import BadLine, InputFile
     from tamis.events.subscription_files import read_subscriptions
 
     bar.start("subscriptions")
@@ -38,15 +42,15 @@ def load(
             reason, line = str(rejected.error), some[rejected.row].line
             if isinstance(rejected.error, SelectorError | UnsupportedExpression):
                 reason = f"subscription {rejected.id!r}: {reason}"
-            found = BadLine(Source(file).name, line, reason)
-            if bad is Bad.fail:
+            found = BadLine(InputFile(file).name, line, reason)
+            if bad is BadLinePolicy.fail:
                 raise found.as_error()
             on_bad(found)
-        bar.reached(begin + len(some), (begin + len(some)) / len(rows))
+        bar.update(begin + len(some), (begin + len(some)) / len(rows))
 
 
 @contextmanager
-def hinting() -> Iterator[None]:
+def bad_line_hint() -> Iterator[None]:
     """Say what can be done about a bad line."""
     try:
         yield
@@ -56,6 +60,6 @@ def hinting() -> Iterator[None]:
         raise
 
 
-def counted(number: int, noun: str) -> str:
+def format_count(number: int, noun: str) -> str:
     """A number of something, for a summary."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tamis.matches import Matches
 
 
-class Format(StrEnum):
+class MatchFormat(StrEnum):
     """How to write answers."""
 
     table = "table"
@@ -40,31 +40,35 @@ class Answers(Protocol):
 
 
 @contextmanager
-def open_answers(format: Format | None, out: str | None, matcher: Matcher) -> Iterator[Answers]:
+def open_answers(
+    format: MatchFormat | None, out: str | None, matcher: Matcher
+) -> Iterator[Answers]:
     """Choose form and place; what is written to a file appears there when all went well."""
     if out is None:
-        format = format or (Format.table if console.on_terminal() else Format.jsonl)
-        if format is Format.parquet:
+        format = format or (
+            MatchFormat.table if console.stdout_is_terminal() else MatchFormat.jsonl
+        )
+        if format is MatchFormat.parquet:
             raise typer.BadParameter("--format parquet needs --out: a file or a directory")
-        if format is Format.table:
+        if format is MatchFormat.table:
             from tamis.cli.shared.table_output import TableAnswers
 
             yield TableAnswers()
-        elif format is Format.counts:
+        elif format is MatchFormat.counts:
             with CountAnswers(None, matcher).closing() as answers:
                 yield answers
         else:
             yield JsonAnswers(None)
         return
-    if format is Format.table:
+    if format is MatchFormat.table:
         raise typer.BadParameter("a table is for reading; --out takes jsonl, parquet or counts")
     if format is None:
-        format = Format.parquet if out.endswith(".parquet") else Format.jsonl
-    with _appearing(_place(out, format)) as draft:
-        if format is Format.jsonl:
+        format = MatchFormat.parquet if out.endswith(".parquet") else MatchFormat.jsonl
+    with _atomic_file(_output_path(out, format)) as draft:
+        if format is MatchFormat.jsonl:
             with draft.open("wb") as file:
                 yield JsonAnswers(file)
-        elif format is Format.counts:
+        elif format is MatchFormat.counts:
             with draft.open("wb") as file, CountAnswers(file, matcher).closing() as counts:
                 yield counts
         else:
@@ -72,16 +76,16 @@ def open_answers(format: Format | None, out: str | None, matcher: Matcher) -> It
                 yield pairs
 
 
-def _place(out: str, format: Format) -> Path:
+def _output_path(out: str, format: MatchFormat) -> Path:
     path = Path(out)
     # A suffix makes a file, unless such a directory is there.
     if path.suffix and not path.is_dir() and not out.endswith(("/", os.sep)):
         return path
-    return path / ("counts.jsonl" if format is Format.counts else f"matches.{format.value}")
+    return path / ("counts.jsonl" if format is MatchFormat.counts else f"matches.{format.value}")
 
 
 @contextmanager
-def _appearing(path: Path) -> Iterator[Path]:
+def _atomic_file(path: Path) -> Iterator[Path]:
     draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -106,7 +110,7 @@ class JsonAnswers:
         self._file = file
         self._encode = msgspec.json.Encoder().encode
         self._format = msgspec.json.format
-        self.on_terminal = file is None and console.on_terminal()
+        self.on_terminal = file is None and console.stdout_is_terminal()
 
     def write(self, numbers: list[int], batch: EventBatch, matches: Matches) -> None:
         """Write a line for each event, whether or not it matched anything."""

@@ -21,7 +21,7 @@ class Semantics(StrEnum):
     total = "total"
 
 
-class Bad(StrEnum):
+class BadLinePolicy(StrEnum):
     """What to do with a bad line."""
 
     skip = "skip"
@@ -36,7 +36,7 @@ SEMANTICS = typer.Option(
 )
 SemanticsOption = Annotated[Semantics, SEMANTICS]
 BadOption = Annotated[
-    Bad,
+    BadLinePolicy,
     typer.Option(
         metavar="WHAT",
         help="At a bad line, [cyan]fail[/cyan], or [cyan]skip[/cyan] it, report it and go on.",

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from tamis.matches import Id
 
 
-def planned(
+def subscription_plan(
     matcher: Matcher, id: Id, selector: str, subscriptions: str | None, events: str | None
 ) -> SubscriptionPlan:
     """Load the subscriptions, for a plan depends on all of them, and ask for one.
@@ -31,10 +31,10 @@ def planned(
         matcher.add_many([row[:3] for row in rows], bad="skip")
     if id not in matcher:
         matcher.add(id, selector)
-    return matcher.plan(id, None if events is None else _typical(events, matcher))
+    return matcher.plan(id, None if events is None else _typical_events(events, matcher))
 
 
-def _typical(file: str, matcher: Matcher) -> EventBatch | None:
+def _typical_events(file: str, matcher: Matcher) -> EventBatch | None:
     """The first events of a file: as many as a batch of it has."""
     from tamis.events.files import read_events
 

@@ -49,7 +49,7 @@ class Progress:
             self._bar.stop()
 
     @property
-    def shown(self) -> bool:
+    def is_shown(self) -> bool:
         """Whether anybody sees it."""
         return self._bar is not None
 
@@ -58,7 +58,7 @@ class Progress:
         if self._bar:
             self._bar.reset(self._task, total=None, description=what, count="")
 
-    def reached(self, count: int, fraction: float | None, text: str | None = None) -> None:
+    def update(self, count: int, fraction: float | None, text: str | None = None) -> None:
         """So many are done, which is such a part of all; `text` instead of the number."""
         if self._bar:
             total = None if fraction is None else 1.0

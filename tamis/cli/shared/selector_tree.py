@@ -11,12 +11,12 @@ from tamis.paths import path_text
 from tamis.values import Timestamp, Type
 
 
-def drawn(expr: e.Expr) -> list[str]:
+def draw_tree(expr: e.Expr) -> list[str]:
     """A line for each node, under the node it is part of."""
     label = _LABELS.get(type(expr))
     # AND, OR, NOT, BETWEEN and the like are called what they are written as.
     lines = [label(expr) if label else type(expr).__name__.upper()]
-    parts = [drawn(child) for child in e.children(expr)]
+    parts = [draw_tree(child) for child in e.children(expr)]
     if isinstance(expr, e.Sequence) and expr.per:
         parts[-1] = [f"PER {path_text(expr.per.path)}"]
     for i, part in enumerate(parts):
@@ -32,18 +32,18 @@ def as_dict(expr: e.Expr) -> dict[str, object]:
     return {
         "node": type(expr).__name__,
         **{
-            name: _plain(value)
+            name: _plain_value(value)
             for name, value in named.items()
             if name not in ("start", "end") and not callable(value)
         },
     }
 
 
-def _plain(value: object) -> object:
+def _plain_value(value: object) -> object:
     if isinstance(value, e.Node):
         return as_dict(value)  # type: ignore[arg-type]
     if isinstance(value, tuple):
-        return [_plain(element) for element in value]
+        return [_plain_value(element) for element in value]
     if isinstance(value, Type):
         return value.value
     return str(value) if isinstance(value, Timestamp) else value

@@ -60,7 +60,7 @@ def node_settings(
     )
 
 
-def guarded(
+def build_guard(
     users: Path | None, data: Path, prefix: str, certificate: str | None, key: str | None
 ) -> Guard:
     """Who may do what, and how it is hidden from others.
@@ -96,7 +96,7 @@ def hosts_of(http: str | None) -> list[str]:
     return [] if http is None else [parsed_address(http)[0]]
 
 
-def beside(
+def gateway_runner(
     http: str | None, guard: Guard, say: Callable[[str], None]
 ) -> Callable[[Broker], AbstractAsyncContextManager[object]] | None:
     """The gateway, if there is to be one.

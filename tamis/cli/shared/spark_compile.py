@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from tamis.cli.shared import console, exit_codes
-from tamis.cli.shared.load import counted
+from tamis.cli.shared.load import format_count
 from tamis.cli.shared.options import read_schema
-from tamis.cli.shared.spark_session import running, watched
+from tamis.cli.shared.spark_session import show_spark_progress, spark_session
 from tamis.cli.shared.spark_tables import read_table
 from tamis.errors import InputError
 
@@ -32,10 +32,10 @@ def compile_on_spark(
     quiet: bool,
 ) -> None:
     """Make the version, say what came of it, and which rows were not taken."""
-    with running(master, conf) as spark:
+    with spark_session(master, conf) as spark:
         from tamis.spark import compile
 
-        with watched(spark, "subscriptions", quiet):
+        with show_spark_progress(spark, "subscriptions", quiet):
             table = read_table(spark, subscriptions)
             done = compile(table, out, schema=read_schema(schema), semantics=semantics)
         if rejects is not None:
@@ -49,8 +49,8 @@ def compile_on_spark(
                 console.note(f"and {left:,} more{more}")
         if not quiet:
             console.note(
-                f"version {done.version}: {counted(done.subscriptions, 'subscription')}, "
-                f"{done.seconds:.2f} s, {counted(done.rejected, 'rejected row')}"
+                f"version {done.version}: {format_count(done.subscriptions, 'subscription')}, "
+                f"{done.seconds:.2f} s, {format_count(done.rejected, 'rejected row')}"
             )
     if done.rejected:
         raise typer.Exit(exit_codes.SOME_SKIPPED)

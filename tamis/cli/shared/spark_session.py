@@ -60,15 +60,15 @@ def refuse_without_spark(master: str | None, conf: list[str] | None, **others: o
 
 
 @contextmanager
-def running(master: str | None, conf: list[str] | None) -> Iterator[SparkSession]:
+def spark_session(master: str | None, conf: list[str] | None) -> Iterator[SparkSession]:
     """A session, ended at the end unless it was there before; its errors are told in a line."""
     from tamis.spark import session
 
     wanted: dict[str, object] = dict(pairs(conf, "--conf"))
     if master is not None:
         wanted["spark.remote" if master.startswith("sc://") else "spark.master"] = master
-    ours = not _there_already()
-    with _told_in_a_line():
+    ours = not _has_active_session()
+    with _one_line_errors():
         spark = session("tamis", **wanted)
         try:
             yield spark
@@ -77,14 +77,14 @@ def running(master: str | None, conf: list[str] | None) -> Iterator[SparkSession
                 spark.stop()
 
 
-def _there_already() -> bool:
+def _has_active_session() -> bool:
     # Not imported for this: without the module nobody has a session.
     module = sys.modules.get("pyspark.sql")
     return module is not None and module.SparkSession.getActiveSession() is not None
 
 
 @contextmanager
-def _told_in_a_line() -> Iterator[None]:
+def _one_line_errors() -> Iterator[None]:
     try:
         yield
     except Exception as error:
@@ -105,15 +105,15 @@ def _line(message: str) -> str:
 
 
 @contextmanager
-def watched(spark: SparkSession, what: str, quiet: bool) -> Iterator[None]:
+def show_spark_progress(spark: SparkSession, what: str, quiet: bool) -> Iterator[None]:
     """Show how far Spark's tasks are while something runs; through Connect, that it does run."""
     with Progress(quiet, answers_on_terminal=False) as bar:
         bar.start(what)
-        if not bar.shown:
+        if not bar.is_shown:
             yield
             return
         done = threading.Event()
-        look = threading.Thread(target=_look, args=(spark, bar, done), daemon=True)
+        look = threading.Thread(target=_poll_progress, args=(spark, bar, done), daemon=True)
         look.start()
         try:
             yield
@@ -122,7 +122,7 @@ def watched(spark: SparkSession, what: str, quiet: bool) -> Iterator[None]:
             look.join()
 
 
-def _look(spark: SparkSession, bar: Progress, done: threading.Event) -> None:
+def _poll_progress(spark: SparkSession, bar: Progress, done: threading.Event) -> None:
     try:
         tracker = spark.sparkContext.statusTracker()
     except Exception:  # Spark Connect has none; the bar goes to and fro
@@ -135,4 +135,4 @@ def _look(spark: SparkSession, bar: Progress, done: threading.Event) -> None:
                 finished += info.numCompletedTasks
                 tasks += info.numTasks
         if tasks:
-            bar.reached(finished, finished / tasks, f"{finished:,} of {tasks:,} tasks")
+            bar.update(finished, finished / tasks, f"{finished:,} of {tasks:,} tasks")

@@ -20,21 +20,21 @@ _FORMATS = {".parquet": "parquet", ".json": "json", ".jsonl": "json", ".ndjson":
 
 def format_of(path: str) -> str | None:
     """parquet, json or csv, by the name, or by the names of what is in the folder."""
-    named = _by_name(path)
+    named = _format_by_name(path)
     if named is None and os.path.isdir(path):
-        inside = (_by_name(name) for name in sorted(os.listdir(path)) if name[0] not in "._")
+        inside = (_format_by_name(name) for name in sorted(os.listdir(path)) if name[0] not in "._")
         named = next((format for format in inside if format), None)
     return named
 
 
-def _by_name(path: str) -> str | None:
+def _format_by_name(path: str) -> str | None:
     name = path.rstrip("/").removesuffix(".gz")
     return _FORMATS.get(Path(name).suffix.lower())
 
 
 def is_index(path: str) -> bool:
     """Whether this is an index, not a table; a folder that is not seen from here is one."""
-    if _by_name(path):
+    if _format_by_name(path):
         return False
     folder = Path(path)
     if not folder.exists():

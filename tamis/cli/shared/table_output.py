@@ -29,7 +29,7 @@ class TableAnswers:
     def __init__(self) -> None:
         """Divide the width of the terminal between events and matches."""
         self._console = console.stdout()
-        self.on_terminal = console.on_terminal()
+        self.on_terminal = console.stdout_is_terminal()
         free = max(self._console.width - _NUMBER - 2 * _GAP, 20)
         self._event = free * 11 // 20
         self._matches = free - self._event
@@ -41,8 +41,8 @@ class TableAnswers:
             self._headed = True
             self._line("event", "attributes", "matches", "bold")
         for number, row, ids in zip(numbers, batch.rows(), matches.per_event(), strict=True):
-            first, *more = _wrapped([word(id) for id in ids], self._matches)
-            self._line(str(number), rendered(row), first, "green" if ids else "dim")
+            first, *more = _wrap([word(id) for id in ids], self._matches)
+            self._line(str(number), render_event(row), first, "green" if ids else "dim")
             for line in more:
                 self._line("", "", line, "green")
 
@@ -50,7 +50,7 @@ class TableAnswers:
         text = Text.assemble(
             (number.rjust(_NUMBER), "bold" if number == "event" else "cyan"),
             " " * _GAP,
-            _fitted(event, self._event),
+            _fit(event, self._event),
             " " * _GAP,
             (matches, style),
         )
@@ -58,7 +58,7 @@ class TableAnswers:
         console.show(self._console, text)
 
 
-def rendered(event: Mapping[str, object]) -> str:
+def render_event(event: Mapping[str, object]) -> str:
     """An event on one line: `price=900 user.city=Lyon`."""
     return " ".join(f"{name}={word(value)}" for name, value in _leaves(event, ()))
 
@@ -68,14 +68,14 @@ def _leaves(event: Mapping[str, object], above: tuple[str, ...]) -> Iterator[tup
         if isinstance(value, dict):
             yield from _leaves(value, (*above, name))
         else:
-            yield _safe(path_text((*above, name))), value
+            yield _escape(path_text((*above, name))), value
 
 
 def word(value: object) -> str:
     """A value as a word of a line: `900`, `Lyon`, `"New York"`."""
     if isinstance(value, str):
         # Quotes where a reader could not tell where the text ends; control characters escaped.
-        return value if _PLAIN.fullmatch(value) else _safe(json.dumps(value, ensure_ascii=False))
+        return value if _PLAIN.fullmatch(value) else _escape(json.dumps(value, ensure_ascii=False))
     if isinstance(value, Timestamp):
         return str(value).replace(" ", "T")
     if isinstance(value, list):
@@ -85,17 +85,17 @@ def word(value: object) -> str:
     return "NULL" if value is None else str(value).lower() if value in (True, False) else str(value)
 
 
-def _safe(text: str) -> str:
+def _escape(text: str) -> str:
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
-def _fitted(text: str, width: int) -> str:
+def _fit(text: str, width: int) -> str:
     if cell_len(text) > width:
         text = set_cell_size(text, width - 1).rstrip() + "…"
     return set_cell_size(text, width)
 
 
-def _wrapped(words: list[str], width: int) -> list[str]:
+def _wrap(words: list[str], width: int) -> list[str]:
     """The words with commas, in lines of the width; a longer word has a line for itself."""
     lines = [""]
     for i, word in enumerate(words):

@@ -8,8 +8,8 @@ from typing import TypeVar
 import numpy as np
 
 from tamis.engines.atree.nodes import Nodes
-from tamis.engines.atree.plan import Made, Operand, Plan, counting
-from tamis.engines.number_pool import Numbers
+from tamis.engines.atree.plan import FunctionSpec, Operand, Plan, at_least_spec
+from tamis.engines.number_pool import NumberPool
 from tamis.kernels.atree import insert, node_store
 from tamis.kernels.atree.node_store import AND, AT_LEAST, COUNT, NAND, NOR, NOT, OR, VALUE, XOR
 
@@ -26,7 +26,9 @@ class Builder:
         asked: The leaves that are asked from now on where they are false.
     """
 
-    def __init__(self, nodes: Nodes, functions: Numbers[Made], terms: Numbers[object]) -> None:
+    def __init__(
+        self, nodes: Nodes, functions: NumberPool[FunctionSpec], terms: NumberPool[object]
+    ) -> None:
         """Begin.
 
         Args:
@@ -38,7 +40,7 @@ class Builder:
         self._functions = functions
         self._terms = terms
         self._roots: dict[int, int] = {}
-        self.asked: list[int] = []
+        self.requested_leaves: list[int] = []
 
     def root(self, plan: Operand) -> int:
         """The node on top of a plan."""
@@ -46,19 +48,19 @@ class Builder:
             return self._nodes.leaf(plan)
         found = self._roots.get(id(plan))
         if found is None:
-            found = self._roots[id(plan)] = self._made(plan)
+            found = self._roots[id(plan)] = self._build_node(plan)
             if plan.label is not None:
                 self._nodes.labels[found] = plan.label
         return found
 
-    def _made(self, plan: Plan) -> int:
+    def _build_node(self, plan: Plan) -> int:
         function = plan.function
         if function == VALUE:
             term = self._terms.number(plan.label)
-            return self._noted(self._terms, plan.label, VALUE, term)
+            return self._add_counted_node(self._terms, plan.label, VALUE, term)
         nodes = [self.root(operand) for operand in plan.operands]
-        if isinstance(function, Made):
-            return self._node_of(function, *nodes)
+        if isinstance(function, FunctionSpec):
+            return self._function_node(function, *nodes)
         if function == NOT:
             return self._node(NOT, nodes[0])
         if function in (XOR, AT_LEAST):
@@ -66,24 +68,26 @@ class Builder:
         else:
             nodes = sorted(set(nodes))
         if function == AT_LEAST:
-            return self._node_of(counting(plan), *self._halves(COUNT, nodes))
+            return self._function_node(at_least_spec(plan), *self._halves(COUNT, nodes))
         if function in (NAND, NOR):
             if len(nodes) == 1:
                 return self._node(NOT, nodes[0])
             return self._node(function, *self._halves(AND if function == NAND else OR, nodes))
         return self._chain(function, nodes)
 
-    def _node_of(self, made: Made, left: int, right: int = -1) -> int:
-        return self._noted(self._functions, made, self._functions.number(made), left, right)
+    def _function_node(self, spec: FunctionSpec, left: int, right: int = -1) -> int:
+        return self._add_counted_node(
+            self._functions, spec, self._functions.number(spec), left, right
+        )
 
-    def _noted(
-        self, numbers: Numbers[T], thing: T, function: int, left: int, right: int = -1
+    def _add_counted_node(
+        self, numbers: NumberPool[T], thing: T, function: int, left: int, right: int = -1
     ) -> int:
         """A node; if it is new, one more has the thing."""
         before = len(self._nodes)
         node = self._node(function, left, right)
         if len(self._nodes) > before:
-            numbers.used(thing)
+            numbers.add_use(thing)
         return node
 
     def _halves(self, function: int, nodes: Sequence[int]) -> list[int]:
@@ -96,7 +100,7 @@ class Builder:
         before = len(self._nodes)
         root = insert.insert_chain(self._nodes.store, function, np.array(nodes, np.int32))
         if function == XOR and len(self._nodes) > before:
-            self._ask(int(root))
+            self._request_false(int(root))
         return int(root)
 
     def _node(self, function: int, left: int, right: int = -1) -> int:
@@ -105,16 +109,16 @@ class Builder:
         if node < 0:
             node = int(node_store.new_node(store, function, left, right))
             if function in _ASKING:
-                self._ask(node)
+                self._request_false(node)
         return node
 
-    def _ask(self, root: int) -> None:
+    def _request_false(self, root: int) -> None:
         """Have the operands of a new XOR, NOT, NAND or NOR say where they are false."""
         nodes = self._nodes
         pending = [root]
         while pending:
             node = pending.pop()
             for child in nodes.children(node):
-                self.asked += insert.want_false(nodes.store, child).tolist()
+                self.requested_leaves += insert.request_false(nodes.store, child).tolist()
                 if nodes.function_of(node) == XOR == nodes.function_of(child):
                     pending.append(child)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tamis.dot import quoted
+from tamis.dot import quote
 from tamis.engines.atree.tree import Tree
 from tamis.kernels.atree.node_store import (
     AND,
@@ -41,37 +41,37 @@ def to_dot(tree: Tree, index: PredicateIndex, ids: Sequence[Id | None]) -> str:
     levels: dict[int, list[str]] = {}
     for node in tree.nodes():
         levels.setdefault(tree.level(node), []).append(f"n{node}")
-        lines.append(f"  n{node} [{_look(tree, index, node)}];")
+        lines.append(f"  n{node} [{_node_attributes(tree, index, node)}];")
         lines += [f"  n{child} -> n{node};" for child in tree.children(node)]
         roots = tree.subscriptions(node)
         if roots:
             names = sorted(str(ids[code]) for code in roots)
             more = [f"and {len(names) - _SHOWN} more"] if len(names) > _SHOWN else []
             label = ", ".join([*names[:_SHOWN], *more])
-            lines.append(f"  s{node} [shape=plaintext, label={quoted(label)}];")
+            lines.append(f"  s{node} [shape=plaintext, label={quote(label)}];")
             lines.append(f"  s{node} -> n{node} [style=dotted, dir=none, constraint=false];")
     for level in sorted(levels):
         lines.append(f"  {{ rank=same; {'; '.join(levels[level])}; }}  // level {level}")
     return "\n".join([*lines, "}"])
 
 
-def _look(tree: Tree, index: PredicateIndex, node: int) -> str:
+def _node_attributes(tree: Tree, index: PredicateIndex, node: int) -> str:
     function = tree.function_of(node)
     if function == LEAF:
         text = str(index.predicate(tree.predicate(node)))
-        return f"shape=box, label={quoted(text)}"
+        return f"shape=box, label={quote(text)}"
     if function in _SYMBOLS:
-        return f"label={quoted(_SYMBOLS[function])}"
+        return f"label={quote(_SYMBOLS[function])}"
     label = tree.labels.get(node)
-    operator, k, n = tree.described(node)
+    operator, k, n = tree.function_parts(node)
     if operator == AT_LEAST:
-        return f"label={quoted(f'≥{k} of {n}')}"
+        return f"label={quote(f'≥{k} of {n}')}"
     if operator == COMPARE and isinstance(label, Comparison):
-        return f"shape=diamond, label={quoted(label.op)}"
+        return f"shape=diamond, label={quote(label.op)}"
     assert operator == VALUE
     if tree.children(node):
-        return f"shape=ellipse, label={quoted(_operator(label))}"
-    return f"shape=box, style=rounded, label={quoted(str(label))}"
+        return f"shape=ellipse, label={quote(_operator(label))}"
+    return f"shape=box, style=rounded, label={quote(str(label))}"
 
 
 def _operator(label: object) -> str:

@@ -20,18 +20,18 @@ from tamis.engines.atree.filters import FILTERS, TVP, Filter
 from tamis.engines.atree.planner import Planner
 from tamis.engines.atree.priorities import Priorities
 from tamis.engines.atree.tree import Tree
-from tamis.engines.atree.value_nodes import Values, comparisons_of
+from tamis.engines.atree.value_nodes import ValuePlanner, comparisons_of
 from tamis.engines.subscription import Subscription
 from tamis.errors import InputError
 from tamis.events.batch import EventBatch
-from tamis.kernels.atree.levels import NOTES, News, climb_levels
+from tamis.kernels.atree.levels import NOTES, Phase1Results, climb_levels
 from tamis.kernels.atree.node_store import Ints
 from tamis.kernels.atree.paths import follow_paths
 from tamis.kernels.atree.priorities import climb_by_priority
 from tamis.language.expr import Comparison, Not, Predicate
 from tamis.language.rewrite.negation import push_not_down
 from tamis.matches import Id, Matches, ids_array
-from tamis.predicates import PredicateIndex, Satisfied
+from tamis.predicates import PredicateIndex, SatisfiedPredicates
 
 PIECE = 64  # events that a thread takes at a time
 
@@ -66,12 +66,12 @@ class AtreeEngine:
         self.filter: Filter = TVP if filter is None else FILTERS[filter]
         self.tree = Tree()
         self.index = PredicateIndex()
-        self._values = Values()
+        self._values = ValuePlanner()
         self._priorities = Priorities(self.tree)
         self._codes: dict[Id, int] = {}
         self._ids: list[Id | None] = []
         self._free: list[int] = []
-        self._boards: list[_Board] = []
+        self._free_scratch: list[_TreeScratch] = []
         self._lock = Lock()
 
     def add(self, subscription: Subscription) -> None:
@@ -81,7 +81,7 @@ class AtreeEngine:
             UnsupportedExpression: It is a sequence, or very large; nothing has changed.
         """
         held: list[int] = []
-        planner = Planner(self.filter, lambda leaf: self._interned(leaf, held), self._values.plan)
+        planner = Planner(self.filter, lambda leaf: self._intern(leaf, held), self._values.plan)
         try:
             plan = planner.plan(subscription)
             code = self._free[-1] if self._free else len(self._ids)
@@ -92,7 +92,7 @@ class AtreeEngine:
             raise
         for leaf in asked:
             negated = push_not_down(Not(self.index.predicate(self.tree.predicate(leaf))))
-            self.tree.ask_false(leaf, self.index.intern(negated))  # type: ignore[arg-type]
+            self.tree.set_false_predicate(leaf, self.index.intern(negated))  # type: ignore[arg-type]
         self._priorities.add(code, subscription.priority)
         if code == len(self._ids):
             self._ids.append(subscription.id)
@@ -101,7 +101,7 @@ class AtreeEngine:
             self._ids[code] = subscription.id
         self._codes[subscription.id] = code
 
-    def _interned(self, leaf: Predicate | Not, held: list[int]) -> int:
+    def _intern(self, leaf: Predicate | Not, held: list[int]) -> int:
         """The number of a predicate, which its leaf in the tree holds, once.
 
         A number that was interned for this plan, and has no leaf yet, is in `held`.
@@ -118,13 +118,13 @@ class AtreeEngine:
         self._priorities.remove(code)
         for predicate in self.tree.delete(code):
             self.index.release(predicate)
-        self._priorities.removed()
+        self._priorities.finish_removal()
         self._ids[code] = None
         self._free.append(code)
 
     def __getstate__(self) -> dict[str, object]:
         """Leave out what is only for matching."""
-        return {**self.__dict__, "_boards": [], "_lock": None}
+        return {**self.__dict__, "_free_scratch": [], "_lock": None}
 
     def __setstate__(self, state: dict[str, object]) -> None:
         """Begin with no boards."""
@@ -140,7 +140,7 @@ class AtreeEngine:
         with queues then stop early, if there are several priorities; `tvp` goes on, as it is done
         with everything before they have found the first few (`tamis bench atree priorities`).
         """
-        codes, ends = self.matched(batch, limit)
+        codes, ends = self.match_codes(batch, limit)
         counts = np.diff(ends, prepend=0)
         event = np.repeat(np.arange(len(batch)), counts)
         seen = np.zeros(len(self._ids), np.bool_)
@@ -148,32 +148,32 @@ class AtreeEngine:
         found = np.flatnonzero(seen)
         places = np.cumsum(seen) - 1
         ids = ids_array([self._ids[code] for code in found.tolist()])
-        priorities = self._priorities.of(found)
+        priorities = self._priorities.subscription_priorities(found)
         return Matches(len(batch), event, places[codes], ids, priorities)
 
-    def matched(
+    def match_codes(
         self, batch: EventBatch, limit: int | None = None
     ) -> tuple[Ints, NDArray[np.int64]]:
         """The subscriptions by number, in no order within an event, and where each event's end."""
         if not len(batch) or not len(self.tree):
             return np.zeros(0, np.int32), np.zeros(len(batch), np.int64)
         if self.threads == 1 or len(batch) <= PIECE:
-            return self.climbed(batch, self.index.satisfied(batch), limit)
+            return self.climb(batch, self.index.satisfied_predicates(batch), limit)
         pieces = [batch.slice(i, PIECE) for i in range(0, len(batch), PIECE)]
         with ThreadPoolExecutor(self.threads) as pool:
             parts = list(
-                pool.map(lambda p: self.climbed(p, self.index.satisfied(p), limit), pieces)
+                pool.map(lambda p: self.climb(p, self.index.satisfied_predicates(p), limit), pieces)
             )
         before = np.cumsum([0, *(len(codes) for codes, _ in parts)])
         ends = [ends + begin for (_, ends), begin in zip(parts, before, strict=False)]
         return np.concatenate([codes for codes, _ in parts]), np.concatenate(ends)
 
-    def climbed(
-        self, batch: EventBatch, satisfied: Satisfied, limit: int | None = None
+    def climb(
+        self, batch: EventBatch, satisfied: SatisfiedPredicates, limit: int | None = None
     ) -> tuple[Ints, NDArray[np.int64]]:
         """Phase 2 alone: `matched`, given the predicates that each event satisfies."""
-        early = limit is not None and self._priorities.several
-        with self._board() as board:
+        early = limit is not None and self._priorities.has_several
+        with self._borrowed_scratch() as board:
             if self.filter.paths:
                 codes, ends, board.path_clock = follow_paths(
                     self.tree.store,
@@ -185,7 +185,7 @@ class AtreeEngine:
                 )
                 return codes, ends
             compared = comparisons_of(self._comparisons(), batch)
-            news = News(self.tree.true_leaf, self.tree.false_leaf, *satisfied, *compared)
+            news = Phase1Results(self.tree.true_leaf, self.tree.false_leaf, *satisfied, *compared)
             notes = board.notes(self.tree)
             highest, suppress = self.tree.highest, self.filter.suppress
             if early:
@@ -211,13 +211,13 @@ class AtreeEngine:
         return {node: label for node, label in labels if isinstance(label, Comparison)}
 
     @contextmanager
-    def _board(self) -> Iterator[_Board]:
+    def _borrowed_scratch(self) -> Iterator[_TreeScratch]:
         """What a filter writes on: several threads may match at once, each on its own."""
         with self._lock:
-            board = self._boards.pop() if self._boards else _Board()
+            board = self._free_scratch.pop() if self._free_scratch else _TreeScratch()
         yield board
         with self._lock:
-            self._boards.append(board)
+            self._free_scratch.append(board)
 
     # -- looking around ---------------------------------------------------------------------------
 
@@ -238,7 +238,7 @@ class AtreeEngine:
             "snps": shared,
             "snps_internal": shared_internal,
             "bytes": self.tree.bytes + self._priorities.bytes,
-            "board_bytes": sum(board.bytes for board in self._boards),
+            "board_bytes": sum(board.bytes for board in self._free_scratch),
             **{f"index_{name}": size for name, size in self.index.stats().items()},
         }
 
@@ -247,7 +247,7 @@ class AtreeEngine:
         return to_dot(self.tree, self.index, self._ids)
 
 
-class _Board:
+class _TreeScratch:
     """The arrays of a filter, made when first needed and grown with the tree."""
 
     def __init__(self) -> None:
@@ -268,7 +268,7 @@ class _Board:
         return self._stamps
 
     def counts(self, tree: Tree) -> Ints:
-        if tree.counts and len(self._counts) < len(tree.store.nodes):
+        if tree.has_at_least and len(self._counts) < len(tree.store.nodes):
             self._counts = np.zeros(len(tree.store.nodes), np.int32)
         return self._counts
 

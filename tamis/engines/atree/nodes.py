@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tamis.engines.atree.plan import Made
+from tamis.engines.atree.plan import FunctionSpec
 from tamis.errors import TamisError, UnsupportedExpression
 from tamis.kernels.atree import insert, node_store, walk
 from tamis.kernels.atree.node_store import (
@@ -24,7 +24,7 @@ from tamis.kernels.atree.node_store import (
     RIGHT,
     ROOT,
     TOP,
-    Store,
+    TreeStore,
 )
 
 MAX_LEVEL = node_store.LEVEL_MASK
@@ -44,7 +44,7 @@ class Nodes:
 
     def __init__(self) -> None:
         """Begin with nothing."""
-        self.store = Store(
+        self.store = TreeStore(
             nodes=np.zeros((64, FIELDS), np.int32),
             slots=np.zeros(128, np.uint32),
             arena=np.zeros(BLOCK, np.int32),
@@ -62,7 +62,7 @@ class Nodes:
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Own the arrays, which pickle may lend: they must be able to grow."""
         self.__dict__.update(state)
-        self.store = Store._make(array.copy() for array in self.store)
+        self.store = TreeStore._make(array.copy() for array in self.store)
 
     def __len__(self) -> int:
         """The number of nodes."""
@@ -99,18 +99,18 @@ class Nodes:
         """Whether a predicate has a leaf."""
         return predicate < len(self.true_leaf) and self.true_leaf[predicate] >= 0
 
-    def ask_false(self, leaf: int, negated: int) -> None:
+    def set_false_predicate(self, leaf: int, negated: int) -> None:
         """Say which predicate holds where a leaf is false."""
         self._reserve_leaves(negated)
         self.store.nodes[leaf, RIGHT] = negated
         self.false_leaf[negated] = leaf
 
-    def describe(self, function: int, made: Made) -> None:
+    def describe(self, function: int, spec: FunctionSpec) -> None:
         """Say what a function is."""
         if function >= len(self.store.functions):
-            functions = _longer(self.store.functions, 2 * function, 0)
+            functions = _extended_array(self.store.functions, 2 * function, 0)
             self.store = self.store._replace(functions=functions)
-        self.store.functions[function] = made
+        self.store.functions[function] = spec
 
     # -- room -------------------------------------------------------------------------------------
 
@@ -129,7 +129,7 @@ class Nodes:
         """
         self._reserve_levels(depth)
         if subscriptions > len(self.store.subscriptions):
-            size = max(subscriptions, _stretched(self.store.subscriptions))
+            size = max(subscriptions, _grown_length(self.store.subscriptions))
             self.store.subscriptions.resize((size, 2), refcheck=False)
         if insert.has_room(self.store, nodes, entries):
             return
@@ -139,13 +139,13 @@ class Nodes:
         arena = self.store.arena
         wanted = int(self.store.counters[node_store.ARENA_TOP]) + entries * BLOCK
         if wanted > len(arena):
-            arena.resize(max(wanted, _stretched(arena)), refcheck=False)
+            arena.resize(max(wanted, _grown_length(arena)), refcheck=False)
 
     def _reserve_levels(self, depth: int) -> None:
         if depth > MAX_LEVEL:
             raise UnsupportedExpression(f"more than {MAX_LEVEL:,} levels of nodes", "atree")
         if depth + 2 > len(self.store.levels):
-            levels = _longer(self.store.levels, 2 * (depth + 2), 0)
+            levels = _extended_array(self.store.levels, 2 * (depth + 2), 0)
             self.store = self.store._replace(levels=levels)
 
     def _reserve_nodes(self, count: int) -> None:
@@ -153,7 +153,7 @@ class Nodes:
             return
         if count > MAX_NODES:
             raise TamisError(f"an A-Tree has at most {MAX_NODES:,} nodes")
-        size = min(max(count, _stretched(self.store.nodes)), MAX_NODES)
+        size = min(max(count, _grown_length(self.store.nodes)), MAX_NODES)
         self.store.nodes.resize((size, FIELDS), refcheck=False)
         if size > _FILLED * len(self.store.slots):
             self._rehash(int(1.15 * size / _FILLED))
@@ -170,8 +170,8 @@ class Nodes:
     def _reserve_leaves(self, predicate: int) -> None:
         if predicate >= len(self.true_leaf):
             size = max(predicate + 1, 2 * len(self.true_leaf))
-            self.true_leaf = _longer(self.true_leaf, size, -1)
-            self.false_leaf = _longer(self.false_leaf, size, -1)
+            self.true_leaf = _extended_array(self.true_leaf, size, -1)
+            self.false_leaf = _extended_array(self.false_leaf, size, -1)
 
     # -- looking around ---------------------------------------------------------------------------
 
@@ -185,7 +185,7 @@ class Nodes:
         """The function of a node."""
         return int(self.store.nodes[node, KIND]) & node_store.FUNCTION_MASK
 
-    def described(self, node: int) -> tuple[int, int, int]:
+    def function_parts(self, node: int) -> tuple[int, int, int]:
         """The function of a node as operator, k and n."""
         function = self.function_of(node)
         if function < FIRST_MADE:
@@ -223,18 +223,18 @@ class Nodes:
         """The root of a subscription."""
         return int(self.store.subscriptions[subscription, ROOT])
 
-    def below(self, node: int) -> list[int]:
+    def subtree(self, node: int) -> list[int]:
         """A node and all nodes below it."""
         found: list[int] = walk.nodes_of(self.store, node).tolist()
         return found
 
 
-def _stretched(array: NDArray[np.int32]) -> int:
+def _grown_length(array: NDArray[np.int32]) -> int:
     """How long an array is to become: half as long again, but no more than a sixteenth if large."""
     return len(array) + max(len(array) // 16, min(len(array) // 2, 4096))
 
 
-def _longer(array: NDArray[Int], size: int, rest: int) -> NDArray[Int]:
+def _extended_array(array: NDArray[Int], size: int, rest: int) -> NDArray[Int]:
     longer = np.full((size, *array.shape[1:]), rest, array.dtype)
     longer[: len(array)] = array
     return longer

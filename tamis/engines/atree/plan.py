@@ -9,7 +9,7 @@ from tamis.kernels.atree.insert import MAX_CHAIN
 from tamis.kernels.atree.node_store import AT_LEAST
 
 
-class Made(NamedTuple):
+class FunctionSpec(NamedTuple):
     """A function that is described by more than its operator; it has a number while it is used."""
 
     operator: int
@@ -28,7 +28,7 @@ class Plan(NamedTuple):
         label: What the node stands for, if the tree is to remember it.
     """
 
-    function: int | Made
+    function: int | FunctionSpec
     operands: tuple[Operand, ...]
     k: int = 0
     label: object = None
@@ -42,12 +42,12 @@ def is_flat(plan: Plan) -> bool:
     return all([type(operand) is int for operand in plan.operands])
 
 
-def counting(plan: Plan) -> Made:
+def at_least_spec(plan: Plan) -> FunctionSpec:
     """The function on top of a k-of-n."""
-    return Made(AT_LEAST, plan.k, len(plan.operands))
+    return FunctionSpec(AT_LEAST, plan.k, len(plan.operands))
 
 
-def made_in(plan: Operand) -> Iterator[Made]:
+def function_specs(plan: Operand) -> Iterator[FunctionSpec]:
     """The functions that have to be made for a plan, some perhaps twice."""
     pending, seen = [plan], set()
     while pending:
@@ -55,10 +55,10 @@ def made_in(plan: Operand) -> Iterator[Made]:
         if isinstance(current, int) or id(current) in seen:
             continue
         seen.add(id(current))
-        if isinstance(current.function, Made):
+        if isinstance(current.function, FunctionSpec):
             yield current.function
         elif current.function == AT_LEAST:
-            yield counting(current)
+            yield at_least_spec(current)
         pending += current.operands
 
 

@@ -55,7 +55,7 @@ class Planner:
         self._filter = filter
         self._intern = intern
         self._compare = compare
-        self._made: dict[tuple[BoolExpr, bool], Operand] = {}
+        self._rails: dict[tuple[BoolExpr, bool], Operand] = {}
 
     def plan(self, subscription: Subscription) -> Operand:
         """The plan of a subscription.
@@ -67,7 +67,7 @@ class Planner:
             raise UnsupportedExpression("a sequence (FIRST … THEN …)", "atree")
         # The tree sorts operands by itself, by the numbers of their nodes.
         left_out = (sort_operands, push_not_down) if self._filter.negation else (sort_operands,)
-        return self._plan(rewrite(subscription.whole, without=left_out))  # type: ignore[arg-type]
+        return self._plan(rewrite(subscription.full_selector, without=left_out))  # type: ignore[arg-type]
 
     def _plan(self, expr: BoolExpr) -> Operand:
         kind = type(expr)
@@ -77,7 +77,7 @@ class Planner:
             plan = self._plan
             return Plan(_JUNCTIONS[kind], tuple([plan(o) for o in expr.operands]))  # type: ignore[union-attr]
         if isinstance(expr, AtLeast):
-            return self._counted(expr.k, [self._plan(o) for o in expr.operands])
+            return self._at_least(expr.k, [self._plan(o) for o in expr.operands])
         if self._filter.negation and isinstance(expr, Not):
             return self._negation(expr.operand)
         if self._filter.values and isinstance(expr, Comparison) and _is_computed(expr):
@@ -101,16 +101,16 @@ class Planner:
         made once, so a XOR of n operands takes 6 (n - 1) nodes.
         """
         key = expr, wanted
-        if key not in self._made:
-            self._made[key] = self._made_rail(expr, wanted)
-        return self._made[key]
+        if key not in self._rails:
+            self._rails[key] = self._build_rail(expr, wanted)
+        return self._rails[key]
 
-    def _made_rail(self, expr: BoolExpr, wanted: bool) -> Operand:
+    def _build_rail(self, expr: BoolExpr, wanted: bool) -> Operand:
         if isinstance(expr, Xor):
             rails = [(self._rail(o, True), self._rail(o, False)) for o in expr.operands]
             while len(rails) > 1:  # by halves, so that a long XOR makes no deep plan
                 pairs = zip(rails[::2], rails[1::2], strict=False)
-                rails = [_differing(*pair) for pair in pairs] + rails[len(rails) & ~1 :]
+                rails = [_xor_rails(*pair) for pair in pairs] + rails[len(rails) & ~1 :]
             return rails[0][0 if wanted else 1]
         if isinstance(expr, (And, Or)):
             conjoined = isinstance(expr, And) is wanted
@@ -118,10 +118,10 @@ class Planner:
             return Plan(AND if conjoined else OR, parts)
         if isinstance(expr, AtLeast):
             counted = [self._rail(operand, wanted) for operand in expr.operands]
-            return self._counted(expr.k if wanted else len(counted) - expr.k + 1, counted)
+            return self._at_least(expr.k if wanted else len(counted) - expr.k + 1, counted)
         return self._intern(expr if wanted else push_not_down(Not(expr)))  # type: ignore[arg-type]
 
-    def _counted(self, k: int, operands: list[Operand]) -> Operand:
+    def _at_least(self, k: int, operands: list[Operand]) -> Operand:
         if len(operands) > MAX_COUNTED:
             raise UnsupportedExpression(f"AT LEAST k OF more than {MAX_COUNTED:,}", "atree")
         if k == 1:
@@ -131,7 +131,7 @@ class Planner:
         return Plan(AT_LEAST, tuple(operands), k)
 
 
-def _differing(one: Rails, other: Rails) -> Rails:
+def _xor_rails(one: Rails, other: Rails) -> Rails:
     """Where XOR of two is true, and where it is false."""
     (true, false), (right, wrong) = one, other
     return (

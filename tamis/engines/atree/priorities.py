@@ -15,9 +15,9 @@ from tamis.engines.atree.tree import Tree
 from tamis.kernels.atree.node_store import Ints
 from tamis.kernels.atree.priorities import (
     NO_PRIORITY,
-    by_level,
     fill_priorities,
     lower_priorities,
+    nodes_by_level,
     raise_priorities,
 )
 
@@ -42,7 +42,7 @@ class Priorities:
         self._of_subscriptions = self._of_subscriptions.copy()
 
     @property
-    def several(self) -> bool:
+    def has_several(self) -> bool:
         """Whether there is more than one priority."""
         return len(self._counts) > 1
 
@@ -52,11 +52,11 @@ class Priorities:
         nodes = 0 if self._of_nodes is None else self._of_nodes.nbytes
         return self._of_subscriptions.nbytes + nodes
 
-    def of(self, subscriptions: NDArray[np.int64]) -> Array:
+    def subscription_priorities(self, subscriptions: NDArray[np.int64]) -> Array:
         """The priorities of some subscriptions."""
         return self._of_subscriptions[subscriptions]
 
-    def of_node(self, node: int) -> int:
+    def node_priority(self, node: int) -> int:
         """The priority of a node: the highest of the subscriptions that use it."""
         if self._of_nodes is None:
             (priority,) = self._counts
@@ -70,7 +70,7 @@ class Priorities:
             self._of_subscriptions.resize(size, refcheck=False)
         self._of_subscriptions[subscription] = priority
         self._counts[priority] += 1
-        if self.several or self._of_nodes is not None:
+        if self.has_several or self._of_nodes is not None:
             root = self._tree.root(subscription)
             raise_priorities(self._tree.store, self._grow(), root, priority)
 
@@ -81,10 +81,10 @@ class Priorities:
         if not self._counts[priority]:
             del self._counts[priority]
         if self._of_nodes is not None:
-            used = by_level(self._tree.store, self._tree.root(subscription))
+            used = nodes_by_level(self._tree.store, self._tree.root(subscription))
             self._leaving = used, priority
 
-    def removed(self) -> None:
+    def finish_removal(self) -> None:
         """Readjust the nodes that the subscription had used."""
         if self._leaving is None or self._of_nodes is None:
             return

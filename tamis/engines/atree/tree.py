@@ -13,16 +13,16 @@ import numpy as np
 from tamis.engines.atree.builder import Builder
 from tamis.engines.atree.nodes import Nodes
 from tamis.engines.atree.plan import (
-    Made,
+    FunctionSpec,
     Operand,
     Plan,
+    function_specs,
     is_flat,
-    made_in,
     most_chain_levels,
     most_levels,
     most_nodes,
 )
-from tamis.engines.number_pool import Numbers
+from tamis.engines.number_pool import NumberPool
 from tamis.errors import TamisError
 from tamis.kernels.atree import delete, insert, sharing_stats
 from tamis.kernels.atree.node_store import (
@@ -60,11 +60,11 @@ class Tree(Nodes):
     def __init__(self) -> None:
         """Begin with nothing."""
         super().__init__()
-        self.functions: Numbers[Made] = Numbers(FIRST_MADE)
-        self.terms: Numbers[object] = Numbers()
+        self.functions: NumberPool[FunctionSpec] = NumberPool(FIRST_MADE)
+        self.terms: NumberPool[object] = NumberPool()
 
     @property
-    def counts(self) -> bool:
+    def has_at_least(self) -> bool:
         """Whether there is a k-of-n."""
         return any(made.operator == AT_LEAST for made in self.functions.given)
 
@@ -99,11 +99,11 @@ class Tree(Nodes):
         builder = Builder(self, self.functions, self.terms)
         root = builder.root(plan)
         insert.subscribe(self.store, root, subscription)
-        return builder.asked
+        return builder.requested_leaves
 
     def _number_functions(self, plan: Operand) -> None:
         """Give numbers to the functions that a plan needs, before anything else is made."""
-        needed = dict.fromkeys(made_in(plan))
+        needed = dict.fromkeys(function_specs(plan))
         try:
             for made in needed:
                 self._number_function(made)
@@ -112,14 +112,14 @@ class Tree(Nodes):
                 self.functions.give_back(made)
             raise
 
-    def _number_function(self, made: Made) -> None:
-        if made in self.functions.given:
+    def _number_function(self, spec: FunctionSpec) -> None:
+        if spec in self.functions.given:
             return
         if self.functions.next > MAX_FUNCTION:
             most = MAX_FUNCTION + 1 - FIRST_MADE
             raise TamisError(f"an A-Tree has at most {most:,} different functions")
-        self.describe(self.functions.next, made)
-        self.functions.number(made)
+        self.describe(self.functions.next, spec)
+        self.functions.number(spec)
 
     def insert_leaves(self, count: int) -> None:
         """Add the leaves of predicates 0 to `count - 1` to an empty tree, numbered alike."""
@@ -139,18 +139,18 @@ class Tree(Nodes):
 
     def delete(self, subscription: int) -> list[int]:
         """Forget a subscription; the predicates that are no longer used."""
-        return self._forgotten(delete.delete(self.store, subscription))
+        return self._forget_nodes(delete.delete(self.store, subscription))
 
     def delete_many(self, subscriptions: Ints) -> list[int]:
         """Forget many; the predicates that are no longer used."""
-        return self._forgotten(delete.delete_many(self.store, subscriptions))
+        return self._forget_nodes(delete.delete_many(self.store, subscriptions))
 
-    def _forgotten(self, nodes: Ints) -> list[int]:
+    def _forget_nodes(self, nodes: Ints) -> list[int]:
         gone: list[int] = []
         for node, function, left, right in nodes.tolist():
             label = self.labels.pop(node, None)
             if function == VALUE:
-                self.terms.unused(label)
+                self.terms.drop_use(label)
             elif function == LEAF:
                 self.true_leaf[left] = -1
                 gone.append(left)
@@ -158,7 +158,7 @@ class Tree(Nodes):
                     self.false_leaf[right] = -1
                     gone.append(right)
             else:
-                self.functions.unused(Made(*self.store.functions[function].tolist()))
+                self.functions.drop_use(FunctionSpec(*self.store.functions[function].tolist()))
         return gone
 
     # -- looking around ---------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from tamis.engines.atree.plan import Made, Plan
+from tamis.engines.atree.plan import FunctionSpec, Plan
 from tamis.events.batch import EventBatch
 from tamis.kernels.atree.node_store import COMPARE, VALUE, Ints
 from tamis.language.expr import (
@@ -39,7 +39,7 @@ _PARTS = {"sum": "sum of", "avg": "sum of", "least": "least of", "greatest": "gr
 _ARGUMENTS = "arguments"
 
 
-class Values:
+class ValuePlanner:
     """Plans of comparisons, and the numbers of the operators in them."""
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ class Values:
 
     def plan(self, comparison: Comparison) -> Plan:
         """The plan of a comparison."""
-        function = Made(COMPARE, self._code(comparison.op))
+        function = FunctionSpec(COMPARE, self._code(comparison.op))
         sides = self._value(comparison.left), self._value(comparison.right)
         return Plan(function, sides, label=comparison)
 
@@ -71,7 +71,7 @@ class Values:
         return self._node(operator, expr, values)
 
     def _node(self, operator: object, label: object, operands: list[Plan]) -> Plan:
-        return Plan(Made(VALUE, 1 + self._code(operator)), tuple(operands), label=label)
+        return Plan(FunctionSpec(VALUE, 1 + self._code(operator)), tuple(operands), label=label)
 
     def _code(self, operator: object) -> int:
         return self._operators.setdefault(operator, len(self._operators))

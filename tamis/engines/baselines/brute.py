@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tamis.dot import quoted
+from tamis.dot import quote
 from tamis.engines.subscription import Subscription, satisfies
 from tamis.errors import UnsupportedExpression
 from tamis.events.batch import EventBatch
@@ -59,6 +59,6 @@ class BruteEngine:
     def to_dot(self) -> str:
         """One node per subscription: there is no structure to draw."""
         nodes = [
-            f"  {quoted(str(s.id))} [label={quoted(s.text)}];" for s in self._subscriptions.values()
+            f"  {quote(str(s.id))} [label={quote(s.text)}];" for s in self._subscriptions.values()
         ]
         return "\n".join(["digraph brute {", "  node [shape=box];", *nodes, "}"])

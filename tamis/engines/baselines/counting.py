@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tamis.dot import quoted
+from tamis.dot import quote
 from tamis.engines.baselines.conjuncts import conjuncts
 from tamis.engines.roster import Roster
 from tamis.engines.subscription import Subscription
@@ -23,11 +23,11 @@ from tamis.kernels.baselines.counting import (
     MOST_PREDICATES,
     SIZE_SHIFT,
     Ints,
-    Lists,
+    PredicateLists,
     append,
     count,
     drop,
-    packed,
+    pack_lists,
 )
 from tamis.matches import Id, Matches
 from tamis.predicates import PredicateIndex
@@ -49,7 +49,7 @@ class CountingEngine:
         self.index = PredicateIndex()
         self._roster = Roster()
         self._cells = np.zeros(_FIRST, np.uint32)
-        self._lists = Lists(
+        self._lists = PredicateLists(
             np.zeros(_FIRST, np.int64),
             np.zeros(_FIRST, np.int32),
             np.zeros(_FIRST, np.int32),
@@ -95,12 +95,12 @@ class CountingEngine:
 
     def match(self, batch: EventBatch, limit: int | None = None) -> Matches:
         """All subscriptions that each event of the batch satisfies."""
-        codes, ends = self.matched(batch)
-        return self._roster.matches_up_to(ends, codes)
+        codes, ends = self.match_codes(batch)
+        return self._roster.matches_from_ends(ends, codes)
 
-    def matched(self, batch: EventBatch) -> tuple[Ints, NDArray[np.int64]]:
+    def match_codes(self, batch: EventBatch) -> tuple[Ints, NDArray[np.int64]]:
         """The subscriptions by number, in no order within an event, and where each event's end."""
-        satisfied = self.index.satisfied(batch)
+        satisfied = self.index.satisfied_predicates(batch)
         with self._lock:  # one set of counters
             return count(self._lists, self._cells, *satisfied)
 
@@ -120,10 +120,10 @@ class CountingEngine:
         for code in self._roster:
             needed = int(self._cells[code]) >> SIZE_SHIFT
             label = f"{self._roster[code].id}: {needed}"
-            lines.append(f"  s{code} [shape=ellipse, label={quoted(label)}];")
+            lines.append(f"  s{code} [shape=ellipse, label={quote(label)}];")
         begins, lengths, _, entries, _ = self._lists
         for number in np.flatnonzero(lengths).tolist():
-            lines.append(f"  p{number} [label={quoted(str(self.index.predicate(number)))}];")
+            lines.append(f"  p{number} [label={quote(str(self.index.predicate(number)))}];")
             listed = entries[begins[number] : begins[number] + lengths[number]]
             lines += [f"  p{number} -> s{code};" for code in sorted(listed.tolist())]
         return "\n".join([*lines, "}"])
@@ -142,7 +142,7 @@ class CountingEngine:
         missing = predicates - len(begins)
         if missing > 0:
             more = max(missing, len(begins))
-            self._lists = Lists(
+            self._lists = PredicateLists(
                 np.pad(begins, (0, more)),
                 np.pad(lengths, (0, more)),
                 np.pad(rooms, (0, more)),
@@ -153,5 +153,5 @@ class CountingEngine:
     def _make_room(self) -> None:
         """Twice the room of all that is there; the list that asks for more may be all of it."""
         entries = np.zeros(4 * int(self._lists.lengths.sum()) + _FIRST, np.int32)
-        packed(self._lists, entries)
+        pack_lists(self._lists, entries)
         self._lists = self._lists._replace(entries=entries)

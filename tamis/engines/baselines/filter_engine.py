@@ -12,8 +12,8 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from tamis.covering.coverage import Filter, conjunction
-from tamis.dot import quoted
+from tamis.covering.coverage import ConjunctiveFilter, conjunction
+from tamis.dot import quote
 from tamis.engines.baselines.conjuncts import conjuncts
 from tamis.engines.baselines.filter_node import EventValues, FilterNode
 from tamis.engines.roster import Roster
@@ -54,7 +54,7 @@ class FilterEngine:
         """Begin with no subscriptions."""
         self.order = order
         self._roster = Roster()
-        self._nodes: dict[Filter, FilterNode] = {}
+        self._nodes: dict[ConjunctiveFilter, FilterNode] = {}
         # None for what no event can satisfy: `a = 1 AND a = 2`.
         self._node_of: dict[int, FilterNode | None] = {}
 
@@ -126,8 +126,8 @@ class FilterEngine:
         for node, name in names.items():
             subscriptions = self.subscriptions_at(node)
             ids = ", ".join(sorted(str(each.id) for each in subscriptions))
-            lines.append(f"  {name} [label={quoted(f'{{{subscriptions[0].text}}}')}, "
-                         f"xlabel={quoted(ids)}];")  # fmt: skip
+            lines.append(f"  {name} [label={quote(f'{{{subscriptions[0].text}}}')}, "
+                         f"xlabel={quote(ids)}];")  # fmt: skip
         lines += [f"  root -> {names[node]};" for node in self.order.roots]
         lines += [
             f"  {names[node]} -> {names[child]};" for node in names for child in node.children
@@ -167,7 +167,7 @@ class FilterEngine:
                 self.order.roots[node] = None
 
 
-def _filter_of(subscription: Subscription, engine: str) -> Filter | None:
+def _filter_of(subscription: Subscription, engine: str) -> ConjunctiveFilter | None:
     return conjunction(conjuncts(subscription, engine))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from tamis.covering.constraint import NULL
-from tamis.covering.coverage import Filter
+from tamis.covering.coverage import ConjunctiveFilter
 from tamis.language.evaluate import Event, evaluate, value_of
 from tamis.language.expr import Attribute, ValueExpr
 from tamis.values import Value
@@ -33,7 +33,7 @@ class FilterNode:
 
     __slots__ = ("children", "codes", "filter", "mask", "needs", "parents")
 
-    def __init__(self, filter: Filter) -> None:
+    def __init__(self, filter: ConjunctiveFilter) -> None:
         """Begin alone."""
         self.filter = filter
         self.mask = self.needs = 0
@@ -64,7 +64,7 @@ class FilterNode:
 _NOT_THERE: Final = object()
 
 
-def related(candidates: Iterable[FilterNode], node: FilterNode) -> list[FilterNode]:
+def related_nodes(candidates: Iterable[FilterNode], node: FilterNode) -> list[FilterNode]:
     """Those that may cover a node, or that it may cover: one has all terms of the other."""
     mask = node.mask
     # White-hot, and all of the work where nothing covers anything.
@@ -84,7 +84,7 @@ class EventValues:
         """Take an event."""
         self._event = event
         self._values: dict[ValueExpr, Value] = {}
-        self.absent = ALL_BITS ^ _present(event, ())
+        self.absent = ALL_BITS ^ _present_bits(event, ())
 
     def satisfies(self, node: FilterNode) -> bool:
         """Whether the event satisfies the filter of a node."""
@@ -103,7 +103,7 @@ def _bit(term: ValueExpr) -> int:
     return 1 << hash(term.path if isinstance(term, Attribute) else term) % _BITS
 
 
-def _present(event: Event, path: tuple[str, ...]) -> int:
+def _present_bits(event: Event, path: tuple[str, ...]) -> int:
     """The bits of all attributes of an event, those inside of objects too."""
     mask = 0
     for name, value in event.items():
@@ -111,5 +111,5 @@ def _present(event: Event, path: tuple[str, ...]) -> int:
             here = (*path, name)
             mask |= 1 << hash(here) % _BITS
             if isinstance(value, Mapping):
-                mask |= _present(value, here)
+                mask |= _present_bits(value, here)
     return mask

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from tamis.engines.baselines.filter_engine import FilterEngine
-from tamis.engines.baselines.filter_node import EventValues, FilterNode, related
+from tamis.engines.baselines.filter_node import EventValues, FilterNode, related_nodes
 
 
 class Forest:
@@ -28,7 +28,7 @@ class Forest:
 
     def insert(self, node: FilterNode) -> FilterNode:
         """Put a node where it belongs; instead, give back one that is there and means the same."""
-        return self._attached(node, None)
+        return self._attach(node, None)
 
     def remove(self, node: FilterNode) -> None:
         """Take a node out, and find places for what it covered."""
@@ -36,7 +36,7 @@ class Forest:
         self._drop(parent, node)
         for child in list(node.children):
             node.unlink(child)
-            self._attached(child, parent)
+            self._attach(child, parent)
 
     def publish(self, event: EventValues) -> Iterator[FilterNode]:
         """The nodes that an event satisfies: below each of them, those that it covers are tried."""
@@ -48,13 +48,13 @@ class Forest:
                 yield node
                 pending += node.children
 
-    def _attached(self, node: FilterNode, parent: FilterNode | None) -> FilterNode:
+    def _attach(self, node: FilterNode, parent: FilterNode | None) -> FilterNode:
         """Put a node, and all that is below it, below another one or below what that covers."""
         pending = [(node, parent)]
         while pending:
             moved, parent = pending.pop()
             while True:
-                beside = related(self.roots if parent is None else parent.children, moved)
+                beside = related_nodes(self.roots if parent is None else parent.children, moved)
                 covering = [each for each in beside if each.covers(moved)]
                 if not covering:
                     break

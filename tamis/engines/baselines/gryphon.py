@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from tamis.covering.constraint import constraint_of
 from tamis.covering.coverage import conjunction
-from tamis.dot import quoted
+from tamis.dot import quote
 from tamis.engines.baselines.conjuncts import Leaf, conjuncts
-from tamis.engines.number_pool import Numbers
+from tamis.engines.number_pool import NumberPool
 from tamis.engines.roster import Roster
 from tamis.engines.subscription import Subscription
-from tamis.errors import UnsupportedExpression, shortened
+from tamis.errors import UnsupportedExpression, shorten
 from tamis.events.batch import EventBatch
 from tamis.kernels.baselines.gryphon import (
     EDGES,
@@ -30,7 +30,7 @@ from tamis.kernels.baselines.gryphon import (
     NODES,
     ROOT,
     Ints,
-    Tree,
+    SearchTree,
     insert,
     rehash,
     remove,
@@ -59,10 +59,10 @@ class GryphonEngine:
         """Begin with no subscriptions."""
         self.index = PredicateIndex()
         self._roster = Roster()
-        self._terms: Numbers[ValueExpr] = Numbers()
+        self._terms: NumberPool[ValueExpr] = NumberPool()
         self._term_of = np.full(_FIRST, NO, np.int32)
         self._impossible: set[int] = set()
-        self._tree = Tree(
+        self._tree = SearchTree(
             np.full(_FIRST, NO, np.int32),
             np.full(_FIRST, NO, np.int32),
             np.full(_FIRST, NO, np.int32),
@@ -87,9 +87,9 @@ class GryphonEngine:
         path = []
         for equality in equalities:
             term = self._terms.number(equality.left)
-            self._terms.used(equality.left)
+            self._terms.add_use(equality.left)
             path.append((term, self.index.intern(equality)))
-        attributes, values = _sorted(path)
+        attributes, values = _sort_path(path)
         self._reserve(len(path), code)
         self._term_of[values] = attributes
         insert(self._tree, attributes, values, code)
@@ -108,20 +108,20 @@ class GryphonEngine:
             value = self.index.find(equality)
             assert value is not None
             path.append((self._terms.given[equality.left].number, value))
-        remove(self._tree, *_sorted(path), code, self._deepest)
+        remove(self._tree, *_sort_path(path), code, self._max_depth)
         for equality, (_, value) in zip(equalities, path, strict=True):
-            self._terms.unused(equality.left)
+            self._terms.drop_use(equality.left)
             self.index.release(value)
 
     def match(self, batch: EventBatch, limit: int | None = None) -> Matches:
         """All subscriptions that each event of the batch satisfies."""
-        codes, ends = self.matched(batch)
-        return self._roster.matches_up_to(ends, codes)
+        codes, ends = self.match_codes(batch)
+        return self._roster.matches_from_ends(ends, codes)
 
-    def matched(self, batch: EventBatch) -> tuple[Ints, NDArray[np.int64]]:
+    def match_codes(self, batch: EventBatch) -> tuple[Ints, NDArray[np.int64]]:
         """The subscriptions by number, in no order within an event, and where each event's end."""
-        satisfied = self.index.satisfied(batch)
-        return search(self._tree, self._term_of, self._deepest, *satisfied)
+        satisfied = self.index.satisfied_predicates(batch)
+        return search(self._tree, self._term_of, self._max_depth, *satisfied)
 
     # -- looking around ---------------------------------------------------------------------------
 
@@ -140,15 +140,15 @@ class GryphonEngine:
         """The tree, after Figure 2.1 of the thesis: tests, values and *, subscriptions."""
         terms = {given.number: str(term) for term, given in self._terms.given.items()}
         lines = ["digraph gryphon {", "  node [shape=box];"]
-        for node, edges in self._walked():
+        for node, edges in self._nodes_with_edges():
             tested = int(self._tree.attributes[node])
             label = "" if tested == NO else terms[tested]
-            ids = ", ".join(sorted(str(self._roster[code].id) for code in self._at(node)))
-            lines.append(f"  n{node} [label={quoted(label)}, xlabel={quoted(ids)}];")
-            lines += [f"  n{node} -> n{to} [label={quoted(value)}];" for value, to in edges]
+            ids = ", ".join(sorted(str(self._roster[code].id) for code in self._codes_at(node)))
+            lines.append(f"  n{node} [label={quote(label)}, xlabel={quote(ids)}];")
+            lines += [f"  n{node} -> n{to} [label={quote(value)}];" for value, to in edges]
         return "\n".join([*lines, "}"])
 
-    def _walked(self) -> Iterator[tuple[int, list[tuple[str, int]]]]:
+    def _nodes_with_edges(self) -> Iterator[tuple[int, list[tuple[str, int]]]]:
         """The nodes from the root down, each with its edges: their labels, and where to."""
         tree = self._tree
         edges: dict[int, list[tuple[str, int]]] = {}
@@ -168,7 +168,7 @@ class GryphonEngine:
             yield node, found
             pending += [target for _, target in reversed(found)]
 
-    def _at(self, node: int) -> Iterator[int]:
+    def _codes_at(self, node: int) -> Iterator[int]:
         code = int(self._tree.heads[node])
         while code != NO:
             yield code
@@ -177,31 +177,31 @@ class GryphonEngine:
     # -- parts ------------------------------------------------------------------------------------
 
     @property
-    def _deepest(self) -> int:
+    def _max_depth(self) -> int:
         """No way down is longer: each term is tested once at most."""
         return self._terms.capacity
 
     def _equalities(self, subscription: Subscription) -> list[Comparison] | None:
         """What a subscription asks for, a value in one spelling; None if nothing satisfies it."""
         leaves = conjuncts(subscription, self.name)
-        plain = _plain(leaves)
+        plain = _plain_equalities(leaves)
         if plain is not None:
             return plain
         filter = conjunction(leaves)
         if filter is None:
             return None
         for other in filter.others:
-            raise self._refused("a test of several attributes", other)
+            raise self._unsupported_error("a test of several attributes", other)
         found = []
         for term, constraint in filter.terms.items():
             point = constraint.point
             if point is None:
-                raise self._refused("a test that is no equality", _tests_of(term, leaves))
+                raise self._unsupported_error("a test that is no equality", _tests_of(term, leaves))
             found.append(Comparison("=", term, Literal.of(point[1])))
         return found
 
-    def _refused(self, construct: str, test: object) -> UnsupportedExpression:
-        return UnsupportedExpression(f"{construct} ({shortened(str(test))})", self.name, _HINT)
+    def _unsupported_error(self, construct: str, test: object) -> UnsupportedExpression:
+        return UnsupportedExpression(f"{construct} ({shorten(str(test))})", self.name, _HINT)
 
     def _reserve(self, tests: int, code: int) -> None:
         """Make room for one more subscription."""
@@ -210,10 +210,10 @@ class GryphonEngine:
         if nodes > len(tree.attributes):
             more = max(nodes - len(tree.attributes), len(tree.attributes))
             tree = tree._replace(
-                attributes=_longer(tree.attributes, more),
-                stars=_longer(tree.stars, more),
-                heads=_longer(tree.heads, more),
-                degrees=_longer(tree.degrees, more),
+                attributes=_extended_array(tree.attributes, more),
+                stars=_extended_array(tree.stars, more),
+                heads=_extended_array(tree.heads, more),
+                degrees=_extended_array(tree.degrees, more),
             )
         if code >= len(tree.links):
             tree = tree._replace(links=np.concatenate([tree.links, np.zeros_like(tree.links)]))
@@ -228,10 +228,10 @@ class GryphonEngine:
             tree = larger
         self._tree = tree
         if self.index.capacity > len(self._term_of):
-            self._term_of = _longer(self._term_of, self.index.capacity)
+            self._term_of = _extended_array(self._term_of, self.index.capacity)
 
 
-def _plain(leaves: tuple[Leaf, ...]) -> list[Comparison] | None:
+def _plain_equalities(leaves: tuple[Leaf, ...]) -> list[Comparison] | None:
     """Equalities of different attributes with literals: no constraints need be made of them."""
     found: dict[ValueExpr, Comparison] = {}
     for leaf in leaves:
@@ -252,10 +252,10 @@ def _tests_of(term: ValueExpr, leaves: tuple[Leaf, ...]) -> str:
     )
 
 
-def _longer(array: Ints, more: int) -> Ints:
+def _extended_array(array: Ints, more: int) -> Ints:
     return np.concatenate([array, np.full(more, NO, np.int32)])
 
 
-def _sorted(path: list[tuple[int, int]]) -> tuple[Ints, Ints]:
+def _sort_path(path: list[tuple[int, int]]) -> tuple[Ints, Ints]:
     attributes, values = np.array(sorted(path), np.int32).reshape(-1, 2).T.copy()
     return attributes, values

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
 from tamis.engines.baselines.filter_engine import FilterEngine
-from tamis.engines.baselines.filter_node import EventValues, FilterNode, related
+from tamis.engines.baselines.filter_node import EventValues, FilterNode, related_nodes
 
 
-class Poset:
+class FilterPoset:
     """Filters, each with all its neighbours.
 
     Attributes:
@@ -28,12 +28,12 @@ class Poset:
 
     def insert(self, node: FilterNode) -> FilterNode:
         """Put a node where it belongs; instead, give back one that is there and means the same."""
-        near = related(self.roots, node)
-        above = self._above(node, near)
+        near = related_nodes(self.roots, node)
+        above = self._direct_parents(node, near)
         for parent in above:
             if node.covers(parent):
                 return parent
-        below = self._below(node, above, near)
+        below = self._direct_children(node, above, near)
         for parent in above:
             for child in below:
                 parent.unlink(child)
@@ -75,7 +75,7 @@ class Poset:
                         seen.add(child)
                         pending.append(child)
 
-    def _above(self, node: FilterNode, roots: list[FilterNode]) -> list[FilterNode]:
+    def _direct_parents(self, node: FilterNode, roots: list[FilterNode]) -> list[FilterNode]:
         """What covers a node, and does not cover anything else that covers it."""
         nearest = []
         pending = [root for root in roots if root.covers(node)]
@@ -91,7 +91,7 @@ class Poset:
                     pending.append(child)
         return nearest
 
-    def _below(
+    def _direct_children(
         self, node: FilterNode, above: list[FilterNode], roots: list[FilterNode]
     ) -> list[FilterNode]:
         """What a node covers, and nothing else that it covers does."""
@@ -99,13 +99,13 @@ class Poset:
         level: Iterable[FilterNode] = self.roots
         if above:
             level = min(above, key=lambda parent: len(parent.children)).children
-            roots = related(level, node)
+            roots = related_nodes(level, node)
         covered = {each: None for each in roots if node.covers(each)}
         seen: set[FilterNode] = set()
         while inner := [each for each in level if each.children and each not in covered]:
             level = dict.fromkeys(c for each in inner for c in each.children if c not in seen)
             seen.update(level)
-            covered |= {each: None for each in related(level, node) if node.covers(each)}
+            covered |= {each: None for each in related_nodes(level, node) if node.covers(each)}
         # One may have been reached on a way around another that covers it.
         return [each for each in covered if not any(node.covers(up) for up in each.parents)]
 
@@ -117,4 +117,4 @@ class SienaEngine(FilterEngine):
 
     def __init__(self) -> None:
         """Begin with no subscriptions."""
-        super().__init__(Poset())
+        super().__init__(FilterPoset())

@@ -10,7 +10,7 @@ from tamis.language.expr import Attribute, Predicate
 from tamis.paths import Path
 
 
-def decides(domains: Domains, predicate: Predicate, required: Collection[Path]) -> bool:
+def is_two_valued(domains: Domains, predicate: Predicate, required: Collection[Path]) -> bool:
     """Whether a predicate is true or false of every event that matters, and never unknown.
 
     Args:

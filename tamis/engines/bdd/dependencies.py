@@ -49,7 +49,7 @@ class Dependencies:
         self._mentioned: set[int] = set()
         self._terms: dict[int, ValueExpr | None] = {}
 
-    def restricted(
+    def restrict(
         self, function: Any, leaves: Sequence[tuple[int, Leaf, Any]], required: Collection[Path]
     ) -> Any:
         """A function that agrees with the given one for all events, and is smaller if all is well.
@@ -102,11 +102,13 @@ class Dependencies:
                 )
                 for cell in regions(predicates, types, nullable).cells
             }
-            found = self._known[key] = self._either(cells, [function for _, _, function in leaves])
+            found = self._known[key] = self._union_of_cells(
+                cells, [function for _, _, function in leaves]
+            )
             self._mentioned.update(number for number, _, _ in leaves)
         return found
 
-    def _either(self, cells: Collection[Cell], variables: Sequence[Any]) -> Any:
+    def _union_of_cells(self, cells: Collection[Cell], variables: Sequence[Any]) -> Any:
         """True for the truths of one of the cells; None in a cell is either truth."""
         order = sorted(range(len(variables)), key=lambda i: variables[i].level)
 

@@ -20,7 +20,7 @@ from tamis.engines.bdd.cudd import manager
 TRUE, FALSE = 0, 1  # edges
 
 
-class Node(NamedTuple):
+class DiagramNode(NamedTuple):
     """A node as it is taken from one diagram to another: two edges and a variable."""
 
     low: int
@@ -77,19 +77,19 @@ class Diagram:
         """One more than the highest slot that was ever in use."""
         return len(self.low)
 
-    def alive(self) -> Iterable[int]:
+    def alive_slots(self) -> Iterable[int]:
         """The slots of all nodes, without the terminal."""
         return (slot for slot in self._slots.values() if slot)
 
     # -- roots ------------------------------------------------------------------------------------
 
-    def enter(self, function: Any) -> int:
+    def add_root(self, function: Any) -> int:
         """Hold a function of CUDD's as a root, once more; gives its edge."""
         key = int(function)
         regular = key & ~1
         slot = self._slots.get(regular)
         if slot is None:
-            self._take(function, regular)
+            self._assign_slots(function, regular)
             slot = self._slots[regular]
         if slot:
             if slot not in self._roots:
@@ -98,7 +98,7 @@ class Diagram:
             self._references[slot] += 1
         return 2 * slot | key & 1
 
-    def leave(self, edge: int) -> None:
+    def remove_root(self, edge: int) -> None:
         """Hold a root once less; what nobody reaches any more goes."""
         slot = edge >> 1
         if not slot:
@@ -114,7 +114,7 @@ class Diagram:
 
     # -- nodes ------------------------------------------------------------------------------------
 
-    def _take(self, function: Any, key: int) -> None:
+    def _assign_slots(self, function: Any, key: int) -> None:
         """Give a slot to every node below a function that has none."""
         slots = self._slots
         found: dict[int, tuple[int, int, int, int, int]] = {}
@@ -132,7 +132,7 @@ class Diagram:
         try:
             for _, key, low_key, high_key, variable in sorted(found.values()):
                 low_edge = 2 * slots[low_key & ~1] | low_key & 1
-                self._make(key, Node(low_edge, 2 * slots[high_key], variable))
+                self._make(key, DiagramNode(low_edge, 2 * slots[high_key], variable))
         except BaseException:  # Ctrl-C: what no root holds CUDD may put elsewhere at any time
             for key in found:  # from the top down, each with what only it uses
                 slot = slots.get(key)
@@ -141,7 +141,7 @@ class Diagram:
                     self._release(slot)
             raise
 
-    def _make(self, key: int, node: Node) -> None:
+    def _make(self, key: int, node: DiagramNode) -> None:
         if self._free:
             slot = self._free.pop()
             self.low[slot], self.high[slot], self.label[slot] = node
@@ -182,17 +182,17 @@ class Diagram:
 
     # -- another diagram of the same functions ----------------------------------------------------
 
-    def nodes(self) -> tuple[list[int], list[Node]]:
+    def nodes(self) -> tuple[list[int], list[DiagramNode]]:
         """All nodes, children first, and their slots."""
         perm = self.library.level_of_var
         levels = {v: perm(variable_name(v)) for v in self.uses}
-        slots = sorted(self.alive(), key=lambda slot: -levels[self.label[slot]])
-        return slots, [Node(self.low[s], self.high[s], self.label[s]) for s in slots]
+        slots = sorted(self.alive_slots(), key=lambda slot: -levels[self.label[slot]])
+        return slots, [DiagramNode(self.low[s], self.high[s], self.label[s]) for s in slots]
 
-    def rebuilt(
+    def rebuild(
         self,
         slots: Sequence[int],
-        nodes: Sequence[Node],
+        nodes: Sequence[DiagramNode],
         roots: Iterable[int],
         variables: Callable[[int], Any],
     ) -> list[int]:
@@ -213,7 +213,7 @@ class Diagram:
 
         for slot, (low, high, variable) in zip(slots, nodes, strict=True):
             functions[slot] = library.ite(variables(variable), function(high), function(low))
-        return [self.enter(function(edge)) for edge in roots]
+        return [self.add_root(function(edge)) for edge in roots]
 
 
 def variable_name(variable: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tamis.dot import quoted
+from tamis.dot import quote
 from tamis.engines.bdd.paper_nodes import PlainNode
 
 _SHOWN = 5  # ids at one node
@@ -21,7 +21,7 @@ def to_dot(nodes: Sequence[PlainNode], labels: Mapping[int, str]) -> str:
     ranks: dict[int | None, list[str]] = {}
     for node in nodes:
         ranks.setdefault(node.variable, []).append(f"n{node.number}")
-        lines.append(f"  n{node.number} [{_look(node, labels)}];")
+        lines.append(f"  n{node.number} [{_node_attributes(node, labels)}];")
         if node.variable is not None:
             lines.append(f'  n{node.number} -> n{node.low} [style=dashed, label="0"];')
             lines.append(f'  n{node.number} -> n{node.high} [label="1"];')
@@ -29,15 +29,15 @@ def to_dot(nodes: Sequence[PlainNode], labels: Mapping[int, str]) -> str:
             names = sorted(map(str, node.ids))
             more = [f"and {len(names) - _SHOWN} more"] if len(names) > _SHOWN else []
             label = ", ".join([*names[:_SHOWN], *more])
-            lines.append(f"  s{node.number} [shape=plaintext, label={quoted(label)}];")
+            lines.append(f"  s{node.number} [shape=plaintext, label={quote(label)}];")
             lines.append(f"  s{node.number} -> n{node.number} [style=dotted, arrowhead=none];")
     for names in ranks.values():
         lines.append(f"  {{ rank=same; {'; '.join(names)}; }}")
     return "\n".join([*lines, "}"])
 
 
-def _look(node: PlainNode, labels: Mapping[int, str]) -> str:
+def _node_attributes(node: PlainNode, labels: Mapping[int, str]) -> str:
     thick = ", penwidth=3" if node.ids else ""
     if node.variable is None:
         return f'shape=box, label="{node.low}"{thick}'
-    return f"label={quoted(labels[node.variable])}, xlabel={quoted(str(node.number))}{thick}"
+    return f"label={quote(labels[node.variable])}, xlabel={quote(str(node.number))}{thick}"

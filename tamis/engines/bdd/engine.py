@@ -13,7 +13,7 @@ from threading import Lock
 from typing import Any, ClassVar
 
 from tamis.covering.domains import Domains
-from tamis.engines.bdd.certainty import decides
+from tamis.engines.bdd.certainty import is_two_valued
 from tamis.engines.bdd.cudd import cudd
 from tamis.engines.bdd.dependencies import Dependencies
 from tamis.engines.bdd.diagram import Diagram
@@ -23,7 +23,7 @@ from tamis.engines.bdd.layout import Layout
 from tamis.engines.bdd.match import match_block_by_block, match_one_by_one
 from tamis.engines.bdd.paper_nodes import plain_nodes
 from tamis.engines.bdd.roots import Roots, needs_of, presence
-from tamis.engines.bdd.scratch import Board
+from tamis.engines.bdd.scratch import DiagramScratch
 from tamis.engines.bdd.variables import Leaf, Variables, checked_order
 from tamis.engines.subscription import Subscription
 from tamis.errors import InputError, UnsupportedExpression
@@ -97,12 +97,12 @@ class BddEngine:
         self._layout = Layout()
         self._stale = True
         self._definedness: tuple[tuple[int, int], Needs] | None = None
-        self._boards: list[Board] = []
+        self._free_scratch: list[DiagramScratch] = []
         self._lock = Lock()
 
-    def _made(self) -> Diagram:
+    def _ensure_diagram(self) -> Diagram:
         if self._diagram is None:
-            self._diagram = Diagram(self._unused)
+            self._diagram = Diagram(self._release_variable)
             library = self._diagram.library
             self._variables = Variables(self.order, library)
             self._dependencies = Dependencies(library, cudd(), self._domains)
@@ -120,13 +120,13 @@ class BddEngine:
         selector = subscription.selector
         if isinstance(selector, Sequence):
             raise UnsupportedExpression("a sequence (FIRST … THEN …)", self.name)
-        diagram = self._made()
+        diagram = self._ensure_diagram()
         held: dict[int, tuple[Leaf, bool]] = {}
         try:
             condition = rewrite(selector, without=_LEFT_OUT)
-            edge = diagram.enter(self._function(condition, subscription, held))  # type: ignore[arg-type]
+            edge = diagram.add_root(self._function(condition, subscription, held))  # type: ignore[arg-type]
         finally:
-            self._settle(held)
+            self._release_unused(held)
         required = subscription.required
         loose = not attributes(selector) <= required
         self._roots.add(subscription.id, subscription.priority, edge, required, loose)
@@ -140,11 +140,11 @@ class BddEngine:
         self, condition: BoolExpr, subscription: Subscription, held: dict[int, tuple[Leaf, bool]]
     ) -> Any:
         """CUDD's function of a selector; `held` gets its leaves, and whether each is new."""
-        diagram, variables = self._made(), self._variables
+        diagram, variables = self._ensure_diagram(), self._variables
         required = subscription.required
 
         def variable(leaf: Leaf) -> Any:
-            if isinstance(leaf, Not) and decides(self._domains, leaf.operand, required):  # type: ignore[arg-type]
+            if isinstance(leaf, Not) and is_two_valued(self._domains, leaf.operand, required):  # type: ignore[arg-type]
                 return ~variable(leaf.operand)  # type: ignore[arg-type]
             number = self.index.find(leaf)
             if number is None or number not in held:
@@ -152,15 +152,15 @@ class BddEngine:
                 held[number] = leaf, not variables.has(number)
             return variables.function(number, leaf)
 
-        def simplified(function: Any) -> Any:
+        def simplify(function: Any) -> Any:
             if not self.restrict:
                 return function
             leaves = [(n, leaf, variables.function(n, leaf)) for n, (leaf, _) in held.items()]
-            return self._dependencies.restricted(function, leaves, required)
+            return self._dependencies.restrict(function, leaves, required)
 
-        return simplified(Formula(diagram.library, variable, simplified).function(condition))
+        return simplify(Formula(diagram.library, variable, simplify).function(condition))
 
-    def _settle(self, held: dict[int, tuple[Leaf, bool]]) -> None:
+    def _release_unused(self, held: dict[int, tuple[Leaf, bool]]) -> None:
         """Keep a predicate once for its variable, as long as some node has it."""
         assert self._diagram is not None
         for number, (leaf, new) in held.items():
@@ -170,10 +170,10 @@ class BddEngine:
                 # Ctrl-C, before it got one or when its nodes had gone again; then so had itself.
                 if self.index.find(leaf) == number:
                     self.index.release(number)
-            elif not self._diagram.uses[self._variables.of_predicate(number)]:
-                self._unused(self._variables.of_predicate(number))
+            elif not self._diagram.uses[self._variables.variable_of(number)]:
+                self._release_variable(self._variables.variable_of(number))
 
-    def _unused(self, variable: int) -> None:
+    def _release_variable(self, variable: int) -> None:
         """No node has a variable any more: let its predicate go."""
         predicate = self._variables.release(variable)
         self._dependencies.forget(predicate)
@@ -182,7 +182,7 @@ class BddEngine:
 
     def remove(self, id: Id) -> None:
         """Forget a subscription."""
-        self._made().leave(self._roots.remove(id))
+        self._ensure_diagram().remove_root(self._roots.remove(id))
         self._stale = True
 
     # -- the order of variables -------------------------------------------------------------------
@@ -190,7 +190,7 @@ class BddEngine:
     def _order_by_frequency(self) -> None:
         """Make the order anew, if some variable stands above one twice as frequent."""
         least = None
-        for predicate in self._variables.top_down():
+        for predicate in self._variables.predicates_top_down():
             frequency = self._frequency[predicate]
             if least is not None and frequency > 2 * least:
                 break
@@ -198,21 +198,21 @@ class BddEngine:
         else:
             return
         frequent = sorted(self._frequency, key=lambda number: (-self._frequency[number], number))
-        self._renew(self._taken_apart(), frequent)
+        self._rebuild(self._diagram_data(), frequent)
 
-    def _taken_apart(self) -> tuple[Any, ...]:
+    def _diagram_data(self) -> tuple[Any, ...]:
         """The diagram as plain data: slots, nodes, and predicates by variable."""
         if self._diagram is None:
             return ()
         return (*self._diagram.nodes(), list(self._variables.predicate))
 
-    def _renew(self, parts: tuple[Any, ...], top_down: list[int]) -> None:
+    def _rebuild(self, parts: tuple[Any, ...], top_down: list[int]) -> None:
         """Make the diagram again, in some order of variables."""
         self._begin()
         if not parts:
             return
         slots, nodes, predicates = parts
-        diagram, variables = self._made(), self._variables
+        diagram, variables = self._ensure_diagram(), self._variables
         for number in top_down:
             variables.function(number, self.index.predicate(number), at_the_bottom=True)
 
@@ -221,7 +221,7 @@ class BddEngine:
             return variables.function(number, self.index.predicate(number))
 
         edges = self._roots.alive_edges()
-        self._roots.moved(diagram.rebuilt(slots, nodes, edges, function))
+        self._roots.set_edges(diagram.rebuild(slots, nodes, edges, function))
 
     def __getstate__(self) -> dict[str, object]:
         """Pickle the diagram as plain data."""
@@ -232,19 +232,19 @@ class BddEngine:
             "_domains",
             "_dependencies",
             "_layout",
-            "_boards",
+            "_free_scratch",
             "_definedness",
             "_lock",
         ):
             state.pop(name, None)
-        top_down = [] if self._diagram is None else self._variables.top_down()
-        return {**state, "parts": self._taken_apart(), "top_down": top_down}
+        top_down = [] if self._diagram is None else self._variables.predicates_top_down()
+        return {**state, "parts": self._diagram_data(), "top_down": top_down}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Make the diagram again."""
         parts, top_down = state.pop("parts"), state.pop("top_down")
         self.__dict__.update(state)
-        self._renew(parts, top_down)
+        self._rebuild(parts, top_down)
 
     # -- matching ---------------------------------------------------------------------------------
 
@@ -258,17 +258,17 @@ class BddEngine:
             batch.schema != self._schema or batch.semantics != self._semantics
         ):
             raise InputError("the events are not of the engine's schema: give them to a Matcher")
-        return self.matched(batch, one_by_one=len(batch) <= _FEW)
+        return self.evaluate(batch, one_by_one=len(batch) <= _FEW)
 
-    def matched(self, batch: EventBatch, one_by_one: bool) -> Matches:
+    def evaluate(self, batch: EventBatch, one_by_one: bool) -> Matches:
         """The same, with the paper's algorithms for one event, or with blocks of events."""
         with self._lock:
             if self._stale:
-                diagram = self._made()
+                diagram = self._ensure_diagram()
                 self._layout.update(diagram, self._variables, self._roots)
                 self._stale = False
             needs = self._needs()
-        with self._board() as board:
+        with self._borrowed_scratch() as board:
             way = match_one_by_one if one_by_one else match_block_by_block
             return way(board, self._layout, self._roots, self.index, batch, needs)
 
@@ -292,13 +292,13 @@ class BddEngine:
         return self._definedness[1]
 
     @contextmanager
-    def _board(self) -> Iterator[Board]:
+    def _borrowed_scratch(self) -> Iterator[DiagramScratch]:
         """What is written on while matching: several threads may match at once."""
         with self._lock:
-            board = self._boards.pop() if self._boards else Board()
+            board = self._free_scratch.pop() if self._free_scratch else DiagramScratch()
         yield board
         with self._lock:
-            self._boards.append(board)
+            self._free_scratch.append(board)
 
     # -- looking around ---------------------------------------------------------------------------
 
@@ -307,7 +307,7 @@ class BddEngine:
 
         `nodes` are counted as CUDD has them: one for a function and its negation, no terminals.
         """
-        diagram = self._made()
+        diagram = self._ensure_diagram()
         return {
             "subscriptions": len(self._roots),
             "order": self.order if isinstance(self.order, str) else "list",
@@ -321,8 +321,8 @@ class BddEngine:
 
     def to_dot(self) -> str:
         """The diagram as in the paper's figures, as a Graphviz digraph."""
-        diagram = self._made()
-        nodes = plain_nodes(diagram, self._variables.levels(), self._roots.of_root())
+        diagram = self._ensure_diagram()
+        nodes = plain_nodes(diagram, self._variables.levels(), self._roots.ids_by_root())
         labels = {
             variable: str(self.index.predicate(number))
             for variable, number in enumerate(self._variables.predicate)

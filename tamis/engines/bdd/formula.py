@@ -60,22 +60,22 @@ class Formula:
         kind = type(expr)
         if kind is And or kind is Or:
             parts = [self._rail(operand, wanted) for operand in expr.operands]  # type: ignore[union-attr]
-            return self._joined(parts, (kind is And) is wanted)
+            return self._join(parts, (kind is And) is wanted)
         if isinstance(expr, Xor):
             return self._parity(expr)[0 if wanted else 1]
         if isinstance(expr, AtLeast):
             parts = [self._rail(operand, wanted) for operand in expr.operands]
-            return self._counted(parts, expr.k if wanted else len(parts) - expr.k + 1)
+            return self._at_least(parts, expr.k if wanted else len(parts) - expr.k + 1)
         self._leaves += 1
         if isinstance(expr, Literal):
             return self._library.true if expr.value is wanted else self._library.false
         return self._variable(expr if wanted else push_not_down(Not(expr)))  # type: ignore[arg-type]
 
-    def _joined(self, parts: list[Any], conjoined: bool) -> Any:
+    def _join(self, parts: list[Any], conjoined: bool) -> Any:
         """AND or OR, by halves: joined one by one, a long list would be walked again and again."""
         while len(parts) > 1:
             pairs = zip(parts[::2], parts[1::2], strict=False)
-            halves = [self._checked(a & b if conjoined else a | b) for a, b in pairs]
+            halves = [self._check_size(a & b if conjoined else a | b) for a, b in pairs]
             parts = halves + parts[len(parts) & ~1 :]
         return parts[0]
 
@@ -86,14 +86,14 @@ class Formula:
             true, false = rails[0]
             for right, wrong in rails[1:]:
                 true, false = (
-                    self._checked((true & wrong) | (false & right)),
-                    self._checked((true & right) | (false & wrong)),
+                    self._check_size((true & wrong) | (false & right)),
+                    self._check_size((true & right) | (false & wrong)),
                 )
             self._rails[key] = true, false
         found: Rails = self._rails[key]
         return found
 
-    def _counted(self, parts: list[Any], k: int) -> Any:
+    def _at_least(self, parts: list[Any], k: int) -> Any:
         """At least k of the parts, by how many of the first few are."""
         if k * (len(parts) - k + 1) > MAX_NODES:
             raise UnsupportedExpression(f"AT LEAST {k:,} OF {len(parts):,}", "bdd")
@@ -102,10 +102,10 @@ class Formula:
         for part in sorted(parts, key=lambda part: -part.level):
             for count in range(k, 0, -1):
                 counts[count] = counts[count] | (part & counts[count - 1])
-            self._checked(counts[k])
+            self._check_size(counts[k])
         return counts[k]
 
-    def _checked(self, function: Any) -> Any:
+    def _check_size(self, function: Any) -> Any:
         if self._leaves <= _SMALL:
             return function
         nodes = function.dag_size

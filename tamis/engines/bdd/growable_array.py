@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int32]
 
 
-class Stretching:
+class GrowableArray:
     """Numbers, with room for more behind them; what was handed out stays in step.
 
     >>> numbers = Stretching([1, 2])

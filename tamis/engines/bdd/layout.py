@@ -14,10 +14,10 @@ from itertools import groupby
 import numpy as np
 
 from tamis.engines.bdd.diagram import Diagram
-from tamis.engines.bdd.growable_array import Stretching
+from tamis.engines.bdd.growable_array import GrowableArray
 from tamis.engines.bdd.roots import Roots
 from tamis.engines.bdd.variables import Variables
-from tamis.kernels.bdd.eval import Nodes
+from tamis.kernels.bdd.eval import NodeArrays
 from tamis.kernels.bdd.outputs import Outputs
 
 _AT_LEAST = 1024  # so much may be out of order in any case
@@ -40,11 +40,11 @@ class Layout:
         self._clear()
 
     def _clear(self) -> None:
-        self._place = Stretching([0])  # by slot
-        self._low, self._high = Stretching([0]), Stretching([0])
-        self._labels, self._begins = Stretching(), Stretching([1])
-        self._edges, self._codes = Stretching(), Stretching()
-        self._keys, self._output_begins = Stretching(), Stretching([0])
+        self._place = GrowableArray([0])  # by slot
+        self._low, self._high = GrowableArray([0]), GrowableArray([0])
+        self._labels, self._begins = GrowableArray(), GrowableArray([1])
+        self._edges, self._codes = GrowableArray(), GrowableArray()
+        self._keys, self._output_begins = GrowableArray(), GrowableArray([0])
         self._where: dict[int, int] = {}  # by subscription, its output
 
     def update(self, diagram: Diagram, variables: Variables, roots: Roots) -> None:
@@ -54,17 +54,17 @@ class Layout:
         if not self.times or loose > max(_AT_LEAST, (len(diagram) + len(roots)) // 4):
             self._clear()
             self._lay_out(diagram, variables)
-            self._put_out(roots, roots.by_needs())
+            self._append_outputs(roots, roots.codes_by_needs())
             self._size = len(self._low) + len(self._edges)
             self.times += 1
             diagram.gone = roots.gone = 0
         else:
             self._append(diagram, variables)
             self._withdraw(roots)
-            self._put_out(roots, sorted(roots.fresh, key=roots.keys.__getitem__))
+            self._append_outputs(roots, sorted(roots.fresh, key=roots.keys.__getitem__))
         diagram.fresh.clear()
-        roots.settled()
-        self.nodes = Nodes(
+        roots.clear_changes()
+        self.nodes = NodeArrays(
             self._low.array, self._high.array, self._labels.array, self._begins.array
         )
         self.outputs = Outputs(
@@ -78,13 +78,13 @@ class Layout:
     # -- nodes ------------------------------------------------------------------------------------
 
     def _lay_out(self, diagram: Diagram, variables: Variables) -> None:
-        slots = np.fromiter(diagram.alive(), np.int64, len(diagram))
+        slots = np.fromiter(diagram.alive_slots(), np.int64, len(diagram))
         label = np.array(diagram.label, np.int32)
         levels = np.array(variables.levels(), np.int32)
         slots = slots[np.argsort(-levels[label[slots]], kind="stable")] if len(slots) else slots
         place = np.zeros(diagram.slots, np.int32)
         place[slots] = np.arange(1, len(slots) + 1)
-        self._place = Stretching(place)
+        self._place = GrowableArray(place)
         for edges, sorted_edges in ((diagram.low, self._low), (diagram.high, self._high)):
             edge = np.array(edges, np.int32)[slots]
             sorted_edges.extend(2 * place[edge >> 1] + (edge & 1))
@@ -126,7 +126,7 @@ class Layout:
             if output is not None:
                 self._edges.put(output, -1, -1)
 
-    def _put_out(self, roots: Roots, codes: Sequence[int]) -> None:
+    def _append_outputs(self, roots: Roots, codes: Sequence[int]) -> None:
         """Add outputs, in runs of those that need the same attributes."""
         first = len(self._edges)
         slot_edges = np.array([roots.edges[code] for code in codes], np.int32)

@@ -14,20 +14,20 @@ from numpy.typing import NDArray
 
 from tamis.engines.bdd.layout import Layout
 from tamis.engines.bdd.roots import Roots
-from tamis.engines.bdd.scratch import Board
+from tamis.engines.bdd.scratch import DiagramScratch
 from tamis.events.batch import EventBatch
 from tamis.kernels.bdd.block import (
     EVENTS,
     LINE,
-    Found,
+    BddMatches,
     Words,
     eval_block,
-    matched_block,
-    moved_bits,
-    want,
+    mark_defined,
+    match_block,
+    move_bits,
 )
 from tamis.kernels.bdd.eval import Needs
-from tamis.kernels.bdd.outputs import matched_events
+from tamis.kernels.bdd.outputs import match_events
 from tamis.matches import Matches, Tiles
 from tamis.predicates import PredicateIndex
 
@@ -42,7 +42,7 @@ _NOTHING = Needs(np.zeros(1, np.int64), np.zeros(0, np.int32))
 
 
 def match_one_by_one(
-    board: Board,
+    scratch: DiagramScratch,
     layout: Layout,
     roots: Roots,
     index: PredicateIndex,
@@ -50,10 +50,10 @@ def match_one_by_one(
     needs: Needs | None,
 ) -> Matches:
     """EvalBDD, or, if it is said what variables need, MVEvalBDD, for each event."""
-    value = board.bytes(len(layout.nodes.low))
+    value = scratch.bytes(len(layout.nodes.low))
     alpha = np.empty(index.capacity, np.uint8)
-    satisfied = index.satisfied(batch)
-    codes, ends = matched_events(
+    satisfied = index.satisfied_predicates(batch)
+    codes, ends = match_events(
         layout.nodes, layout.outputs, needs or _NOTHING, *satisfied, alpha, value
     )
     event = np.repeat(np.arange(len(batch)), np.diff(ends, prepend=0))
@@ -61,7 +61,7 @@ def match_one_by_one(
 
 
 def match_block_by_block(
-    board: Board,
+    scratch: DiagramScratch,
     layout: Layout,
     roots: Roots,
     index: PredicateIndex,
@@ -70,7 +70,7 @@ def match_block_by_block(
 ) -> Matches:
     """The same for 512 events at a time."""
     nodes, outputs = layout.nodes, layout.outputs
-    values = board.lines(len(nodes.low))
+    values = scratch.lines(len(nodes.low))
     wanted = np.ones(index.capacity, np.uint8)
     size = max(EVENTS, min(_MOST_EVENTS, _ROOM // max(1, index.capacity) * 64 // EVENTS * EVENTS))
     events: list[Longs] = []
@@ -80,32 +80,34 @@ def match_block_by_block(
         piece = batch.slice(begin, size)
         masks, order = index.masks(piece), None
         if needs is not None:
-            masks, order = _together(masks, len(piece), roots.needed())
+            masks, order = _sort_by_presence(masks, len(piece), roots.presence_predicates())
         for first in range(0, len(piece), EVENTS):
             block = _block(masks, first)
             if needs is not None:
-                want(nodes, needs, block, wanted)
+                mark_defined(nodes, needs, block, wanted)
             eval_block(nodes, block, wanted, values)
             everyone = _first_events(min(EVENTS, len(piece) - first))
             few = _FEW if order is None else EVENTS
-            found = matched_block(outputs, block, everyone, values, few)
-            _take(found, begin, first, order, _Taken(events, codes, tiles))
+            found = match_block(outputs, block, everyone, values, few)
+            _collect(found, begin, first, order, _BatchResults(events, codes, tiles))
     return _matches(roots, len(batch), events, codes, tiles)
 
 
-class _Taken(NamedTuple):
+class _BatchResults(NamedTuple):
     events: list[Longs]
     codes: list[NDArray[np.int32]]
     tiles: list[Tiles]
 
 
-def _take(found: Found, begin: int, first: int, order: Longs | None, taken: _Taken) -> None:
+def _collect(
+    found: BddMatches, begin: int, first: int, order: Longs | None, results: _BatchResults
+) -> None:
     if len(found.code):
         event = first + found.event.astype(np.int64)
-        taken.events.append(begin + (event if order is None else order[event]))
-        taken.codes.append(found.code)
+        results.events.append(begin + (event if order is None else order[event]))
+        results.codes.append(found.code)
     if len(found.tile_code):
-        taken.tiles.append(
+        results.tiles.append(
             Tiles(
                 np.full(len(found.tile_code), begin + first, np.int64),
                 found.tile_code.astype(np.int64),
@@ -114,7 +116,7 @@ def _take(found: Found, begin: int, first: int, order: Longs | None, taken: _Tak
         )
 
 
-def _together(masks: Words, events: int, needed: list[int]) -> tuple[Words, Longs | None]:
+def _sort_by_presence(masks: Words, events: int, needed: list[int]) -> tuple[Words, Longs | None]:
     """Masks with the events sorted by what they have, and which event is where now."""
     if not needed:
         return masks, None
@@ -125,7 +127,7 @@ def _together(masks: Words, events: int, needed: list[int]) -> tuple[Words, Long
     places = np.empty(events, np.int64)
     places[order] = np.arange(events)
     moved = np.zeros_like(masks)
-    moved_bits(masks, places, moved)
+    move_bits(masks, places, moved)
     return moved, order
 
 
@@ -160,7 +162,7 @@ def _matches(
     seen[tiled] = True
     found = np.flatnonzero(seen)
     places = np.cumsum(seen) - 1
-    ids, priorities = roots.named(found)
+    ids, priorities = roots.ids_and_priorities(found)
     joined = None
     if tiles:
         first = np.concatenate([tile.first for tile in tiles])

@@ -59,7 +59,7 @@ def plain_nodes(
         # By who asks for it first, so that the picture follows the subscriptions.
         return levels[diagram.label[edge >> 1]], order[edge]
 
-    order = {edge: number for number, edge in enumerate(_walked(found, roots))}
+    order = {edge: number for number, edge in enumerate(_walk_order(found, roots))}
     numbers = {edge: number for number, edge in enumerate(sorted(found, key=place), 1)}
     return [
         PlainNode(number, None, 1 - edge, 1 - edge, tuple(roots.get(edge, ())))
@@ -75,7 +75,7 @@ def plain_nodes(
     ]
 
 
-def _walked(found: Mapping[int, tuple[int, int]], roots: Mapping[int, object]) -> list[int]:
+def _walk_order(found: Mapping[int, tuple[int, int]], roots: Mapping[int, object]) -> list[int]:
     """Edges in the order of a walk from the roots, the high ones first."""
     seen: dict[int, None] = {}
     pending = list(reversed(list(roots)))

@@ -63,7 +63,7 @@ class Roots:
         """How many there are."""
         return len(self._codes)
 
-    def settled(self) -> None:
+    def clear_changes(self) -> None:
         """Begin anew with what is fresh, and what was withdrawn."""
         self.fresh.clear()
         self.withdrawn.clear()
@@ -104,20 +104,20 @@ class Roots:
         self._free.append(code)
         self._ids[code] = None
         self.loose -= self._is_loose[code]
-        self._let_go(self.keys[code])
+        self._release_key(self.keys[code])
         return self.edges[code]
 
-    def by_needs(self) -> list[int]:
+    def codes_by_needs(self) -> list[int]:
         """All codes, those that need the same together."""
         return sorted(self._codes.values(), key=lambda code: (self.keys[code], code))
 
-    def named(self, codes: NDArray[np.integer]) -> tuple[pa.Array, NDArray[np.int64]]:
+    def ids_and_priorities(self, codes: NDArray[np.integer]) -> tuple[pa.Array, NDArray[np.int64]]:
         """The ids of some codes, and their priorities."""
         listed = codes.tolist()
         ids = ids_array([self._ids[code] for code in listed])
         return ids, np.array([self._priorities[code] for code in listed], np.int64)
 
-    def needed(self) -> list[int]:
+    def presence_predicates(self) -> list[int]:
         """All predicates that some attribute is there, each once."""
         return sorted({predicate for one in self._predicates for predicate in one})
 
@@ -125,12 +125,12 @@ class Roots:
         """The edges of all subscriptions."""
         return [self.edges[code] for code in self._codes.values()]
 
-    def moved(self, edges: Sequence[int]) -> None:
+    def set_edges(self, edges: Sequence[int]) -> None:
         """Take other edges, in the order of `alive_edges`."""
         for code, edge in zip(self._codes.values(), edges, strict=True):
             self.edges[code] = edge
 
-    def of_root(self) -> dict[int, list[Id]]:
+    def ids_by_root(self) -> dict[int, list[Id]]:
         """The ids by the edge to their root."""
         found: dict[int, list[Id]] = {}
         for id, code in self._codes.items():
@@ -164,7 +164,7 @@ class Roots:
         self._key_counts[key] += 1
         return key
 
-    def _let_go(self, key: int) -> None:
+    def _release_key(self, key: int) -> None:
         self._key_counts[key] -= 1
         if not self._key_counts[key]:
             del self._key_of[self._paths[key]]

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from tamis.kernels.bdd.block import LINE
 
 
-class Board:
+class DiagramScratch:
     """Arrays by node, made when first needed and grown with the diagram."""
 
     def __init__(self) -> None:

@@ -90,7 +90,7 @@ class Variables:
             for text in order:
                 leaf = _leaf(text)
                 if leaf not in self._listed:
-                    self._listed[leaf] = self._made(None, len(self._functions))
+                    self._listed[leaf] = self._new_variable(None, len(self._functions))
             self._reserved = len(self._listed)
 
     def __len__(self) -> int:
@@ -116,15 +116,15 @@ class Variables:
         variable = self._variable.get(predicate)
         if variable is None:
             if at_the_bottom and leaf not in self._listed:
-                variable = self._made(attributes(leaf), len(self._functions))
+                variable = self._new_variable(attributes(leaf), len(self._functions))
             else:
-                variable = self._given(leaf)
+                variable = self._assign_variable(leaf)
             self._variable[predicate] = variable
             self.predicate[variable] = predicate
             self.version += 1
         return self._functions[variable]
 
-    def of_predicate(self, predicate: int) -> int:
+    def variable_of(self, predicate: int) -> int:
         """The variable of a predicate."""
         return self._variable[predicate]
 
@@ -143,12 +143,12 @@ class Variables:
         level = self._library.level_of_var
         return [level(variable_name(v)) for v in range(len(self._functions))]
 
-    def top_down(self) -> list[int]:
+    def predicates_top_down(self) -> list[int]:
         """The predicates that have a variable, from the top of the order."""
         levels = self.levels()
         return sorted(self._variable, key=lambda predicate: levels[self._variable[predicate]])
 
-    def _given(self, leaf: Leaf) -> int:
+    def _assign_variable(self, leaf: Leaf) -> int:
         listed = self._listed.get(leaf)
         if listed is not None:
             return listed
@@ -161,7 +161,7 @@ class Variables:
                     del self._free[owner]
                 self._attribute[variable] = attribute
                 return variable
-        return self._made(attribute, self._level(attribute))
+        return self._new_variable(attribute, self._level(attribute))
 
     def _level(self, attribute: object) -> int:
         bottom = len(self._functions)
@@ -176,7 +176,7 @@ class Variables:
                 return 1 + max(int(level(variable_name(v))) for v in same)
         return bottom
 
-    def _made(self, attribute: object, level: int) -> int:
+    def _new_variable(self, attribute: object, level: int) -> int:
         name = variable_name(len(self._functions))
         variable = int(self._library.insert_var(name, level))
         assert variable == len(self._functions)

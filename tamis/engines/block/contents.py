@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from threading import RLock
 
-from tamis.engines.block.draft.head import Pending
-from tamis.engines.block.event_sample import Recent
-from tamis.engines.block.segment.segment import Sample, Segment, renewed
-from tamis.engines.block.segment.segment_files import Snapshot, Stored, restored
+from tamis.engines.block.draft.head import PendingSubscriptions
+from tamis.engines.block.event_sample import RecentEvents
+from tamis.engines.block.segment.segment import EventSample, Segment, rebuild_segment
+from tamis.engines.block.segment.segment_files import PackedSegment, Snapshot, unpack_segment
 from tamis.engines.block.segment.stored_leaves import Read
 from tamis.engines.block.stack import Stack
 from tamis.engines.block.terms import Terms
@@ -46,35 +46,35 @@ class Contents:
         self.terms = Terms()
         self.index = PredicateIndex()
         self.stack = Stack(self.index)
-        self.pending = Pending(self.terms, self.index)
-        self.whole: dict[Id, Subscription] = {}
-        self.recent = Recent()
-        self.calls = self.calls_less = False
+        self.pending = PendingSubscriptions(self.terms, self.index)
+        self.unindexed: dict[Id, Subscription] = {}
+        self.recent = RecentEvents()
+        self.may_call_functions = self.has_removed_caller = False
         self.watcher: Callable[[bool], None] | None = None
 
     def __len__(self) -> int:
         """How many subscriptions there are."""
-        return len(self.pending) + len(self.whole) + len(self.stack)
+        return len(self.pending) + len(self.unindexed) + len(self.stack)
 
     def segments(self) -> tuple[Segment, ...]:
         """All segments, the tail last."""
         stack, tail = self.stack.segments, self.pending.tail
         return stack if tail is None else (*stack, tail)
 
-    def sampled(self) -> Sample | None:
+    def sample(self) -> EventSample | None:
         """What is known of events, to lay out selectors by."""
         return self.recent.sample(self.terms, self.index, self.segments())
 
     def prepare(self) -> None:
         """See that the segments hold all subscriptions, but for those left to the oracle."""
         self.stack.intern_restored()
-        self._call_less()
+        self._drop_removed_callers()
         self.refresh()
 
     def refresh(self) -> None:
         """Bring the tail up to the draft."""
-        if self.pending.is_behind(self.recent.known):
-            self.pending.catch_up(self.sampled)
+        if self.pending.is_behind(self.recent.has_events):
+            self.pending.catch_up(self.sample)
 
     def seal(self) -> None:
         """Make a segment of the draft that stays."""
@@ -82,7 +82,7 @@ class Contents:
         tail = self.pending.tail
         if tail is not None:
             if tail.dead == len(tail.ledger):
-                tail.let_go(self.index)
+                tail.release_predicates(self.index)
             else:
                 self.stack.push(tail)
         self.pending.clear()
@@ -95,33 +95,33 @@ class Contents:
         if self.watcher is not None:
             self.watcher(False)
 
-    def _call_less(self) -> None:
+    def _drop_removed_callers(self) -> None:
         """Forget what was removed at once, if functions of the caller's are called for it."""
-        if not self.calls_less:
+        if not self.has_removed_caller:
             return
-        self.calls_less = False
+        self.has_removed_caller = False
         self.pending.forget_removed()
         for segment in self.stack.segments:
-            if segment.dead and segment.calls(self.terms):
-                new, kept = renewed(segment, segment.alive.copy(), None)
+            if segment.dead and segment.calls_functions(self.terms):
+                new, kept = rebuild_segment(segment, segment.alive.copy(), None)
                 self.swap((segment,), new, [kept])
 
     def snapshot(self) -> Snapshot:
         """What there is in segments now."""
         stack = self.stack.segments
-        whole = [(held.id, held.text, held.priority) for held in self.whole.values()]
+        whole = [(held.id, held.text, held.priority) for held in self.unindexed.values()]
         return Snapshot(stack, [segment.alive.copy() for segment in stack], whole)
 
-    def restore(self, segments: Iterable[Stored], read: Read) -> tuple[Segment, ...]:
+    def restore(self, segments: Iterable[PackedSegment], read: Read) -> tuple[Segment, ...]:
         """Take segments that were stored, of subscriptions that are not here; it takes the lock.
 
         Raises:
             OtherLayout: They were written by a Tamis with another layout.
         """
-        stack = tuple(restored(segment, self.terms, read) for segment in segments)
+        stack = tuple(unpack_segment(segment, self.terms, read) for segment in segments)
         with self.lock:
             self.stack.restore(stack)
-            self.calls = True  # perhaps: to know, all predicates would have to be read
+            self.may_call_functions = True  # perhaps: to know, all predicates would have to be read
         return stack
 
     def __getstate__(self) -> dict[str, object]:

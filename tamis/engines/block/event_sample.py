@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from tamis.engines.block.match.rank_rows import Columns
-from tamis.engines.block.segment.segment import Sample, Segment
+from tamis.engines.block.segment.segment import EventSample, Segment
 from tamis.engines.block.terms import Terms
 from tamis.errors import FunctionError
 from tamis.events.batch import Column, EventBatch
@@ -22,7 +22,7 @@ _RESAMPLED = 1 << 20
 _QUIET = 1 << 17
 
 
-class Recent:
+class RecentEvents:
     """Recent events. It is for one thread at a time: whoever asks holds the engine's lock."""
 
     def __init__(self) -> None:
@@ -36,12 +36,12 @@ class Recent:
         return 0 if self._events is None else len(self._events)
 
     @property
-    def known(self) -> bool:
+    def has_events(self) -> bool:
         """Whether there are events to go by."""
         return self._events is not None
 
     @property
-    def quiet(self) -> bool:
+    def is_quiet(self) -> bool:
         """Whether subscriptions have not changed for long."""
         return self._unchanged >= _QUIET
 
@@ -56,15 +56,15 @@ class Recent:
 
     def keep(self, batch: EventBatch) -> None:
         """Go by these events from now on."""
-        self._events, self._seen = _few(batch), 0
+        self._events, self._seen = _sample_events(batch), 0
 
-    def passed(self, events: int) -> bool:
+    def count_unchanged(self, events: int) -> bool:
         """So many events have come without a change; whether it has just become enough."""
-        was_quiet = self.quiet
+        was_quiet = self.is_quiet
         self._unchanged += events
-        return self.quiet and not was_quiet
+        return self.is_quiet and not was_quiet
 
-    def changed(self) -> None:
+    def reset_unchanged(self) -> None:
         """There is a new subscription."""
         self._unchanged = 0
 
@@ -74,7 +74,7 @@ class Recent:
 
     def sample(
         self, terms: Terms, index: PredicateIndex, segments: Iterable[Segment]
-    ) -> Sample | None:
+    ) -> EventSample | None:
         """The events, to lay out selectors by; None if there are none.
 
         Args:
@@ -88,10 +88,10 @@ class Recent:
         slots = len(terms)
         counts: Longs | None = None
         try:
-            derived = {slot for segment in segments for slot in segment.derived(terms)}
+            derived = {slot for segment in segments for slot in segment.derived_terms(terms)}
             columns = Columns(events, terms, derived)
             if len(index):
-                found = index.satisfied(events).ids
+                found = index.satisfied_predicates(events).ids
                 counts = np.bincount(found, minlength=index.capacity)
         except FunctionError:
             # A function is not made for these events: it is those to come that it must answer for.
@@ -102,10 +102,10 @@ class Recent:
             number = index.find(predicate)  # type: ignore[arg-type]
             return 0 if counts is None or number is None else int(counts[number])
 
-        return Sample(lambda axes: columns.rows(axes, axes.lookup(slots)), count)
+        return EventSample(lambda axes: columns.rows(axes, axes.lookup(slots)), count)
 
 
-def _few(batch: EventBatch) -> EventBatch:
+def _sample_events(batch: EventBatch) -> EventBatch:
     """Some of the events, from all over the batch, in memory of their own."""
     chosen = np.unique(np.linspace(0, len(batch) - 1, _SAMPLED).astype(np.int64))
     columns = {

@@ -18,37 +18,39 @@ _WORTH = 512
 _DEAD = 0.25
 
 
-class Work(NamedTuple):
+class UpkeepStep(NamedTuple):
     """What to do next: merge the segment at a place with the one after it, or lay it out anew."""
 
     place: int
     merge: bool
 
 
-def next_work(stack: Sequence[Segment], events_known: bool, quiet: bool) -> Work | None:
+def next_step(stack: Sequence[Segment], events_known: bool, quiet: bool) -> UpkeepStep | None:
     """What to do next with a stack, if anything.
 
     Every segment costs every event something: where nothing changes any more, one is best.
     """
     for place in range(len(stack) - 2, -1, -1):
         small = len(stack[place]) <= _RATIO * len(stack[place + 1])
-        if small and not quiet and _fit(*stack[place : place + 2]):
-            return Work(place, True)
+        if small and not quiet and _can_merge(*stack[place : place + 2]):
+            return UpkeepStep(place, True)
     if quiet:
         # The smallest two beside each other first: so sixteen equal ones take four rounds, where
         # from the end on the last would be copied fifteen times.
-        pairs = [(len(a) + len(b), n) for n, (a, b) in enumerate(pairwise(stack)) if _fit(a, b)]
+        pairs = [
+            (len(a) + len(b), n) for n, (a, b) in enumerate(pairwise(stack)) if _can_merge(a, b)
+        ]
         if pairs:
-            return Work(min(pairs)[1], True)
+            return UpkeepStep(min(pairs)[1], True)
     for place, segment in enumerate(stack):
         if segment.dead > _DEAD * len(segment.ledger) and segment.dead >= _WORTH:
-            return Work(place, False)
+            return UpkeepStep(place, False)
         if events_known and not segment.informed and len(segment) >= _WORTH:
-            return Work(place, False)
+            return UpkeepStep(place, False)
     return None
 
 
-def _fit(left: Segment, right: Segment) -> bool:
+def _can_merge(left: Segment, right: Segment) -> bool:
     """Whether all that the words of both name can be numbered in the words of one."""
     return (
         len(left.axes) + len(right.axes) < AXES

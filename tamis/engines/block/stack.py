@@ -39,13 +39,13 @@ class Stack:
         """How many subscriptions there are."""
         return sum(map(len, self.segments))
 
-    def located(self, id: Id) -> tuple[Segment, int]:
+    def locate(self, id: Id) -> tuple[Segment, int]:
         """The segment of an id, and its record there.
 
         Raises:
             KeyError: There is no such subscription.
         """
-        _, segment, record = self._found(id)
+        _, segment, record = self._find(id)
         return segment, record
 
     def remove(self, id: Id) -> None:
@@ -54,12 +54,12 @@ class Stack:
         Raises:
             KeyError: There is no such subscription.
         """
-        at, segment, record = self._found(id)
+        at, segment, record = self._find(id)
         self._codes.drop(at)
         segment.alive[record] = 0
         segment.dead += 1
 
-    def _found(self, id: Id) -> tuple[int, Segment, int]:
+    def _find(self, id: Id) -> tuple[int, Segment, int]:
         """The slot of an id, its segment and its record there."""
         tag = tag_of(id)
         at, code = self._codes.next(tag)
@@ -72,7 +72,7 @@ class Stack:
 
     def push(self, segment: Segment) -> None:
         """Put a segment on top."""
-        self._settle_base(segment)
+        self._assign_base(segment)
         self._enter(segment)
         self._put((*self.segments, segment))
 
@@ -85,7 +85,7 @@ class Stack:
             kept: By neighbour, the records of it that are in the segment, in order.
         """
         new.numbers = numbers_of(new.predicates, self._index)
-        self._settle_base(new)
+        self._assign_base(new)
         filled = 0
         for segment, records in zip(old, kept, strict=True):
             alive = segment.alive[records]
@@ -103,7 +103,7 @@ class Stack:
         at = self.segments.index(old[0])
         self._put((*self.segments[:at], new, *self.segments[at + len(old) :]))
         for segment in old:
-            segment.let_go(self._index)
+            segment.release_predicates(self._index)
 
     def restore(self, segments: tuple[Segment, ...]) -> None:
         """Take segments from disk, of subscriptions that are not here."""
@@ -121,7 +121,7 @@ class Stack:
     def _put(self, segments: tuple[Segment, ...]) -> None:
         self.segments, self._directory = segments, Directory(segments)
 
-    def _settle_base(self, segment: Segment) -> None:
+    def _assign_base(self, segment: Segment) -> None:
         if self._next_base + len(segment.ledger) > MOST:
             self._renumber()
         segment.base = self._next_base

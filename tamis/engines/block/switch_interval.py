@@ -21,7 +21,7 @@ _usual = 0.0
 
 
 @contextmanager
-def short_turns() -> Iterator[None]:
+def short_switch_interval() -> Iterator[None]:
     """Have threads take turns more often, until the last one that wants it is done."""
     global _matching, _usual
     with _lock:

@@ -6,7 +6,7 @@ from tamis.language.expr import Attribute, Custom, Expr, ValueExpr, walk
 from tamis.paths import Path
 
 
-def calls(expr: Expr) -> bool:
+def calls_function(expr: Expr) -> bool:
     """Whether a function of the caller's must be called to know what an expression comes to."""
     return any(isinstance(part, Custom) for part in walk(expr))
 
@@ -33,21 +33,21 @@ class Terms:
         """The term of a number."""
         return self._terms[slot]
 
-    def calls(self, slot: int) -> bool:
+    def calls_function(self, slot: int) -> bool:
         """Whether a function of the caller's must be called to know a term."""
-        return calls(self._terms[slot])
+        return calls_function(self._terms[slot])
 
     def slot(self, term: ValueExpr) -> int:
         """The number of a term, which it gets now if it has none."""
         if isinstance(term, Attribute):
-            return self.of_path(term.path)
+            return self.slot_of_path(term.path)
         slot = self.derived.get(term)
         if slot is None:
             slot = self.derived[term] = len(self._terms)
             self._terms.append(term)
         return slot
 
-    def of_path(self, path: Path) -> int:
+    def slot_of_path(self, path: Path) -> int:
         """The number of an attribute, which it gets now if it has none."""
         slot = self.by_path.get(path)
         if slot is None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from threading import Thread
 
 from tamis.engines.block.contents import Contents
-from tamis.engines.block.maintenance import Work, next_work
-from tamis.engines.block.segment.segment import merged, renewed
+from tamis.engines.block.maintenance import UpkeepStep, next_step
+from tamis.engines.block.segment.segment import merge_segments, rebuild_segment
 
 # Who adds much waits for it so many seconds at most.
 _PATIENCE = 0.1
@@ -26,21 +26,21 @@ class Worker:
         self._thread: Thread | None = None
         self._failure: Exception | None = None
 
-    def next_work(self) -> Work | None:
+    def next_step(self) -> UpkeepStep | None:
         """What is to be done next, if anything; with the lock."""
         held = self._contents
-        return next_work(held.stack.segments, held.recent.known, held.recent.quiet)
+        return next_step(held.stack.segments, held.recent.has_events, held.recent.is_quiet)
 
     def wake(self) -> None:
         """See that somebody is at work, if there is anything to do."""
         with self._contents.lock:
             idle = self._thread is None or not self._thread.is_alive()
-            if idle and self.next_work() is not None:
+            if idle and self.next_step() is not None:
                 self._failure = None
                 self._thread = Thread(target=self._run, name="tamis-upkeep", daemon=True)
                 self._thread.start()
 
-    def wait_a_little(self) -> None:
+    def wait_briefly(self) -> None:
         """Let it catch up a little: every event looks into every segment."""
         thread = self._thread
         if thread is not None:
@@ -65,17 +65,17 @@ class Worker:
         """Do what is to be done next; whether there was anything."""
         held = self._contents
         with held.lock:
-            work = self.next_work()
+            work = self.next_step()
             if work is None:
                 self._thread = None
                 return False
             old = held.stack.segments[work.place : work.place + 1 + work.merge]
             before = [segment.alive.copy() for segment in old]
-            sample = held.sampled()
+            sample = held.sample()
         if work.merge:
-            new, *kept = merged(old[0], old[1], before, sample)
+            new, *kept = merge_segments(old[0], old[1], before, sample)
         else:
-            new, *kept = renewed(old[0], before[0], sample)
+            new, *kept = rebuild_segment(old[0], before[0], sample)
         with held.lock:
             if all(segment in held.stack.segments for segment in old):
                 held.swap(old, new, kept)

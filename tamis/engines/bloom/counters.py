@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(slots=True)
-class Counted:
+class BloomCounters:
     """Sums over all events.
 
     Attributes:

@@ -23,9 +23,9 @@ from tamis.bloom.filter import Bloom
 from tamis.bloom.filter_codec import encoded_size
 from tamis.bloom.hashing import Shape
 from tamis.bloom.pictures import digraph, poset_lines, tree_lines
-from tamis.bloom.poset_predicate import Held
+from tamis.bloom.poset_predicate import StoredPredicate
 from tamis.bloom.sbstree import SbsTree
-from tamis.engines.bloom.counters import Counted
+from tamis.engines.bloom.counters import BloomCounters
 from tamis.engines.subscription import Subscription
 from tamis.errors import InputError, UnsupportedExpression
 from tamis.events.batch import EventBatch
@@ -36,7 +36,7 @@ from tamis.language.expr import Sequence
 from tamis.matches import Id, Matches, ids_array
 
 
-class Rule(NamedTuple):
+class BloomConjunction(NamedTuple):
     """A conjunction of a subscription.
 
     Attributes:
@@ -46,7 +46,7 @@ class Rule(NamedTuple):
     """
 
     id: Id
-    held: tuple[Held, ...]
+    held: tuple[StoredPredicate, ...]
     bloom: Bloom
 
 
@@ -79,9 +79,9 @@ class BloomEngine:
         self.tree = SbsTree(self.poset.shape)
         self._subscriptions: dict[Id, Subscription] = {}
         self._numbers: dict[Id, list[int]] = {}
-        self._rules: dict[int, Rule] = {}
+        self._rules: dict[int, BloomConjunction] = {}
         self._free: list[int] = []
-        self._counted = Counted()
+        self._counted = BloomCounters()
         self._lock = Lock()
 
     def add(self, subscription: Subscription) -> None:
@@ -94,7 +94,7 @@ class BloomEngine:
         numbers = []
         for conjunction in self._disjuncts(subscription):
             held = tuple(self.poset.hold(dict.fromkeys(conjunction)))
-            rule = Rule(subscription.id, held, self.poset.filter_of_held(held))
+            rule = BloomConjunction(subscription.id, held, self.poset.filter_of_stored(held))
             number = self._free.pop() if self._free else len(self._rules)
             self.tree.insert(rule.bloom, number)
             self._rules[number] = rule
@@ -150,7 +150,7 @@ class BloomEngine:
         pairs: list[tuple[int, int]] = []
         passed = start = 0
         for number, (row, end) in enumerate(zip(rows, ends, strict=True)):
-            right = self._checked(row, numbers[start:end])  # type: ignore[arg-type]
+            right = self._verified_candidates(row, numbers[start:end])  # type: ignore[arg-type]
             passed += len(right)
             ids = dict.fromkeys(rule.id for rule in right)
             pairs += [(number, codes.setdefault(id, len(codes))) for id in ids]
@@ -161,9 +161,9 @@ class BloomEngine:
         found = ids_array(list(codes)), np.array(priorities, np.int64)
         return Matches(len(batch), event, code, *found)
 
-    def _checked(self, row: Event, numbers: list[int]) -> list[Rule]:
+    def _verified_candidates(self, row: Event, numbers: list[int]) -> list[BloomConjunction]:
         """The candidates that are right: each of their predicates is evaluated, once per event."""
-        truths: dict[Held, bool] = {}
+        truths: dict[StoredPredicate, bool] = {}
         right = []
         for number in numbers:
             rule = self._rules[number]

@@ -23,7 +23,7 @@ from tamis.kernels.atree.node_store import (
     USES,
     VALUE,
     Ints,
-    Store,
+    TreeStore,
     drop,
     free_node,
     function_of,
@@ -33,7 +33,7 @@ from tamis.kernels.decorator import kernel
 
 
 @kernel
-def delete(store: Store, subscription: int) -> Ints:
+def delete(store: TreeStore, subscription: int) -> Ints:
     """Forget a subscription and every node that only it used.
 
     Returns:
@@ -75,7 +75,7 @@ def delete(store: Store, subscription: int) -> Ints:
 
 
 @kernel
-def delete_many(store: Store, subscriptions: Ints) -> Ints:
+def delete_many(store: TreeStore, subscriptions: Ints) -> Ints:
     """Forget many; what is gone, as `delete` gives them."""
     noted, gone = np.empty((64, 4), np.int32), 0
     for subscription in subscriptions:

@@ -28,7 +28,7 @@ from tamis.kernels.atree.node_store import (
     WANTS_FALSE,
     XOR,
     Ints,
-    Store,
+    TreeStore,
     append,
     find,
     function_of,
@@ -43,7 +43,7 @@ WAYS = 3  # in which a span may be there, and all be tried
 
 
 @kernel
-def join(store: Store, function: int, left: int, right: int) -> int:
+def join(store: TreeStore, function: int, left: int, right: int) -> int:
     """The node of a commutative function over two nodes: the one that is there, or a new one."""
     if left > right:
         left, right = right, left
@@ -52,7 +52,7 @@ def join(store: Store, function: int, left: int, right: int) -> int:
 
 
 @kernel
-def _arranged(store: Store, function: int, operands: Ints, count: int) -> int:
+def _arrange(store: TreeStore, function: int, operands: Ints, count: int) -> int:
     """The root of a chain of at most MAX_CHAIN operands, in ascending order."""
     costs = np.zeros((MAX_CHAIN, MAX_CHAIN), np.int32)
     splits = np.zeros((MAX_CHAIN, MAX_CHAIN), np.int32)
@@ -74,11 +74,11 @@ def _arranged(store: Store, function: int, operands: Ints, count: int) -> int:
                     best, at = cost + 1, k
             costs[i, j] = best if roots[i, j, 0] < 0 else 0
             splits[i, j] = at
-    return _built(store, function, roots[:, :, 0].copy(), splits, count)
+    return _build(store, function, roots[:, :, 0].copy(), splits, count)
 
 
 @kernel
-def _find_ways(store: Store, function: int, lefts: Ints, rights: Ints, ways: Ints) -> None:
+def _find_ways(store: TreeStore, function: int, lefts: Ints, rights: Ints, ways: Ints) -> None:
     """Add the nodes over any of two halves to the ways in which a span is there."""
     known = 0
     while known < WAYS and ways[known] >= 0:
@@ -94,7 +94,7 @@ def _find_ways(store: Store, function: int, lefts: Ints, rights: Ints, ways: Int
 
 
 @kernel
-def _built(store: Store, function: int, roots: Ints, splits: Ints, count: int) -> int:
+def _build(store: TreeStore, function: int, roots: Ints, splits: Ints, count: int) -> int:
     """Make the nodes of an arrangement that are not there, each after its children."""
     spans = np.empty((2 * MAX_CHAIN, 2), np.int32)
     spans[0, 0], spans[0, 1] = 0, count - 1
@@ -120,7 +120,7 @@ def _built(store: Store, function: int, roots: Ints, splits: Ints, count: int) -
 
 
 @kernel
-def insert_chain(store: Store, function: int, operands: Ints) -> int:
+def insert_chain(store: TreeStore, function: int, operands: Ints) -> int:
     """The root of a chain over one or more operands, in ascending order.
 
     A long chain is arranged piece by piece, and then the chain of the pieces.
@@ -131,7 +131,7 @@ def insert_chain(store: Store, function: int, operands: Ints) -> int:
         made = 0
         for begin in range(0, count, MAX_CHAIN):
             size = min(MAX_CHAIN, count - begin)
-            current[made] = _arranged(store, function, current[begin : begin + size], size)
+            current[made] = _arrange(store, function, current[begin : begin + size], size)
             made += 1
         count = made
         current[:count].sort()
@@ -142,7 +142,7 @@ def insert_chain(store: Store, function: int, operands: Ints) -> int:
 
 
 @kernel
-def subscribe(store: Store, root: int, subscription: int) -> None:
+def subscribe(store: TreeStore, root: int, subscription: int) -> None:
     """Put a subscription at its root, and count the use of every node below."""
     for node in nodes_of(store, root):
         store.nodes[node, USES] += 1
@@ -151,7 +151,7 @@ def subscribe(store: Store, root: int, subscription: int) -> None:
 
 
 @kernel
-def has_room(store: Store, nodes: int, entries: int) -> bool:
+def has_room(store: TreeStore, nodes: int, entries: int) -> bool:
     """Whether so many nodes, and entries of lists, can be added without growing."""
     return store.counters[LIVE] + nodes <= len(store.nodes) and store.counters[
         ARENA_TOP
@@ -160,7 +160,7 @@ def has_room(store: Store, nodes: int, entries: int) -> bool:
 
 @kernel
 def insert_flat(
-    store: Store, function: int, leaf_of: Ints, predicates: Ints, subscription: int
+    store: TreeStore, function: int, leaf_of: Ints, predicates: Ints, subscription: int
 ) -> None:
     """Insert AND or OR of predicates, and leaves for those that have none."""
     leaves = np.empty(len(predicates), np.int32)
@@ -172,14 +172,14 @@ def insert_flat(
 
 
 @kernel
-def insert_leaves(store: Store, leaf_of: Ints, count: int) -> None:
+def insert_leaves(store: TreeStore, leaf_of: Ints, count: int) -> None:
     """Make the leaves of the first so many predicates."""
     for predicate in range(count):
         leaf_of[predicate] = new_leaf(store, predicate)
 
 
 @kernel
-def insert_conjunctions(store: Store, leaves: Ints, first: int, begin: int) -> int:
+def insert_conjunctions(store: TreeStore, leaves: Ints, first: int, begin: int) -> int:
     """Insert conjunctions of leaves, a row each, as subscriptions `first + row`, from a row on.
 
     Returns:
@@ -194,7 +194,7 @@ def insert_conjunctions(store: Store, leaves: Ints, first: int, begin: int) -> i
 
 
 @kernel
-def want_false(store: Store, node: int) -> Ints:
+def request_false(store: TreeStore, node: int) -> Ints:
     """Ask a node where it is certainly false; the leaves that were not asked before."""
     nodes = store.nodes
     leaves, asked = np.empty(16, np.int32), 0

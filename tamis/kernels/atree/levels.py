@@ -33,7 +33,7 @@ from tamis.kernels.atree.node_store import (
     WANTS_FALSE,
     XOR,
     Ints,
-    Store,
+    TreeStore,
     level_of,
 )
 from tamis.kernels.atree.paths import emit
@@ -43,7 +43,7 @@ TRUE = 1
 FALSE = 1 << 16
 
 
-class News(NamedTuple):
+class Phase1Results(NamedTuple):
     """What phase 1 says of each event.
 
     Attributes:
@@ -132,13 +132,13 @@ def _touch(
 
 @kernel
 def climb_levels(
-    store: Store, news: News, notes: Ints, clock: int, highest: int, suppress: bool
+    store: TreeStore, results: Phase1Results, notes: Ints, clock: int, highest: int, suppress: bool
 ) -> tuple[Ints, NDArray[np.int64], int]:
     """The subscriptions that each event satisfies.
 
     Args:
         store: The tree.
-        news: What phase 1 says.
+        results: What phase 1 says.
         notes: What is noted per node.
         clock: The stamp of the event before the first.
         highest: The highest level of the tree.
@@ -151,9 +151,9 @@ def climb_levels(
     # White-hot. Arrays in names of their own: to hand a tuple of arrays to a function that is not
     # inlined takes longer than to visit a node.
     nodes, arena, functions = store.nodes, store.arena, store.functions
-    offsets, satisfied = news.offsets, news.satisfied
-    compared_offsets, compared = news.compared_offsets, news.compared
-    true_leaf, false_leaf = news.true_leaf, news.false_leaf
+    offsets, satisfied = results.offsets, results.satisfied
+    compared_offsets, compared = results.compared_offsets, results.compared
+    true_leaf, false_leaf = results.true_leaf, results.false_leaf
     out, size = np.empty(4096, np.int32), 0
     ends = np.empty(len(offsets) - 1, np.int64)
     # By level, the first node of its queue. Chains of nodes were measured faster than arrays, by

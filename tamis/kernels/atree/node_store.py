@@ -77,7 +77,7 @@ PLACE = 1
 Ints = NDArray[np.int32]
 
 
-class Store(NamedTuple):
+class TreeStore(NamedTuple):
     """The arrays of an A-Tree.
 
     Attributes:
@@ -103,7 +103,7 @@ class Store(NamedTuple):
 
 
 @kernel
-def _set_place(store: Store, field: int, entry: int, place: int) -> None:
+def _set_place(store: TreeStore, field: int, entry: int, place: int) -> None:
     if field == PARENTS:
         store.nodes[entry >> 2, LEFT_PLACE + ((entry >> 1) & 1)] = place
     else:
@@ -111,7 +111,7 @@ def _set_place(store: Store, field: int, entry: int, place: int) -> None:
 
 
 @kernel
-def _new_block(store: Store, kind: int) -> int:
+def _new_block(store: TreeStore, kind: int) -> int:
     block = store.counters[FREE_BLOCK + kind]
     if block != 0:
         store.counters[FREE_BLOCK + kind] = store.arena[block + 1]
@@ -122,14 +122,14 @@ def _new_block(store: Store, kind: int) -> int:
 
 
 @kernel
-def _free_block(store: Store, block: int) -> None:
+def _free_block(store: TreeStore, block: int) -> None:
     kind = store.arena[block] & 7
     store.arena[block + 1] = store.counters[FREE_BLOCK + kind]
     store.counters[FREE_BLOCK + kind] = block
 
 
 @kernel
-def append(store: Store, owner: int, field: int, entry: int) -> None:
+def append(store: TreeStore, owner: int, field: int, entry: int) -> None:
     """Add an entry to a list of a node.
 
     The head is 0 for none, ~entry for one, else the block with the latest entries. Blocks double
@@ -172,7 +172,7 @@ def append(store: Store, owner: int, field: int, entry: int) -> None:
 
 
 @kernel
-def drop(store: Store, owner: int, field: int, place: int) -> None:
+def drop(store: TreeStore, owner: int, field: int, place: int) -> None:
     """Take the entry at a place out of a list; the last one moves there."""
     arena = store.arena
     head = store.nodes[owner, field]
@@ -191,7 +191,7 @@ def drop(store: Store, owner: int, field: int, place: int) -> None:
 
 
 @kernel
-def _free_list(store: Store, owner: int, field: int) -> None:
+def _free_list(store: TreeStore, owner: int, field: int) -> None:
     block = store.nodes[owner, field]
     while block > 0:
         following = store.arena[block + 1]
@@ -200,7 +200,7 @@ def _free_list(store: Store, owner: int, field: int) -> None:
 
 
 @kernel
-def entries(store: Store, owner: int, field: int) -> Ints:
+def entries(store: TreeStore, owner: int, field: int) -> Ints:
     """A list as an array, for what need not be fast."""
     head = store.nodes[owner, field]
     if head < 0:
@@ -258,7 +258,7 @@ def _tag(mixed: np.uint64) -> np.uint32:
 
 
 @kernel
-def find(store: Store, function: int, left: int, right: int) -> int:
+def find(store: TreeStore, function: int, left: int, right: int) -> int:
     """The node of a function over two children, or -1."""
     slots, nodes = store.slots, store.nodes
     mixed = _hash(function, left, right)
@@ -279,14 +279,14 @@ def find(store: Store, function: int, left: int, right: int) -> int:
 
 
 @kernel
-def _home_of(store: Store, slot: np.uint32) -> int:
+def _home_of(store: TreeStore, slot: np.uint32) -> int:
     node = np.int64(slot & np.uint32((1 << SLOT_BITS) - 1)) - 1
     left, right = store.nodes[node, LEFT], store.nodes[node, RIGHT]
     return _home(_hash(function_of(store.nodes[node, KIND]), left, right), len(store.slots))
 
 
 @kernel
-def _enter(store: Store, node: int) -> None:
+def _enter(store: TreeStore, node: int) -> None:
     slots = store.slots
     left, right = store.nodes[node, LEFT], store.nodes[node, RIGHT]
     mixed = _hash(function_of(store.nodes[node, KIND]), left, right)
@@ -299,7 +299,7 @@ def _enter(store: Store, node: int) -> None:
 
 
 @kernel
-def _leave(store: Store, node: int) -> None:
+def _leave(store: TreeStore, node: int) -> None:
     """Take a node out of the table, and close the gap so that no search ends early."""
     slots = store.slots
     left, right = store.nodes[node, LEFT], store.nodes[node, RIGHT]
@@ -327,7 +327,7 @@ def _leave(store: Store, node: int) -> None:
 
 
 @kernel
-def enter_all(store: Store) -> None:
+def enter_all(store: TreeStore) -> None:
     """Fill a new, empty table."""
     for node in range(store.counters[TOP]):
         function = function_of(store.nodes[node, KIND])
@@ -336,7 +336,7 @@ def enter_all(store: Store) -> None:
 
 
 @kernel
-def _new_record(store: Store, function: int, left: int, right: int, level: int) -> int:
+def _new_record(store: TreeStore, function: int, left: int, right: int, level: int) -> int:
     nodes, counters = store.nodes, store.counters
     node = counters[FREE_NODE]
     if node >= 0:
@@ -355,13 +355,13 @@ def _new_record(store: Store, function: int, left: int, right: int, level: int) 
 
 
 @kernel
-def new_leaf(store: Store, predicate: int) -> int:
+def new_leaf(store: TreeStore, predicate: int) -> int:
     """A leaf of a predicate; the caller knows where to find it again."""
     return _new_record(store, LEAF, predicate, -1, 1)
 
 
 @kernel
-def new_node(store: Store, function: int, left: int, right: int) -> int:
+def new_node(store: TreeStore, function: int, left: int, right: int) -> int:
     """A node that is not there yet: of two children, or of one and -1, or of none (a value)."""
     nodes = store.nodes
     level = 0
@@ -380,7 +380,7 @@ def new_node(store: Store, function: int, left: int, right: int) -> int:
 
 
 @kernel
-def free_node(store: Store, node: int) -> None:
+def free_node(store: TreeStore, node: int) -> None:
     """Give a record back; its children's lists are the caller's."""
     nodes, counters = store.nodes, store.counters
     kind = nodes[node, KIND]

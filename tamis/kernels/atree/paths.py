@@ -18,7 +18,7 @@ from tamis.kernels.atree.node_store import (
     PARENTS,
     SUBSCRIPTIONS,
     Ints,
-    Store,
+    TreeStore,
 )
 from tamis.kernels.decorator import kernel
 
@@ -53,7 +53,7 @@ def emit(arena: Ints, head: int, out: Ints, size: int) -> tuple[Ints, int]:
 
 @kernel
 def follow_paths(
-    store: Store,
+    store: TreeStore,
     leaf_of: Ints,
     offsets: NDArray[np.int64],
     satisfied: Ints,

@@ -23,7 +23,7 @@ from tamis.kernels.atree.levels import (
     SECOND,
     STAMP,
     TRUE,
-    News,
+    Phase1Results,
     result_of,
 )
 from tamis.kernels.atree.node_store import (
@@ -35,7 +35,7 @@ from tamis.kernels.atree.node_store import (
     USES,
     WANTS_FALSE,
     Ints,
-    Store,
+    TreeStore,
     entries,
     level_of,
 )
@@ -52,7 +52,7 @@ MOST = 2**63 - 1
 
 
 @kernel
-def raise_priorities(store: Store, of_nodes: Priorities, root: int, priority: int) -> None:
+def raise_priorities(store: TreeStore, of_nodes: Priorities, root: int, priority: int) -> None:
     """Give the nodes of a new subscription at least its priority."""
     for node in nodes_of(store, root):
         # A node that only this one uses may have belonged to others, in an earlier life.
@@ -64,7 +64,7 @@ def raise_priorities(store: Store, of_nodes: Priorities, root: int, priority: in
 
 @kernel
 def _own_priority(
-    store: Store, of_nodes: Priorities, of_subscriptions: Priorities, node: int, enough: int
+    store: TreeStore, of_nodes: Priorities, of_subscriptions: Priorities, node: int, enough: int
 ) -> int:
     """The highest priority above a node and at it; what is enough ends the search."""
     best: int = NO_PRIORITY
@@ -86,7 +86,7 @@ def _own_priority(
 
 @kernel
 def lower_priorities(
-    store: Store,
+    store: TreeStore,
     of_nodes: Priorities,
     of_subscriptions: Priorities,
     used: Ints,
@@ -107,7 +107,7 @@ def lower_priorities(
 
 
 @kernel
-def fill_priorities(store: Store, of_nodes: Priorities, of_subscriptions: Priorities) -> None:
+def fill_priorities(store: TreeStore, of_nodes: Priorities, of_subscriptions: Priorities) -> None:
     """Give all nodes their priorities, from the top."""
     count = store.counters[TOP]
     levels = np.empty(count, np.int64)
@@ -119,7 +119,7 @@ def fill_priorities(store: Store, of_nodes: Priorities, of_subscriptions: Priori
 
 
 @kernel
-def by_level(store: Store, root: int) -> Ints:
+def nodes_by_level(store: TreeStore, root: int) -> Ints:
     """The nodes at and below a root, highest level first."""
     used = nodes_of(store, root)
     levels = np.empty(len(used), np.int64)
@@ -172,8 +172,8 @@ def _touch(
 
 @kernel
 def climb_by_priority(
-    store: Store,
-    news: News,
+    store: TreeStore,
+    results: Phase1Results,
     notes: Ints,
     of_nodes: Priorities,
     of_subscriptions: Priorities,
@@ -187,7 +187,7 @@ def climb_by_priority(
 
     Args:
         store: The tree.
-        news: What phase 1 says.
+        results: What phase 1 says.
         notes: What is noted per node.
         of_nodes: By node, its priority.
         of_subscriptions: By subscription, its priority.
@@ -201,9 +201,9 @@ def climb_by_priority(
         The subscriptions, where each event's end, and the clock.
     """
     nodes, arena, functions = store.nodes, store.arena, store.functions
-    offsets, satisfied = news.offsets, news.satisfied
-    compared_offsets, compared = news.compared_offsets, news.compared
-    true_leaf, false_leaf = news.true_leaf, news.false_leaf
+    offsets, satisfied = results.offsets, results.satisfied
+    compared_offsets, compared = results.compared_offsets, results.compared
+    true_leaf, false_leaf = results.true_leaf, results.false_leaf
     out, size = np.empty(4096, np.int32), 0
     ends = np.empty(len(offsets) - 1, np.int64)
     heads = np.full((len(bounds), highest + 1), -1, np.int32)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from tamis.kernels.atree.node_store import ROOT, USES, Ints, Store
+from tamis.kernels.atree.node_store import ROOT, USES, Ints, TreeStore
 from tamis.kernels.atree.walk import children, nodes_of
 from tamis.kernels.decorator import kernel
 
 
 @kernel
-def sharing(store: Store, subscriptions: Ints) -> tuple[float, float]:
+def sharing(store: TreeStore, subscriptions: Ints) -> tuple[float, float]:
     """The average fraction of a subscription's nodes that others use too (SNPS).
 
     Returns:

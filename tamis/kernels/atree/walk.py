@@ -12,14 +12,14 @@ from tamis.kernels.atree.node_store import (
     SEEN,
     VALUE,
     Ints,
-    Store,
+    TreeStore,
     function_of,
 )
 from tamis.kernels.decorator import kernel
 
 
 @kernel
-def children(store: Store, node: int) -> tuple[int, int]:
+def children(store: TreeStore, node: int) -> tuple[int, int]:
     """The children of a node, -1 where there is none."""
     function = function_of(store.nodes[node, KIND])
     if function == LEAF or function == VALUE:
@@ -28,7 +28,7 @@ def children(store: Store, node: int) -> tuple[int, int]:
 
 
 @kernel
-def nodes_of(store: Store, root: int) -> Ints:
+def nodes_of(store: TreeStore, root: int) -> Ints:
     """The nodes at and below a root, each once, parents before their children's descendants."""
     nodes = store.nodes
     found, seen, done = np.empty(64, np.int32), 1, 0

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis.kernels.decorator import kernel
-from tamis.kernels.growth import grown
+from tamis.kernels.growth import grow_array
 
 Ints = NDArray[np.int32]
 Places = NDArray[np.int64]
@@ -28,7 +28,7 @@ _UNCOUNTED = np.uint32(MOST_PREDICATES << SIZE_SHIFT)
 _ONE = np.uint32(1)
 
 
-class Lists(NamedTuple):
+class PredicateLists(NamedTuple):
     """By predicate, the subscriptions that have it.
 
     Attributes:
@@ -47,7 +47,7 @@ class Lists(NamedTuple):
 
 
 @kernel
-def append(lists: Lists, predicates: Ints, first: int, code: int) -> int:
+def append(lists: PredicateLists, predicates: Ints, first: int, code: int) -> int:
     """Add a subscription to the lists of its predicates, from the one in place `first` on.
 
     Returns:
@@ -72,7 +72,7 @@ def append(lists: Lists, predicates: Ints, first: int, code: int) -> int:
 
 
 @kernel
-def drop(lists: Lists, predicates: Ints, code: int) -> None:
+def drop(lists: PredicateLists, predicates: Ints, code: int) -> None:
     """Take a subscription out of the lists of its predicates."""
     for predicate in predicates:
         begin, last = lists.begins[predicate], lists.lengths[predicate] - 1
@@ -86,7 +86,7 @@ def drop(lists: Lists, predicates: Ints, code: int) -> None:
 
 
 @kernel
-def packed(lists: Lists, entries: Ints) -> None:
+def pack_lists(lists: PredicateLists, entries: Ints) -> None:
     """Move all lists into another array, one after the other, each with some room."""
     end = 0
     for predicate in range(len(lists.begins)):
@@ -100,7 +100,9 @@ def packed(lists: Lists, entries: Ints) -> None:
 
 
 @kernel
-def count(lists: Lists, cells: Cells, offsets: Places, satisfied: Ints) -> tuple[Ints, Places]:
+def count(
+    lists: PredicateLists, cells: Cells, offsets: Places, satisfied: Ints
+) -> tuple[Ints, Places]:
     """The subscriptions that each event satisfies, given the predicates that it does.
 
     White-hot. The counters are zero when it begins and when it ends.
@@ -118,7 +120,7 @@ def count(lists: Lists, cells: Cells, offsets: Places, satisfied: Ints) -> tuple
             entries = lists.entries[begin : begin + lists.lengths[satisfied[i]]]
             touched += len(entries)
             while size + len(entries) > len(out):
-                out = grown(out)
+                out = grow_array(out)
             for code in entries:
                 cell = cells[code] + _ONE
                 cells[code] = cell

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis.kernels.decorator import kernel
-from tamis.kernels.growth import grown
+from tamis.kernels.growth import grow_array
 
 Ints = NDArray[np.int32]
 Places = NDArray[np.int64]
@@ -24,7 +24,7 @@ ROOT, FREE, HIGHEST, NODES, EDGES = range(5)  # in `Tree.numbers`
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
-class Tree(NamedTuple):
+class SearchTree(NamedTuple):
     """A search tree.
 
     Attributes:
@@ -50,13 +50,13 @@ class Tree(NamedTuple):
 
 
 @kernel
-def _home(tree: Tree, key: int) -> int:
+def _home(tree: SearchTree, key: int) -> int:
     mixed = np.uint64(key) * _MIX
     return np.int64((mixed >> np.uint64(20)) & np.uint64(len(tree.keys) - 1))  # type: ignore[return-value]
 
 
 @kernel
-def _slot(tree: Tree, node: int, value: int) -> int:
+def _slot(tree: SearchTree, node: int, value: int) -> int:
     """The slot of an edge, or the one where it would go."""
     key = (node << 32) | value
     at = _home(tree, key)
@@ -66,14 +66,14 @@ def _slot(tree: Tree, node: int, value: int) -> int:
 
 
 @kernel
-def _put_edge(tree: Tree, node: int, value: int, target: int) -> None:
+def _put_edge(tree: SearchTree, node: int, value: int, target: int) -> None:
     at = _slot(tree, node, value)
     tree.keys[at] = (node << 32) | value
     tree.targets[at] = target
 
 
 @kernel
-def _drop_edge(tree: Tree, node: int, value: int) -> None:
+def _drop_edge(tree: SearchTree, node: int, value: int) -> None:
     """Free a slot, and move those after it up, so that nobody stops looking there."""
     mask = len(tree.keys) - 1
     hole = _slot(tree, node, value)
@@ -90,7 +90,7 @@ def _drop_edge(tree: Tree, node: int, value: int) -> None:
 
 
 @kernel
-def rehash(old: Tree, new: Tree) -> None:
+def rehash(old: SearchTree, new: SearchTree) -> None:
     """Put the edges of a tree into the table of another."""
     for slot in range(len(old.keys)):
         if old.keys[slot] != NO:
@@ -99,7 +99,7 @@ def rehash(old: Tree, new: Tree) -> None:
 
 
 @kernel
-def _new_node(tree: Tree) -> int:
+def _new_node(tree: SearchTree) -> int:
     node = tree.numbers[FREE]
     if node == NO:
         node = tree.numbers[HIGHEST]
@@ -113,7 +113,7 @@ def _new_node(tree: Tree) -> int:
 
 
 @kernel
-def _free_node(tree: Tree, node: int) -> None:
+def _free_node(tree: SearchTree, node: int) -> None:
     tree.attributes[node] = NO
     tree.stars[node] = tree.numbers[FREE]
     tree.numbers[FREE] = node
@@ -121,7 +121,7 @@ def _free_node(tree: Tree, node: int) -> None:
 
 
 @kernel
-def _lead(tree: Tree, above: int, value: int, target: int) -> None:
+def _redirect_edge(tree: SearchTree, above: int, value: int, target: int) -> None:
     """Have an edge lead to another node; with nothing above, the tree begins there."""
     if above == NO:
         tree.numbers[ROOT] = target
@@ -132,7 +132,7 @@ def _lead(tree: Tree, above: int, value: int, target: int) -> None:
 
 
 @kernel
-def insert(tree: Tree, attributes: Ints, values: Ints, code: int) -> None:
+def insert(tree: SearchTree, attributes: Ints, values: Ints, code: int) -> None:
     """Add a subscription: attributes in increasing order, and the value that each must have.
 
     There must be room for two nodes and an edge for each of them.
@@ -161,7 +161,7 @@ def insert(tree: Tree, attributes: Ints, values: Ints, code: int) -> None:
             tree.stars[fresh] = at
             tree.heads[fresh] = tree.heads[at]
             tree.heads[at] = NO
-            _lead(tree, above, via, fresh)
+            _redirect_edge(tree, above, via, fresh)
             at = fresh
     head = tree.heads[at]
     tree.links[code, 0], tree.links[code, 1] = head, NO
@@ -171,7 +171,7 @@ def insert(tree: Tree, attributes: Ints, values: Ints, code: int) -> None:
 
 
 @kernel
-def remove(tree: Tree, attributes: Ints, values: Ints, code: int, deepest: int) -> None:
+def remove(tree: SearchTree, attributes: Ints, values: Ints, code: int, deepest: int) -> None:
     """Take out a subscription that was inserted so, and what nobody needs any more.
 
     No way down is longer than `deepest`.
@@ -204,7 +204,7 @@ def remove(tree: Tree, attributes: Ints, values: Ints, code: int, deepest: int) 
         star = tree.stars[at]
         if star != NO:  # it tests what nobody asks for
             tree.heads[star] = tree.heads[at]
-            _lead(tree, above, ways[depth], star)
+            _redirect_edge(tree, above, ways[depth], star)
             _free_node(tree, at)
             return
         tree.attributes[at] = NO
@@ -222,7 +222,7 @@ def remove(tree: Tree, attributes: Ints, values: Ints, code: int, deepest: int) 
 
 @kernel
 def search(
-    tree: Tree,
+    tree: SearchTree,
     attribute_of: Ints,
     deepest: int,
     offsets: Places,
@@ -252,7 +252,7 @@ def search(
             code = tree.heads[at]
             while code != NO:
                 if size == len(out):
-                    out = grown(out)
+                    out = grow_array(out)
                 out[size] = code
                 size += 1
                 code = tree.links[code, 0]

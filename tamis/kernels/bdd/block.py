@@ -11,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tamis.kernels.bdd.eval import Bytes, Ints, Longs, Needs, Nodes
+from tamis.kernels.bdd.eval import Bytes, Ints, Longs, Needs, NodeArrays
 from tamis.kernels.bdd.outputs import Outputs
 from tamis.kernels.bits import popcount, trailing_zeros
 from tamis.kernels.decorator import kernel
-from tamis.kernels.growth import grown
+from tamis.kernels.growth import grow_array
 
 Words = NDArray[np.uint64]
 LINE = 8  # words
@@ -23,7 +23,7 @@ EVENTS = 64 * LINE
 _FLIP = np.array([0, 0xFFFFFFFFFFFFFFFF], np.uint64)  # what to XOR with, by negation
 
 
-class Found(NamedTuple):
+class BddMatches(NamedTuple):
     """What a block matches: pairs for masks with few bits, and masks."""
 
     event: Ints
@@ -33,7 +33,7 @@ class Found(NamedTuple):
 
 
 @kernel
-def eval_block(nodes: Nodes, masks: Words, wanted: Bytes, values: Words) -> None:
+def eval_block(nodes: NodeArrays, masks: Words, wanted: Bytes, values: Words) -> None:
     """EvalBDD for all events of a block.
 
     Args:
@@ -54,25 +54,25 @@ def eval_block(nodes: Nodes, masks: Words, wanted: Bytes, values: Words) -> None
             edge = nodes.low[v]
             low, high = edge >> 1, nodes.high[v] >> 1
             flip = _FLIP[edge & 1]
-            r0 = _chosen(m0, values[high, 0], values[low, 0] ^ flip)
-            r1 = _chosen(m1, values[high, 1], values[low, 1] ^ flip)
-            r2 = _chosen(m2, values[high, 2], values[low, 2] ^ flip)
-            r3 = _chosen(m3, values[high, 3], values[low, 3] ^ flip)
-            r4 = _chosen(m4, values[high, 4], values[low, 4] ^ flip)
-            r5 = _chosen(m5, values[high, 5], values[low, 5] ^ flip)
-            r6 = _chosen(m6, values[high, 6], values[low, 6] ^ flip)
-            r7 = _chosen(m7, values[high, 7], values[low, 7] ^ flip)
+            r0 = _select(m0, values[high, 0], values[low, 0] ^ flip)
+            r1 = _select(m1, values[high, 1], values[low, 1] ^ flip)
+            r2 = _select(m2, values[high, 2], values[low, 2] ^ flip)
+            r3 = _select(m3, values[high, 3], values[low, 3] ^ flip)
+            r4 = _select(m4, values[high, 4], values[low, 4] ^ flip)
+            r5 = _select(m5, values[high, 5], values[low, 5] ^ flip)
+            r6 = _select(m6, values[high, 6], values[low, 6] ^ flip)
+            r7 = _select(m7, values[high, 7], values[low, 7] ^ flip)
             values[v, 0], values[v, 1], values[v, 2], values[v, 3] = r0, r1, r2, r3
             values[v, 4], values[v, 5], values[v, 6], values[v, 7] = r4, r5, r6, r7
 
 
 @kernel
-def _chosen(mask: np.uint64, high: np.uint64, low: np.uint64) -> np.uint64:
+def _select(mask: np.uint64, high: np.uint64, low: np.uint64) -> np.uint64:
     return low ^ (mask & (low ^ high))
 
 
 @kernel
-def want(nodes: Nodes, needs: Needs, masks: Words, wanted: Bytes) -> None:
+def mark_defined(nodes: NodeArrays, needs: Needs, masks: Words, wanted: Bytes) -> None:
     """Mark the variables that some event of a block defines, all of its attributes."""
     for run in range(len(nodes.run_label)):
         label = nodes.run_label[run]
@@ -87,9 +87,9 @@ def want(nodes: Nodes, needs: Needs, masks: Words, wanted: Bytes) -> None:
 
 
 @kernel
-def matched_block(
+def match_block(
     outputs: Outputs, masks: Words, everyone: Words, values: Words, few: int
-) -> Found:
+) -> BddMatches:
     """The subscriptions that the events of a block match.
 
     Args:
@@ -125,13 +125,13 @@ def matched_block(
                 continue
             if bits > few:
                 if tiles == len(tile_code):
-                    tile_code, tile_masks = grown(tile_code), grown(tile_masks)
+                    tile_code, tile_masks = grow_array(tile_code), grow_array(tile_masks)
                 tile_code[tiles] = outputs.code[i]
                 tile_masks[LINE * tiles : LINE * (tiles + 1)] = row
                 tiles += 1
                 continue
             if pairs + bits > len(event):
-                event, code = grown(event), grown(code)
+                event, code = grow_array(event), grow_array(code)
             for w in range(LINE):
                 word = row[w]
                 while word != np.uint64(0):
@@ -139,11 +139,11 @@ def matched_block(
                     code[pairs] = outputs.code[i]
                     pairs += 1
                     word &= word - np.uint64(1)
-    return Found(event[:pairs], code[:pairs], tile_code[:tiles], tile_masks[: LINE * tiles])
+    return BddMatches(event[:pairs], code[:pairs], tile_code[:tiles], tile_masks[: LINE * tiles])
 
 
 @kernel
-def moved_bits(masks: Words, places: Longs, moved: Words) -> None:
+def move_bits(masks: Words, places: Longs, moved: Words) -> None:
     """Put event e at places[e], in every row, into an array of zeros."""
     for row in range(len(masks)):
         for w in range(masks.shape[1]):

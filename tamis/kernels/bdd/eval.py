@@ -21,7 +21,7 @@ Longs = NDArray[np.int64]
 UNDEFINED = 2  # the paper's star
 
 
-class Nodes(NamedTuple):
+class NodeArrays(NamedTuple):
     """A diagram, ready to be evaluated. The node 0 is the terminal 1.
 
     Attributes:
@@ -49,7 +49,7 @@ class Needs(NamedTuple):
 
 
 @kernel
-def eval_bdd(nodes: Nodes, alpha: Bytes, value: Bytes) -> None:
+def eval_bdd(nodes: NodeArrays, alpha: Bytes, value: Bytes) -> None:
     """EvalBDD (Figure 3): the value of every node, given the truth of every variable."""
     value[0] = 1
     for run in range(len(nodes.run_label)):
@@ -64,7 +64,7 @@ def eval_bdd(nodes: Nodes, alpha: Bytes, value: Bytes) -> None:
 
 
 @kernel
-def mv_eval_bdd(nodes: Nodes, alpha: Bytes, value: Bytes) -> None:
+def mv_eval_bdd(nodes: NodeArrays, alpha: Bytes, value: Bytes) -> None:
     """MVEvalBDD (Figure 5): the same, where variables may be undefined, and nodes then are.
 
     A node is undefined if its variable is, or one of its two successors.

@@ -16,14 +16,14 @@ from tamis.kernels.bdd.eval import (
     Ints,
     Longs,
     Needs,
-    Nodes,
+    NodeArrays,
     eval_bdd,
     has_all,
     mv_eval_bdd,
     undefine,
 )
 from tamis.kernels.decorator import kernel
-from tamis.kernels.growth import grown
+from tamis.kernels.growth import grow_array
 
 
 class Outputs(NamedTuple):
@@ -45,8 +45,8 @@ class Outputs(NamedTuple):
 
 
 @kernel
-def matched_events(
-    nodes: Nodes,
+def match_events(
+    nodes: NodeArrays,
     outputs: Outputs,
     needs: Needs,
     offsets: Longs,
@@ -79,14 +79,14 @@ def matched_events(
         else:
             eval_bdd(nodes, alpha, value)
         while count + len(outputs.code) > len(codes):
-            codes = grown(codes)
-        count += _matched(outputs, alpha, value, codes[count:])
+            codes = grow_array(codes)
+        count += _match_outputs(outputs, alpha, value, codes[count:])
         ends[event] = count
     return codes[:count], ends
 
 
 @kernel
-def _matched(outputs: Outputs, alpha: Bytes, value: Bytes, codes: Ints) -> int:
+def _match_outputs(outputs: Outputs, alpha: Bytes, value: Bytes, codes: Ints) -> int:
     """The subscriptions that one event matches, into an array with room for all; how many."""
     count = 0
     for run in range(len(outputs.run_needs)):

@@ -109,13 +109,13 @@ def weigh(code: Words, cost: Doubles, begin: int, end: int, shares: Shares) -> N
                 operand += length_at(code, operand)
             cost[at] = min(total, NO_COVER)
         elif axis == AT_LEAST:
-            cost[at] = _enough(code, cost, at)[1]
+            cost[at] = _at_least_cost(code, cost, at)[1]
         else:
-            cost[at] = min(_parity(code, cost, at)[1], NO_COVER)
+            cost[at] = min(_xor_cost(code, cost, at)[1], NO_COVER)
 
 
 @kernel
-def _enough(code: Words, cost: Doubles, at: int) -> tuple[float, float]:
+def _at_least_cost(code: Words, cost: Doubles, at: int) -> tuple[float, float]:
     """Of k of n: the n - k + 1 cheapest operands; the greatest cost among them, and their sum."""
     stop = at + high_of(code[at])
     found = np.empty(high_of(code[at]), np.float64)
@@ -134,7 +134,7 @@ def _enough(code: Words, cost: Doubles, at: int) -> tuple[float, float]:
 
 
 @kernel
-def _parity(code: Words, cost: Doubles, at: int) -> tuple[int, float]:
+def _xor_cost(code: Words, cost: Doubles, at: int) -> tuple[int, float]:
     """Of XOR: the operand that must be known (-1: one of all must be true), and the cost.
 
     Where a parity is certain every operand is known, so any one of them, with both its rails, is a
@@ -220,7 +220,7 @@ def level_of(low: int, high: int) -> int:
 
 
 @kernel
-def covered(code: Words, cost: Doubles, cover: Longs, pending: Longs) -> int:
+def cheapest_cover(code: Words, cost: Doubles, cover: Longs, pending: Longs) -> int:
     """The leaves of the cheapest cover, by place; how many there are."""
     count = 0
     pending[0] = 0
@@ -250,14 +250,14 @@ def covered(code: Words, cost: Doubles, cover: Longs, pending: Longs) -> int:
                 waiting += 1
                 operand += length_at(code, operand)
         elif axis == AT_LEAST:
-            limit = _enough(code, cost, at)[0]
+            limit = _at_least_cost(code, cost, at)[0]
             left = -low_of(code[at]) + 1
             while operand < stop:
                 left += 1
                 operand += length_at(code, operand)
-            waiting = _pend(code, cost, at, limit, left, pending, waiting)
+            waiting = _push_cheapest(code, cost, at, limit, left, pending, waiting)
         else:
-            chosen = _parity(code, cost, at)[0]
+            chosen = _xor_cost(code, cost, at)[0]
             while operand < stop:
                 other = operand + length_at(code, operand)
                 if chosen < 0 or chosen == operand:
@@ -271,7 +271,7 @@ def covered(code: Words, cost: Doubles, cover: Longs, pending: Longs) -> int:
 
 
 @kernel
-def _pend(
+def _push_cheapest(
     code: Words, cost: Doubles, at: int, limit: float, left: int, pending: Longs, waiting: int
 ) -> int:
     """Take `left` operands of the cheapest: all below the limit, and some at it."""

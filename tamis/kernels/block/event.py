@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tamis.kernels.block.holds import OTHER, Sets, hand_up, leaf_holds
-from tamis.kernels.block.masks import Wide
+from tamis.kernels.block.holds import OTHER, Sets, leaf_holds, propagate
+from tamis.kernels.block.masks import WideSelectors
 from tamis.kernels.block.ranks import (
     BOOL,
     DOUBLE,
@@ -29,7 +29,7 @@ from tamis.kernels.block.words import (
     low_of,
 )
 from tamis.kernels.decorator import kernel
-from tamis.kernels.growth import grown
+from tamis.kernels.growth import grow_array
 
 
 @kernel
@@ -106,7 +106,7 @@ def rank_event(
 
 @kernel
 def match_wide_event(
-    wide: Wide,
+    wide: WideSelectors,
     flat_first: Words,
     axes: Ints,
     ranks: Ints,
@@ -150,7 +150,7 @@ def match_wide_event(
                 break
         if matches and alive[flat_record[s]]:
             if found == len(record_out):
-                record_out = grown(record_out)
+                record_out = grow_array(record_out)
             record_out[found] = flat_record[s]
             found += 1
     if len(wide.tree_record) > 0:
@@ -162,7 +162,7 @@ def match_wide_event(
             if _tree_holds(wide.tree, wide.tree_offsets[s], truth, stack):
                 if alive[wide.tree_record[s]]:
                     if found == len(record_out):
-                        record_out = grown(record_out)
+                        record_out = grow_array(record_out)
                     record_out[found] = wide.tree_record[s]
                     found += 1
     for i in range(filled):
@@ -185,6 +185,6 @@ def _tree_holds(tree: Ints, at: int, truth: Bytes, stack: Longs) -> bool:
             depth += 1
             at += 3
             continue
-        depth, at, value = hand_up(stack, depth, at + 1, truth[number] == 1)
+        depth, at, value = propagate(stack, depth, at + 1, truth[number] == 1)
         if depth == 0:
             return value

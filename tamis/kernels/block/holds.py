@@ -21,7 +21,7 @@ from tamis.kernels.block.words import (
     axis_of,
     contains,
     high_of,
-    in_set,
+    is_in_set,
     low_of,
 )
 from tamis.kernels.decorator import kernel
@@ -54,11 +54,11 @@ def leaf_holds(
     rank = row[set_axis[low]]
     if rank < 0:
         return False
-    return in_set(ranks, set_at[low], set_at[low + 1], rank) != (high_of(word) == 1)
+    return is_in_set(ranks, set_at[low], set_at[low + 1], rank) != (high_of(word) == 1)
 
 
 @kernel
-def hand_up(frames: Longs, depth: int, at: int, value: bool) -> tuple[int, int, bool]:
+def propagate(frames: Longs, depth: int, at: int, value: bool) -> tuple[int, int, bool]:
     """Hand the value of an operand to the operator above it, and on as far as that decides.
 
     Args:
@@ -130,6 +130,6 @@ def holds(
             continue
         value = leaf_holds(word, row, true, clock, set_axis, set_at, ranks)
         at += 1
-        depth, at, value = hand_up(frames, depth, at, value)
+        depth, at, value = propagate(frames, depth, at, value)
         if depth == 0:
             return value

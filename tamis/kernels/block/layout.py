@@ -7,7 +7,7 @@ import numpy as np
 from tamis.kernels.block.covers import (
     Shares,
     bucket_of,
-    covered,
+    cheapest_cover,
     is_exact,
     length_at,
     level_of,
@@ -99,7 +99,7 @@ def lay_general(
     for i in range(len(selectors)):
         mine = code[offsets[selectors[i]] : offsets[selectors[i] + 1]]
         weigh(mine, cost, 0, len(mine), shares)
-        for c in range(covered(mine, cost, cover, pending)):
+        for c in range(cheapest_cover(mine, cost, cover, pending)):
             word = mine[cover[c]]
             axis = axis_of(word)
             if axis < AXES and not is_exact(word):

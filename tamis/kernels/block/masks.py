@@ -29,11 +29,11 @@ from tamis.kernels.block.rows import (
 from tamis.kernels.block.trees import tree_mask
 from tamis.kernels.block.words import Bytes, Ints, Longs, Words
 from tamis.kernels.decorator import kernel
-from tamis.kernels.growth import grown
+from tamis.kernels.growth import grow_array
 from tamis.kernels.vectors import WORDS, and_into, copy_into, count_ones
 
 
-class Wide(NamedTuple):
+class WideSelectors(NamedTuple):
     """Selectors over rows.
 
     Attributes:
@@ -58,7 +58,7 @@ class Wide(NamedTuple):
     depth: int
 
 
-class Found(NamedTuple):
+class MatchBuffer(NamedTuple):
     """The answer of one or more blocks; arrays with room, and how much of it is taken.
 
     Attributes:
@@ -102,15 +102,15 @@ def _emit_pairs(
 
 @kernel
 def match_flat(
-    wide: Wide,
+    wide: WideSelectors,
     block: Block,
     first: int,
     alive: Bytes,
     visits: Ints,
     few: int,
     totals: Longs,
-    found: Found,
-) -> Found:
+    found: MatchBuffer,
+) -> MatchBuffer:
     """Conjunctions: stop as soon as no event is left."""
     rows, known, width = block.rows, block.known, block.width
     offsets, flat, record = wide.flat_offsets, wide.flat, wide.flat_record
@@ -141,21 +141,21 @@ def match_flat(
             totals[record[s]] += count
         elif count <= few:
             if pairs + count > len(event):
-                event, records = grown(event), grown(records)
+                event, records = grow_array(event), grow_array(records)
             pairs = _emit_pairs(mask, 0, width, first, record[s], event, records, pairs)
         else:
             if tiles == len(tile_record):
-                tile_first, tile_record = grown(tile_first), grown(tile_record)
-                tile_masks = _larger(tile_masks)
+                tile_first, tile_record = grow_array(tile_first), grow_array(tile_record)
+                tile_masks = _grow_masks(tile_masks)
             tile_first[tiles] = first
             tile_record[tiles] = record[s]
             copy_into(tile_masks, tiles * width, mask, 0, n)
             tiles += 1
-    return Found(event, records, pairs, tile_first, tile_record, tile_masks, tiles)
+    return MatchBuffer(event, records, pairs, tile_first, tile_record, tile_masks, tiles)
 
 
 @kernel
-def _larger(masks: Words) -> Words:
+def _grow_masks(masks: Words) -> Words:
     larger = np.empty(2 * len(masks), np.uint64)
     larger[: len(masks)] = masks
     return larger
@@ -163,15 +163,15 @@ def _larger(masks: Words) -> Words:
 
 @kernel
 def match_trees(
-    wide: Wide,
+    wide: WideSelectors,
     block: Block,
     first: int,
     alive: Bytes,
     visits: Ints,
     few: int,
     totals: Longs,
-    found: Found,
-) -> Found:
+    found: MatchBuffer,
+) -> MatchBuffer:
     """Any selectors, with a stack of masks."""
     rows, known, frames, everyone = block.rows, block.known, block.frames, block.everyone
     offsets, tree, record, width = wide.tree_offsets, wide.tree, wide.tree_record, block.width
@@ -200,17 +200,17 @@ def match_trees(
             totals[record[s]] += count
         elif count <= few:
             if pairs + count > len(event):
-                event, records = grown(event), grown(records)
+                event, records = grow_array(event), grow_array(records)
             pairs = _emit_pairs(frames, at, width, first, record[s], event, records, pairs)
         else:
             if tiles == len(tile_record):
-                tile_first, tile_record = grown(tile_first), grown(tile_record)
-                tile_masks = _larger(tile_masks)
+                tile_first, tile_record = grow_array(tile_first), grow_array(tile_record)
+                tile_masks = _grow_masks(tile_masks)
             tile_first[tiles] = first
             tile_record[tiles] = record[s]
             copy_into(tile_masks, tiles * width, frames, at, n)
             tiles += 1
-    return Found(event, records, pairs, tile_first, tile_record, tile_masks, tiles)
+    return MatchBuffer(event, records, pairs, tile_first, tile_record, tile_masks, tiles)
 
 
 @kernel
@@ -221,7 +221,7 @@ def match_blocks(
     satisfied_offsets: Longs,
     satisfied: Ints,
     local: Ints,
-    wide: Wide,
+    wide: WideSelectors,
     sets: Sets,
     alive: Bytes,
     defaults: Ints,
@@ -229,8 +229,8 @@ def match_blocks(
     visits: Ints,
     few: int,
     totals: Longs,
-    found: Found,
-) -> Found:
+    found: MatchBuffer,
+) -> MatchBuffer:
     """What the events from `begin` up to `end` match, some at a time; see `match_rows`.
 
     A mask of at most `few` bits is given as pairs. If there are `totals`, by record, nothing is

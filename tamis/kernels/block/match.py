@@ -15,7 +15,7 @@ from tamis.kernels.block.holds import OTHER, Sets, holds, leaf_holds
 from tamis.kernels.block.ranks import Rows
 from tamis.kernels.block.words import AXES, Bytes, Ints, Longs, Words, axis_of, high_of, low_of
 from tamis.kernels.decorator import kernel
-from tamis.kernels.growth import grown
+from tamis.kernels.growth import grow_array
 from tamis.kernels.prefetch import prefetch
 
 # Events that are looked at ahead of time: a power of two.
@@ -40,7 +40,7 @@ class Buckets(NamedTuple):
     predicate_at: int
 
 
-class Narrow(NamedTuple):
+class NarrowSelectors(NamedTuple):
     """Conjunctions under one value, in the order of their buckets.
 
     Attributes:
@@ -57,7 +57,7 @@ class Narrow(NamedTuple):
     record: Ints
 
 
-class General(NamedTuple):
+class GeneralSelectors(NamedTuple):
     """Any selectors, each under one or more buckets.
 
     Attributes:
@@ -76,7 +76,7 @@ class General(NamedTuple):
     record: Ints
 
 
-class Board(NamedTuple):
+class RowScratch(NamedTuple):
     """What a thread writes on.
 
     Attributes:
@@ -104,11 +104,11 @@ def match_rows(
     satisfied: Ints,
     local: Ints,
     buckets: Buckets,
-    narrow: Narrow,
-    general: General,
+    narrow: NarrowSelectors,
+    general: GeneralSelectors,
     sets: Sets,
     alive: Bytes,
-    board: Board,
+    scratch: RowScratch,
     clock: int,
     visits: Ints,
     event_out: Longs,
@@ -128,7 +128,7 @@ def match_rows(
         general: The other selectors.
         sets: Sets of ranks.
         alive: By record, 0 if it has been removed.
-        board: What to write on.
+        scratch: What to write on.
         clock: Greater than every clock that the board has seen.
         visits: By record, how often it was checked, to count up; or empty.
         event_out: Room for the events of the answer.
@@ -142,7 +142,7 @@ def match_rows(
     n_offsets, second, n_record = narrow.offsets, narrow.second, narrow.record
     rest_offsets, rest = narrow.rest_offsets, narrow.rest
     last_bucket = len(n_offsets) - 2
-    row, defaults, true = board.row, board.defaults, board.true
+    row, defaults, true = scratch.row, scratch.defaults, scratch.true
     set_axis, set_offsets, set_ranks = sets.axis, sets.offsets, sets.ranks
     counting = len(visits) > 0
     any_narrow, any_general = len(second) > 0, len(general.entry_program) > 0
@@ -237,7 +237,7 @@ def match_rows(
                     )
                 if matches and alive[n_record[i]]:
                     if found == len(record_out):
-                        event_out, record_out = grown(event_out), grown(record_out)
+                        event_out, record_out = grow_array(event_out), grow_array(record_out)
                     event_out[found] = event
                     record_out[found] = n_record[i]
                     found += 1
@@ -256,7 +256,7 @@ def match_rows(
                 general,
                 sets,
                 alive,
-                board,
+                scratch,
                 clock,
                 visits,
                 event_out,
@@ -278,10 +278,10 @@ def _match_general(
     satisfied: Ints,
     local: Ints,
     buckets: Buckets,
-    general: General,
+    general: GeneralSelectors,
     sets: Sets,
     alive: Bytes,
-    board: Board,
+    scratch: RowScratch,
     clock: int,
     visits: Ints,
     event_out: Longs,
@@ -296,7 +296,7 @@ def _match_general(
         buckets.level_shift,
         buckets.level_at,
     )
-    row, true, seen = board.row, board.true, board.seen
+    row, true, seen = scratch.row, scratch.true, scratch.seen
     set_axis, set_offsets, set_ranks = sets.axis, sets.offsets, sets.ranks
     counting = len(visits) > 0
     first, last = rows.offsets[event], rows.offsets[event + 1]
@@ -347,12 +347,12 @@ def _match_general(
                         set_axis,
                         set_offsets,
                         set_ranks,
-                        board.frames,
+                        scratch.frames,
                     )
                     and alive[record]
                 ):
                     if found == len(record_out):
-                        event_out, record_out = grown(event_out), grown(record_out)
+                        event_out, record_out = grow_array(event_out), grow_array(record_out)
                     event_out[found] = event
                     record_out[found] = record
                     found += 1

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tamis.kernels.block.masks import Wide
-from tamis.kernels.block.match import General, Narrow
+from tamis.kernels.block.masks import WideSelectors
+from tamis.kernels.block.match import GeneralSelectors, NarrowSelectors
 from tamis.kernels.block.words import (
     AND,
     AXES,
@@ -25,7 +25,7 @@ from tamis.kernels.decorator import kernel
 
 
 @kernel
-def narrow_lengths(narrow: Narrow, alive: Bytes, lengths: Longs) -> None:
+def narrow_lengths(narrow: NarrowSelectors, alive: Bytes, lengths: Longs) -> None:
     """How many words each conjunction takes; none if it has been removed."""
     for i in range(len(narrow.second)):
         if alive[narrow.record[i]]:
@@ -36,7 +36,7 @@ def narrow_lengths(narrow: Narrow, alive: Bytes, lengths: Longs) -> None:
 
 
 @kernel
-def take_narrow(narrow: Narrow, bucket_leaf: Words, lengths: Longs, code: Words) -> None:
+def take_narrow(narrow: NarrowSelectors, bucket_leaf: Words, lengths: Longs, code: Words) -> None:
     """Write the conjunctions of the given lengths, one after the other."""
     filled = 0
     for bucket in range(len(bucket_leaf)):
@@ -57,7 +57,7 @@ def take_narrow(narrow: Narrow, bucket_leaf: Words, lengths: Longs, code: Words)
 
 
 @kernel
-def general_lengths(general: General, alive: Bytes, lengths: Longs) -> None:
+def general_lengths(general: GeneralSelectors, alive: Bytes, lengths: Longs) -> None:
     """How many words each selector takes; none if it has been removed."""
     for i in range(len(general.record)):
         if alive[general.record[i]]:
@@ -65,7 +65,7 @@ def general_lengths(general: General, alive: Bytes, lengths: Longs) -> None:
 
 
 @kernel
-def take_general(general: General, lengths: Longs, code: Words) -> None:
+def take_general(general: GeneralSelectors, lengths: Longs, code: Words) -> None:
     """Write the selectors of the given lengths, one after the other."""
     filled = 0
     for i in range(len(general.record)):
@@ -75,7 +75,7 @@ def take_general(general: General, lengths: Longs, code: Words) -> None:
 
 
 @kernel
-def flat_lengths(wide: Wide, alive: Bytes, lengths: Longs) -> None:
+def flat_lengths(wide: WideSelectors, alive: Bytes, lengths: Longs) -> None:
     """The same of conjunctions over rows."""
     for i in range(len(wide.flat_record)):
         if alive[wide.flat_record[i]]:
@@ -84,7 +84,7 @@ def flat_lengths(wide: Wide, alive: Bytes, lengths: Longs) -> None:
 
 
 @kernel
-def take_flat(wide: Wide, lengths: Longs, code: Words) -> None:
+def take_flat(wide: WideSelectors, lengths: Longs, code: Words) -> None:
     """Write the conjunctions of the given lengths, one after the other."""
     filled = 0
     for i in range(len(wide.flat_record)):
@@ -99,7 +99,7 @@ def take_flat(wide: Wide, lengths: Longs, code: Words) -> None:
 
 
 @kernel
-def tree_lengths(wide: Wide, alive: Bytes, lengths: Longs) -> None:
+def tree_lengths(wide: WideSelectors, alive: Bytes, lengths: Longs) -> None:
     """The same of other selectors over rows."""
     for i in range(len(wide.tree_record)):
         if alive[wide.tree_record[i]]:
@@ -110,7 +110,7 @@ def tree_lengths(wide: Wide, alive: Bytes, lengths: Longs) -> None:
 
 
 @kernel
-def take_trees(wide: Wide, lengths: Longs, code: Words) -> None:
+def take_trees(wide: WideSelectors, lengths: Longs, code: Words) -> None:
     """Write the selectors of the given lengths, one after the other."""
     filled = 0
     for i in range(len(wide.tree_record)):
@@ -164,8 +164,8 @@ def remap(
         axis = axis_of(word)
         if axis < AXES:
             at = constant_at[axis]
-            low = moved(low_of(word), constant_map, at)
-            high = moved(high_of(word), constant_map, at)
+            low = moved_end(low_of(word), constant_map, at)
+            high = moved_end(high_of(word), constant_map, at)
             code[i] = word_of(axis_map[axis], low, high)
         elif axis == PREDICATE:
             code[i] = word_of(PREDICATE, predicate_map[low_of(word)], high_of(word))
@@ -174,7 +174,7 @@ def remap(
 
 
 @kernel
-def moved(rank: int, constant_map: Longs, at: int) -> int:
+def moved_end(rank: int, constant_map: Longs, at: int) -> int:
     """The end of an interval on another axis: at or right after the same constant."""
     if rank & 1:
         return 2 * constant_map[at + (rank >> 1)] + 1
@@ -186,7 +186,7 @@ def move_ranks(ranks: Ints, axis: Ints, offsets: Longs, at: Longs, constant_map:
     """Bring the ranks of sets to other axes, in place."""
     for number in range(len(axis)):
         for i in range(offsets[number], offsets[number + 1]):
-            ranks[i] = moved(ranks[i], constant_map, at[axis[number]])
+            ranks[i] = moved_end(ranks[i], constant_map, at[axis[number]])
 
 
 @kernel
@@ -246,7 +246,7 @@ def merge_texts(
             if left == middle[j]:
                 order_ = 1
             elif right < end[j]:
-                order_ = _compared(data, bounds, left, right)
+                order_ = _compare_texts(data, bounds, left, right)
             if order_ <= 0:
                 order[at] = left
                 same[at] = 0
@@ -265,7 +265,7 @@ def merge_texts(
 
 
 @kernel
-def _compared(data: Bytes, bounds: Longs, left: int, right: int) -> int:
+def _compare_texts(data: Bytes, bounds: Longs, left: int, right: int) -> int:
     size = min(bounds[left + 1] - bounds[left], bounds[right + 1] - bounds[right])
     for i in range(size):
         this, that = data[bounds[left] + i], data[bounds[right] + i]

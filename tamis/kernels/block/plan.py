@@ -11,7 +11,7 @@ from tamis.kernels.block.covers import (
     Doubles,
     Shares,
     bucket_of,
-    covered,
+    cheapest_cover,
     entries_of,
     is_exact,
     level_of,
@@ -123,7 +123,7 @@ def choose(
                 continue
         if cost[0] <= general_below:
             choice.kind[s] = GENERAL
-            count = covered(mine, cost, cover, place)
+            count = cheapest_cover(mine, cost, cover, place)
             for i in range(count):
                 word = mine[cover[i]]
                 axis = axis_of(word)

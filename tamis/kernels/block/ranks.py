@@ -90,7 +90,7 @@ class Rows(NamedTuple):
 
 
 @kernel
-def lower(keys: Longs, begin: int, count: int, key: int) -> int:
+def count_less(keys: Longs, begin: int, count: int, key: int) -> int:
     """How many of the sorted keys are less; without branches, as nothing can predict them."""
     at = begin
     while count > 1:
@@ -113,17 +113,17 @@ def rank_of(scales: Scales, axis: int, key: int) -> int:
         near = min(max(key, least), least + scales.span[axis] - 1)
         return scales.table[table_at + near - least]
     begin, count = scales.begin[axis], scales.length[axis]
-    return 2 * scales.below[axis] + _searched(scales.floors, scales.ceilings, begin, count, key)
+    return 2 * scales.below[axis] + _search_rank(scales.floors, scales.ceilings, begin, count, key)
 
 
 @kernel
-def _searched(floors: Longs, ceilings: Longs, begin: int, count: int, key: int) -> int:
+def _search_rank(floors: Longs, ceilings: Longs, begin: int, count: int, key: int) -> int:
     """How many floors are less, and how many ceilings are not greater.
 
     Both are in order and no floor is above its ceiling, so that one search does for both, but for
     the constants that lie between the same two values of the type.
     """
-    under = lower(floors, begin, count, key)
+    under = count_less(floors, begin, count, key)
     upto = under
     while upto > 0 and ceilings[begin + upto - 1] > key:
         upto -= 1
@@ -217,7 +217,7 @@ def _rank_keys(
         return
     first, size, below = scales.begin[axis], scales.length[axis], 2 * scales.below[axis]
     for event in range(begin, end):
-        rank = _searched(floors, ceilings, first, size, keys[at + event])
+        rank = _search_rank(floors, ceilings, first, size, keys[at + event])
         found[event - begin] = below + rank
 
 
@@ -229,7 +229,7 @@ def _rank_doubles(
     first, size, below = scales.begin[axis], scales.length[axis], 2 * scales.below[axis]
     for event in range(begin, end):
         key = ordered_double(keys[at + event])
-        found[event - begin] = below + _searched(floors, ceilings, first, size, key)
+        found[event - begin] = below + _search_rank(floors, ceilings, first, size, key)
 
 
 @kernel
@@ -312,7 +312,7 @@ def rank_texts(
         while low < high:
             middle = (low + high) >> 1
             at = begin + middle
-            order = _compared(
+            order = _compare_texts(
                 data, offsets[i], offsets[i + 1], constants, bounds[at], bounds[at + 1]
             )
             if order == 0:
@@ -326,7 +326,7 @@ def rank_texts(
 
 
 @kernel
-def _compared(these: Bytes, at: int, end: int, those: Bytes, begin: int, stop: int) -> int:
+def _compare_texts(these: Bytes, at: int, end: int, those: Bytes, begin: int, stop: int) -> int:
     while at < end and begin < stop:
         if these[at] != those[begin]:
             return 1 if these[at] > those[begin] else -1

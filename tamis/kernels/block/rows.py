@@ -123,7 +123,7 @@ def fill_columns(
 
 
 @kernel
-def _sort_out(
+def _grade_events(
     ranks: Ints, column: int, size: int, grades: Ints, grade_at: int, ends: int, block: Block
 ) -> int:
     """The grades of the events, which take the place of their ranks; how many events have one."""
@@ -174,7 +174,7 @@ def fill_rows(leaves: Leaves, sets: Sets, block: Block, size: int) -> None:
     n = width // WORDS
     for k in range(len(leaves.axes)):
         grade_at, ends = leaves.grade_at[k], leaves.ends[k]
-        valid = _sort_out(block.ranks, k, size, grades, grade_at, ends, block)
+        valid = _grade_events(block.ranks, k, size, grades, grade_at, ends, block)
         first, last = leaves.axis_leaves[k], leaves.axis_leaves[k + 1]
         if valid == 0:
             for leaf in range(first, last):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from tamis.kernels.block.holds import OTHER, Sets, leaf_holds
-from tamis.kernels.block.match import Buckets, Narrow
+from tamis.kernels.block.match import Buckets, NarrowSelectors
 from tamis.kernels.block.ranks import Rows
 from tamis.kernels.block.words import AXES, Bytes, Ints, Longs, high_of, low_of
 from tamis.kernels.decorator import kernel
-from tamis.kernels.growth import grown
+from tamis.kernels.growth import grow_array
 
 # Events that are sorted by value at a time: their rows should stay in the cache.
 _TOGETHER = 4096
@@ -22,7 +22,7 @@ def match_values(
     end: int,
     points: Longs,
     buckets: Buckets,
-    narrow: Narrow,
+    narrow: NarrowSelectors,
     sets: Sets,
     alive: Bytes,
     visits: Ints,
@@ -96,7 +96,10 @@ def match_values(
                             )
                         if matches and alive[record[i]]:
                             if found == len(record_out):
-                                event_out, record_out = grown(event_out), grown(record_out)
+                                event_out, record_out = (
+                                    grow_array(event_out),
+                                    grow_array(record_out),
+                                )
                             event_out[found] = order[k]
                             record_out[found] = record[i]
                             found += 1

@@ -77,7 +77,7 @@ def contains(word: np.uint64, rank: int) -> bool:
 
 
 @kernel
-def in_set(ranks: Ints, begin: int, end: int, rank: int) -> bool:
+def is_in_set(ranks: Ints, begin: int, end: int, rank: int) -> bool:
     """Whether a rank is among sorted ones."""
     while begin < end:
         middle = (begin + end) >> 1

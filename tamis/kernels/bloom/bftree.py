@@ -33,7 +33,7 @@ from tamis.kernels.bloom.trie import (
     take_block,
 )
 from tamis.kernels.decorator import kernel
-from tamis.kernels.growth import grown
+from tamis.kernels.growth import grow_array
 
 Offsets = NDArray[np.int64]
 
@@ -151,7 +151,7 @@ def bftree_publish(
                 if seen[address] != event:
                     seen[address] = event
                     if found == len(out):
-                        out = grown(out)
+                        out = grow_array(out)
                     out[found] = address
                     found += 1
                 entry = entries[entry, NEXT]
@@ -170,7 +170,7 @@ def bftree_publish(
                         continue
                 if has_part(trie, links[place], words):
                     if waiting == len(pending):
-                        pending = grown(pending)
+                        pending = grow_array(pending)
                     pending[waiting] = links[place]
                     waiting += 1
                 place += 1

@@ -71,7 +71,7 @@ def sorted_places(places: Places, words: Words, out: Places) -> int:
 
 
 @kernel
-def sorted_in_groups(places: Places, ends: Offsets, words: Words, out: Places) -> Offsets:
+def sorted_group_places(places: Places, ends: Offsets, words: Words, out: Places) -> Offsets:
     """The same for groups of places, which lie one after the other: where each group begins.
 
     Group g is from ends[g] up to ends[g + 1]; `out` has room for all places.

@@ -30,7 +30,7 @@ from tamis.kernels.bloom.trie import (
     make_node,
 )
 from tamis.kernels.decorator import kernel
-from tamis.kernels.growth import grown
+from tamis.kernels.growth import grow_array
 
 Offsets = NDArray[np.int64]
 
@@ -134,7 +134,7 @@ def sbstree_publish(
                     if seen[address] != event:
                         seen[address] = event
                         if found == len(out):
-                            out = grown(out)
+                            out = grow_array(out)
                         out[found] = address
                         found += 1
                     if len(kept) and address != source:
@@ -148,7 +148,7 @@ def sbstree_publish(
                     start = nodes[node, START]
                     end: Any = start + nodes[node, SIZE]
                     if waiting + 3 > len(pending):
-                        pending = grown(pending)
+                        pending = grow_array(pending)
                     pending[waiting] = lower_bound(keys, start, end, np.int64(bits[at]))
                     pending[waiting + 1] = end
                     pending[waiting + 2] = at - first

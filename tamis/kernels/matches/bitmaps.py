@@ -27,7 +27,7 @@ BITS = 4096  # units of a container of bits, and the most numbers in a list
 _ONE = np.uint64(1)
 
 
-class ByCode(NamedTuple):
+class MatchesByCode(NamedTuple):
     """What was found, by the code of the subscription.
 
     Attributes:
@@ -46,7 +46,7 @@ class ByCode(NamedTuple):
 
 @kernel
 def write_bitmaps(
-    found: ByCode, codes: Places, done: int, scratch: Masks, out: Units, ends: Places
+    found: MatchesByCode, codes: Places, done: int, scratch: Masks, out: Units, ends: Places
 ) -> int:
     """Write the bitmaps of the codes from `done` on, as many as there is room for.
 
@@ -73,7 +73,7 @@ def write_bitmaps(
 
 
 @kernel
-def _collect(found: ByCode, code: int, scratch: Masks, sizes: Places) -> None:
+def _collect(found: MatchesByCode, code: int, scratch: Masks, sizes: Places) -> None:
     """Bring the events of a code together, and count those of each container."""
     for i in range(found.row_begins[code], found.row_begins[code + 1]):
         row = found.rows[i]

@@ -58,7 +58,7 @@ class Ladder(NamedTuple):
     other_places: Ids
 
 
-class Table(NamedTuple):
+class CodeTable(NamedTuple):
     """By code, the ids of what it satisfies."""
 
     offsets: Places
@@ -79,7 +79,7 @@ def _copy(ids: Ids, begin: int, end: int, out: Ids, at: int) -> int:
 
 
 @kernel
-def fill_table(table: Table, codes: Ids, cursors: Places, out: Ids) -> None:
+def fill_table(table: CodeTable, codes: Ids, cursors: Places, out: Ids) -> None:
     """Append `table[codes[e]]` to every event e; a code below 0 has nothing."""
     for event in range(len(codes)):
         code = codes[event]
@@ -124,17 +124,17 @@ def _fill_forks(ladder: Ladder, rank: int, at: int, out: Ids) -> int:
                 return _copy(ladder.low_ids, begin, end, out, at)
             if begin < end:
                 if place < node:
-                    end = _upper(ladder.low_keys, begin, end, place)
+                    end = _upper_bound(ladder.low_keys, begin, end, place)
                     at = _copy(ladder.low_ids, begin, end, out, at)
                 else:
-                    end = _upper(ladder.high_keys, begin, end, -place)
+                    end = _upper_bound(ladder.high_keys, begin, end, -place)
                     at = _copy(ladder.high_ids, begin, end, out, at)
         step >>= 1
     return at
 
 
 @kernel
-def _upper(keys: Ids, begin: int, end: int, key: int) -> int:
+def _upper_bound(keys: Ids, begin: int, end: int, key: int) -> int:
     """The first place with a greater key."""
     while begin < end:
         middle = (begin + end) >> 1

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tamis.kernels.decorator import kernel
-from tamis.kernels.predicates.emit import Ids, Ladder, Places, Table
+from tamis.kernels.predicates.emit import CodeTable, Ids, Ladder, Places
 
 Masks = NDArray[np.uint64]
 
@@ -26,7 +26,7 @@ class Spans(NamedTuple):
     highs: Ids
 
 
-class Block(NamedTuple):
+class EventBlock(NamedTuple):
     """Some events in the order of a rank or code.
 
     Attributes:
@@ -51,7 +51,7 @@ def fill_prefixes(order: Places, prefixes: Masks) -> None:
 
 
 @kernel
-def mask_spans(spans: Spans, block: Block, masks: Masks) -> None:
+def mask_spans(spans: Spans, block: EventBlock, masks: Masks) -> None:
     """Add the events in each interval to the mask of its predicate."""
     for i in range(len(spans.ids)):
         row = block.rows[spans.ids[i]]
@@ -60,7 +60,7 @@ def mask_spans(spans: Spans, block: Block, masks: Masks) -> None:
 
 
 @kernel
-def mask_others(ladder: Ladder, block: Block, masks: Masks) -> None:
+def mask_others(ladder: Ladder, block: EventBlock, masks: Masks) -> None:
     """Add all events to the masks of the tests that exclude constants, then take those away."""
     for i in range(len(ladder.other_ids)):
         row = block.rows[ladder.other_ids[i]]
@@ -79,7 +79,7 @@ def mask_others(ladder: Ladder, block: Block, masks: Masks) -> None:
 
 
 @kernel
-def mask_table(table: Table, block: Block, masks: Masks) -> None:
+def mask_table(table: CodeTable, block: EventBlock, masks: Masks) -> None:
     """Add the events of each code to the masks of what the code satisfies."""
     for code in range(len(table.offsets) - 1):
         begin, end = block.begins[code], block.begins[code + 1]
@@ -92,7 +92,7 @@ def mask_table(table: Table, block: Block, masks: Masks) -> None:
 
 
 @kernel
-def _add(block: Block, begin: int, end: int, row: int, masks: Masks) -> None:
+def _add(block: EventBlock, begin: int, end: int, row: int, masks: Masks) -> None:
     if end - begin < masks.shape[1]:
         for i in range(begin, end):
             event = block.order[i]

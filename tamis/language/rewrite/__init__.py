@@ -52,14 +52,14 @@ def rewrite(selector: Selector, without: tuple[Rule, ...] = ()) -> Selector:
     """Bring a selector to its common form, but for some rules if you like."""
     rules = [rule for rule in RULES if rule not in without] if without else RULES
     if isinstance(selector, Sequence):
-        steps = tuple(_rewritten(step, rules) for step in selector.steps)
+        steps = tuple(_apply_rules(step, rules) for step in selector.steps)
         return Sequence(
             steps, selector.within, selector.per, start=selector.start, end=selector.end
         )
-    return _rewritten(selector, rules)
+    return _apply_rules(selector, rules)
 
 
-def _rewritten(expr: BoolExpr, rules: Collection[Rule]) -> BoolExpr:
+def _apply_rules(expr: BoolExpr, rules: Collection[Rule]) -> BoolExpr:
     while not _is_plain(expr):
         before = expr
         for rule in rules:

@@ -23,15 +23,15 @@ from tamis.language.printer import literal_text
 def merge_equalities(expr: BoolExpr) -> BoolExpr:
     """Gather equalities on one operand into IN; write IN lists in one order, without repeats."""
     if isinstance(expr, In):
-        return _tidied(expr)
-    if isinstance(expr, And) and _mergeable(expr, "<>"):
-        return _merged(expr, "<>")
-    if isinstance(expr, Or) and _mergeable(expr, "="):
-        return _merged(expr, "=")
+        return _tidy_items(expr)
+    if isinstance(expr, And) and _is_mergeable(expr, "<>"):
+        return _merge(expr, "<>")
+    if isinstance(expr, Or) and _is_mergeable(expr, "="):
+        return _merge(expr, "=")
     return map_structure(expr, merge_equalities)
 
 
-def _mergeable(expr: And | Or, op: str) -> bool:
+def _is_mergeable(expr: And | Or, op: str) -> bool:
     """Whether one operand is tested twice. `a = 1 AND a = 2` is no set, nor is OR of two <>."""
     tested = [found[0] for o in expr.operands if (found := _items(o, op))]
     return len(set(tested)) < len(tested)
@@ -49,7 +49,7 @@ def _items(expr: BoolExpr, op: str) -> tuple[ValueExpr, tuple[Literal, ...]] | N
     return (expr.operand, expr.items) if isinstance(expr, In) else None
 
 
-def _merged(expr: And | Or, op: str) -> BoolExpr:
+def _merge(expr: And | Or, op: str) -> BoolExpr:
     gathered: dict[ValueExpr, list[Literal]] = {}
     for operand in expr.operands:
         if found := _items(operand, op):
@@ -62,21 +62,21 @@ def _merged(expr: And | Or, op: str) -> BoolExpr:
             operands.append(merge_equalities(operand))
         elif found[0] not in done:
             done.add(found[0])
-            merged = _tidied(
+            merged = _tidy_items(
                 In(found[0], tuple(gathered[found[0]]), start=expr.start, end=expr.end)
             )
-            operands.append(_negated(merged) if op == "<>" else merged)
+            operands.append(_negate(merged) if op == "<>" else merged)
     return operands[0] if len(operands) == 1 else with_operands(expr, tuple(operands))
 
 
-def _negated(merged: In | Comparison) -> BoolExpr:
+def _negate(merged: In | Comparison) -> BoolExpr:
     at = {"start": merged.start, "end": merged.end}
     if isinstance(merged, Comparison):
         return Comparison("<>", merged.left, merged.right, **at)
     return Not(merged, **at)
 
 
-def _tidied(expr: In) -> In | Comparison:
+def _tidy_items(expr: In) -> In | Comparison:
     # By content, not by node: 1 and 1.0 are two literals and one value.
     distinct = {(_family(item), item.value): item for item in reversed(expr.items)}
     items = sorted(distinct.values(), key=_order)

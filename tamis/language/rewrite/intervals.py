@@ -61,7 +61,7 @@ def merge_ranges(expr: BoolExpr) -> BoolExpr:
             groups.setdefault(key, []).append(operand)
     operands = list(others)
     for (value, _), tests in groups.items():
-        operands.extend(_merged(value, tests, expr) if len(tests) > 1 else tests)
+        operands.extend(_merge_tests(value, tests, expr) if len(tests) > 1 else tests)
     if len(operands) == 1:
         return operands[0]
     if set(operands) == set(expr.operands):
@@ -99,7 +99,7 @@ def _family(constant: ValueExpr) -> str | None:
     return None
 
 
-def _merged(value: ValueExpr, tests: list[BoolExpr], where: And | Or) -> list[BoolExpr]:
+def _merge_tests(value: ValueExpr, tests: list[BoolExpr], where: And | Or) -> list[BoolExpr]:
     if isinstance(where, And):
         return _intersection(value, tests, where)
     return _union(value, tests, where)
@@ -122,10 +122,10 @@ def _intersection(value: ValueExpr, tests: list[BoolExpr], where: And) -> list[B
         if len(kept) == 1:
             return [Comparison("=", value, kept[0], **at)]
         return [In(value, tuple(kept), **at)]
-    low, low_closed = _tightest([(i.low, i.low_closed) for i in intervals], 1)
-    high, high_closed = _tightest([(i.high, i.high_closed) for i in intervals], -1)
+    low, low_closed = _tightest_bound([(i.low, i.low_closed) for i in intervals], 1)
+    high, high_closed = _tightest_bound([(i.high, i.high_closed) for i in intervals], -1)
     merged = _Interval(low, low_closed, high, high_closed)
-    return tests if _is_empty(merged) else _written(value, merged, tests, at)
+    return tests if _is_empty(merged) else _interval_tests(value, merged, tests, at)
 
 
 def _union(value: ValueExpr, tests: list[BoolExpr], where: Or) -> list[BoolExpr]:
@@ -145,11 +145,11 @@ def _union(value: ValueExpr, tests: list[BoolExpr], where: Or) -> list[BoolExpr]
             joined.append(interval)
     if any(i.low is None and i.high is None for i in joined):
         return tests
-    points = [i.low for i in joined if i.low is not None and _same(i.low, i.high)]
+    points = [i.low for i in joined if i.low is not None and _is_same(i.low, i.high)]
     written: list[BoolExpr] = []
     for interval in joined:
-        if not (interval.low is not None and _same(interval.low, interval.high)):
-            written.extend(_as_one(value, interval, at))
+        if not (interval.low is not None and _is_same(interval.low, interval.high)):
+            written.extend(_interval_operand(value, interval, at))
     if len(points) == 1:
         written.append(Comparison("=", value, points[0], **at))
     elif points:
@@ -178,11 +178,11 @@ def _order(left: Literal, right: Literal) -> int:
     return order
 
 
-def _same(left: Literal | None, right: Literal | None) -> bool:
+def _is_same(left: Literal | None, right: Literal | None) -> bool:
     return left is not None and right is not None and _order(left, right) == 0
 
 
-def _tightest(
+def _tightest_bound(
     bounds: Iterable[tuple[Literal | None, bool]], direction: int
 ) -> tuple[Literal | None, bool]:
     best: Literal | None = None
@@ -260,11 +260,11 @@ def _bounds(value: ValueExpr, interval: _Interval, at: dict[str, int]) -> list[B
     return tests
 
 
-def _written(
+def _interval_tests(
     value: ValueExpr, interval: _Interval, tests: list[BoolExpr], at: dict[str, int]
 ) -> list[BoolExpr]:
     """An intersection, as one test or as the two of a half-open interval."""
-    if _same(interval.low, interval.high):
+    if _is_same(interval.low, interval.high):
         assert interval.low is not None
         return [Comparison("=", value, interval.low, **at)]
     if interval.low_closed and interval.high_closed:
@@ -274,7 +274,7 @@ def _written(
     return tests if set(written) == set(tests) else written
 
 
-def _as_one(value: ValueExpr, interval: _Interval, at: dict[str, int]) -> list[BoolExpr]:
+def _interval_operand(value: ValueExpr, interval: _Interval, at: dict[str, int]) -> list[BoolExpr]:
     """A member of a union, as one operand of OR."""
     if interval.low is not None and interval.high is not None:
         if interval.low_closed and interval.high_closed:

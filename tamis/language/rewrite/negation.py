@@ -19,25 +19,25 @@ _OPPOSITE = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 def push_not_down(expr: BoolExpr) -> BoolExpr:
     """Leave NOT only directly above predicates that are not comparisons."""
     if isinstance(expr, Not):
-        pushed = _negated(expr.operand, expr)
+        pushed = _negate(expr.operand, expr)
         return expr if pushed == expr else pushed
     return map_structure(expr, push_not_down)
 
 
-def _negated(expr: BoolExpr, where: Not) -> BoolExpr:
+def _negate(expr: BoolExpr, where: Not) -> BoolExpr:
     at = {"start": where.start, "end": where.end}
     if isinstance(expr, Not):
         return push_not_down(expr.operand)
     if isinstance(expr, (And, Or)):
         other = Or if isinstance(expr, And) else And
-        return other(tuple(_negated(o, where) for o in expr.operands), **at)
+        return other(tuple(_negate(o, where) for o in expr.operands), **at)
     if isinstance(expr, Xor):
         first, *rest = expr.operands
         kept = tuple(push_not_down(operand) for operand in rest)
-        return Xor((_negated(first, where), *kept), **at)
+        return Xor((_negate(first, where), *kept), **at)
     if isinstance(expr, AtLeast):
         # Fewer than k of n hold when at least n - k + 1 fail.
-        negated = tuple(_negated(o, where) for o in expr.operands)
+        negated = tuple(_negate(o, where) for o in expr.operands)
         return AtLeast(len(negated) - expr.k + 1, negated, **at)
     if isinstance(expr, Comparison):
         return Comparison(_OPPOSITE[expr.op], expr.left, expr.right, **at)

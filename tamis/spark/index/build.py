@@ -40,7 +40,7 @@ def outcome_schema(id_type: pa.DataType) -> pa.Schema:
     )
 
 
-class Part:
+class IndexPart:
     """The changes of some ids: what is added, and which of the old ones are gone.
 
     Attributes:
@@ -59,11 +59,11 @@ class Part:
         return len(self._new)
 
     @property
-    def gone(self) -> list[Id]:
+    def removed_ids(self) -> list[Id]:
         """The ids of the old version that were removed or replaced."""
         return list(self._gone)
 
-    def take(self, change: str | None, id: Id | None, selector: str | None, priority: int) -> None:
+    def apply(self, change: str | None, id: Id | None, selector: str | None, priority: int) -> None:
         """Make a change, or reject it."""
         try:
             if id is None:
@@ -123,35 +123,39 @@ class Part:
             feather.write_feather(ids, folder / _REMOVED)
 
 
-def built(
-    batches: Iterable[pa.RecordBatch], part: Part, parts: Path, id_type: pa.DataType
+def build_part(
+    batches: Iterable[pa.RecordBatch], part: IndexPart, parts: Path, id_type: pa.DataType
 ) -> Iterator[pa.RecordBatch]:
     """Make the changes of one task, write the part, and say what happened."""
     for batch in batches:
-        take_all(batch, part)
+        apply_changes(batch, part)
     # A task may be run twice: only the part that its outcome names will count.
-    yield from told(part, parts, token_hex(8), id_type)
+    yield from write_part(part, parts, token_hex(8), id_type)
 
 
-def take_all(batch: pa.RecordBatch, part: Part) -> None:
+def apply_changes(batch: pa.RecordBatch, part: IndexPart) -> None:
     """Make all changes of a batch."""
     names = ("change", "id", "selector", "priority")
     rows = zip(*(batch.column(name).to_pylist() for name in names), strict=True)
     for change, id, selector, priority in rows:
-        part.take(change, id, selector, 0 if priority is None else priority)
+        part.apply(change, id, selector, 0 if priority is None else priority)
 
 
-def told(part: Part, parts: Path, name: str, id_type: pa.DataType) -> Iterator[pa.RecordBatch]:
+def write_part(
+    part: IndexPart, parts: Path, name: str, id_type: pa.DataType
+) -> Iterator[pa.RecordBatch]:
     """Write a part, and say what is in it and what was rejected."""
-    if len(part) or part.gone:
+    if len(part) or part.removed_ids:
         part.save(parts / name, id_type)
-        yield _said([(name, len(part), len(part.gone), None, None, None, None)], id_type)
+        yield _outcome_batch(
+            [(name, len(part), len(part.removed_ids), None, None, None, None)], id_type
+        )
     for start in range(0, len(part.rejected), _AT_ONCE):
         rejected = part.rejected[start : start + _AT_ONCE]
-        yield _said([(None, None, None, *row) for row in rejected], id_type)
+        yield _outcome_batch([(None, None, None, *row) for row in rejected], id_type)
 
 
-def _said(rows: list[tuple[object, ...]], id_type: pa.DataType) -> pa.RecordBatch:
+def _outcome_batch(rows: list[tuple[object, ...]], id_type: pa.DataType) -> pa.RecordBatch:
     schema = outcome_schema(id_type)
     columns = [
         pa.array(list(c), f.type) for c, f in zip(zip(*rows, strict=True), schema, strict=True)
@@ -159,7 +163,7 @@ def _said(rows: list[tuple[object, ...]], id_type: pa.DataType) -> pa.RecordBatc
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
-def joined(
+def join_parts(
     matcher: Matcher, parts: list[Path], index: Path, number: int, sample: pa.Table | None
 ) -> int:
     """Make a version of the one before and of parts; gives how many subscriptions it has.
@@ -171,14 +175,14 @@ def joined(
         number: The number of the new version.
         sample: Typical events to lay subscriptions out by.
     """
-    changed_by(matcher, parts, sample)
+    apply_parts(matcher, parts, sample)
     unfinished = index / "parts" / f"version-{token_hex(8)}"
     matcher.save(unfinished)
     commit(index, unfinished, number)
     return len(matcher)
 
 
-def changed_by(matcher: Matcher, parts: list[Path], sample: pa.Table | None) -> None:
+def apply_parts(matcher: Matcher, parts: list[Path], sample: pa.Table | None) -> None:
     """Make the changes that are in parts, and lay subscriptions out by typical events."""
     for part in parts:
         if (part / _REMOVED).exists():
@@ -191,6 +195,6 @@ def changed_by(matcher: Matcher, parts: list[Path], sample: pa.Table | None) -> 
         matcher.learn(sample)
 
 
-def like(matcher: Matcher) -> Matcher:
+def empty_copy(matcher: Matcher) -> Matcher:
     """A matcher without subscriptions that takes the same ones."""
     return Matcher(matcher.schema, matcher.semantics, functions=matcher.functions)

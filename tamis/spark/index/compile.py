@@ -14,10 +14,10 @@ from tamis.language.functions import Callables
 from tamis.matcher import Matcher
 from tamis.schema import SchemaLike
 from tamis.spark.index import build as building
-from tamis.spark.index.compile_job import Compiled, Job, Made, Work, some
+from tamis.spark.index.compile_job import Compiled, Job, MatcherSpec, VersionBuild, sample_table
 from tamis.spark.index.shard_jobs import change_in_shards, compile_in_shards
 from tamis.spark.table_columns import ID_TYPES
-from tamis.spark.worker_call import on_worker
+from tamis.spark.worker_call import run_on_worker
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -68,10 +68,10 @@ def compile(
     if placement not in ("auto", "replicate", "shard"):
         raise InputError(f"placement is 'auto', 'replicate' or 'shard', not {placement!r}")
     frame = subscriptions.withColumn("change", F.lit(building.ADD))
-    job = Job.of(frame, index, Made(schema, semantics, functions), None, from_old=False)
+    job = Job.of(frame, index, MatcherSpec(schema, semantics, functions), None, from_old=False)
     if placement == "shard" or (placement == "auto" and subscriptions.count() > MOST_REPLICATED):
         return compile_in_shards(job, shard_size, sample)
-    return _in_one_piece(job, sample, parts)
+    return _build_replicated(job, sample, parts)
 
 
 def change(
@@ -98,37 +98,43 @@ def change(
     Raises:
         InputError: A column is missing or of the wrong type, or there is no index.
     """
-    job = Job.of(changes, index, Made(None, "sql", functions), order, from_old=True)
-    if job.now.shards:
+    job = Job.of(changes, index, MatcherSpec(None, "sql", functions), order, from_old=True)
+    if job.current.shards:
         return change_in_shards(job, sample)
-    return _in_one_piece(job, sample, parts)
+    return _build_replicated(job, sample, parts)
 
 
-def _in_one_piece(job: Job, sample: DataFrame | None, parts: int | None) -> Compiled:
+def _build_replicated(job: Job, sample: DataFrame | None, parts: int | None) -> Compiled:
     """Build parts by id, and have one worker join them."""
     spark = job.rows.sparkSession
-    work, made, id_type = job.work, job.made, ID_TYPES[job.id_type]
+    work, made, id_type = job.build, job.spec, ID_TYPES[job.id_type]
 
     def build(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        folder = work.before()
+        folder = work.old_folder()
         old = None if folder is None else Matcher.open(folder, made.functions, read_only=True)
-        part = building.Part(old, made.matcher() if old is None else building.like(old))
-        yield from building.built(batches, part, work.parts, id_type)
+        part = building.IndexPart(
+            old, made.empty_matcher() if old is None else building.empty_copy(old)
+        )
+        yield from building.build_part(batches, part, work.parts, id_type)
 
     if parts is None:
         parts = max(1, -(-job.rows.count() // _PART))
     # All changes of one id must meet.
-    named, outcome = job.built(job.rows.repartition(parts, "id"), build)
-    version, subscriptions = job.now.version, job.now.subscriptions
+    named, outcome = job.build_parts(job.rows.repartition(parts, "id"), build)
+    version, subscriptions = job.current.version, job.current.subscriptions
     if named or work.old is None:
         names = [row.part for row in named]
-        subscriptions = on_worker(spark, partial(_joined, work, names, made, some(sample)))
+        subscriptions = run_on_worker(
+            spark, partial(_join_parts, work, names, made, sample_table(sample))
+        )
         version = work.new
-    return job.done(version, subscriptions, named, outcome)
+    return job.finish(version, subscriptions, named, outcome)
 
 
-def _joined(work: Work, names: list[str], made: Made, sample: pa.Table | None) -> int:
-    before = work.before()
-    matcher = made.matcher() if before is None else Matcher.load(before, made.functions)
+def _join_parts(
+    work: VersionBuild, names: list[str], made: MatcherSpec, sample: pa.Table | None
+) -> int:
+    before = work.old_folder()
+    matcher = made.empty_matcher() if before is None else Matcher.load(before, made.functions)
     parts = [work.parts / name for name in names]
-    return building.joined(matcher, parts, work.index, work.new, sample)
+    return building.join_parts(matcher, parts, work.index, work.new, sample)

@@ -17,8 +17,8 @@ from tamis.language.functions import Callables
 from tamis.matcher import Matcher
 from tamis.schema import SchemaLike
 from tamis.spark.index import shard_files
-from tamis.spark.index.versions import latest, remove_leftovers, resolve
-from tamis.spark.worker_call import on_worker
+from tamis.spark.index.versions import latest_version, remove_leftovers, resolve
+from tamis.spark.worker_call import run_on_worker
 from tamis.storage.store.durable_files import remove
 
 if TYPE_CHECKING:
@@ -57,20 +57,20 @@ class Compiled:
 
 
 @dataclass(frozen=True)
-class Made:
+class MatcherSpec:
     """How a matcher is made, as it travels to workers."""
 
     schema: SchemaLike | None
     semantics: str
     functions: Callables | None
 
-    def matcher(self) -> Matcher:
+    def empty_matcher(self) -> Matcher:
         """One without subscriptions."""
         return Matcher(self.schema, self.semantics, functions=self.functions)
 
 
 @dataclass(frozen=True)
-class Work:
+class VersionBuild:
     """What is being made.
 
     Attributes:
@@ -95,12 +95,12 @@ class Work:
         """Where what tasks say is kept."""
         return (self.index / "rejects" / f"{self.new:08d}-{self.token}").as_uri()
 
-    def before(self) -> Path | None:
+    def old_folder(self) -> Path | None:
         """Where the version to begin with is."""
         return None if self.old is None else resolve(self.index, self.old).folder
 
 
-class Now(NamedTuple):
+class IndexState(NamedTuple):
     """What there is before.
 
     Attributes:
@@ -124,23 +124,28 @@ class Job:
         rows: The changes.
         ordered: Whether they have a column `at`, their order.
         id_type: What ids are, by Spark's name.
-        made: How a matcher is made, if there is no version before.
-        now: What there is before.
-        work: What is being made.
-        begun: When.
+        spec: How a matcher is made, if there is no version before.
+        current: What there is before.
+        build: What is being made.
+        started_at: When.
     """
 
     rows: DataFrame
     ordered: bool
     id_type: str
-    made: Made
-    now: Now
-    work: Work
-    begun: float
+    spec: MatcherSpec
+    current: IndexState
+    build: VersionBuild
+    started_at: float
 
     @classmethod
     def of(
-        cls, frame: DataFrame, index: str | Path, made: Made, order: str | None, from_old: bool
+        cls,
+        frame: DataFrame,
+        index: str | Path,
+        made: MatcherSpec,
+        order: str | None,
+        from_old: bool,
     ) -> Job:
         """See that rows and index are what they must be.
 
@@ -149,29 +154,29 @@ class Job:
         """
         begun = time.perf_counter()
         folder = Path(index).absolute()
-        made.matcher()  # what is wrong with the schema is said at once
-        id_type, rows = _checked(frame, order)
-        said = on_worker(
-            frame.sparkSession, partial(_looked_at, folder, from_old, id_type, made.functions)
+        made.empty_matcher()  # what is wrong with the schema is said at once
+        id_type, rows = _select_columns(frame, order)
+        said = run_on_worker(
+            frame.sparkSession, partial(_index_state, folder, from_old, id_type, made.functions)
         )
-        now = Now(*said)
+        now = IndexState(*said)
         old = now.version if from_old else None
-        work = Work(folder, token_hex(8), old, now.version + 1)
+        work = VersionBuild(folder, token_hex(8), old, now.version + 1)
         return cls(rows, order is not None, id_type, made, now, work, begun)
 
-    def built(self, rows: DataFrame, build: Build) -> tuple[list[Row], DataFrame]:
+    def build_parts(self, rows: DataFrame, build: Build) -> tuple[list[Row], DataFrame]:
         """Have parts built, a task each: their rows, and all that was said, which is kept."""
         if self.ordered:
             rows = rows.sortWithinPartitions("at")
-        rows.mapInArrow(build, _OUTCOME.format(self.id_type)).write.parquet(self.work.outcome)
-        outcome = rows.sparkSession.read.parquet(self.work.outcome)
+        rows.mapInArrow(build, _OUTCOME.format(self.id_type)).write.parquet(self.build.outcome)
+        outcome = rows.sparkSession.read.parquet(self.build.outcome)
         return outcome.where("part IS NOT NULL").collect(), outcome
 
-    def done(
+    def finish(
         self, version: int, subscriptions: int, named: list[Row], outcome: DataFrame
     ) -> Compiled:
         """Clean up, and say what came of it."""
-        on_worker(self.rows.sparkSession, partial(_cleaned, self.work))
+        run_on_worker(self.rows.sparkSession, partial(_clean_up, self.build))
         rejects = outcome.where("part IS NULL").select("id", "selector", "position", "reason")
         return Compiled(
             version,
@@ -180,11 +185,11 @@ class Job:
             sum(row.removed for row in named),
             rejects.count(),
             rejects,
-            time.perf_counter() - self.begun,
+            time.perf_counter() - self.started_at,
         )
 
 
-def _checked(frame: DataFrame, order: str | None) -> tuple[str, DataFrame]:
+def _select_columns(frame: DataFrame, order: str | None) -> tuple[str, DataFrame]:
     """The type of the ids, and the columns that are needed, each of the right type."""
     from pyspark.sql import functions as F
     from pyspark.sql.types import IntegralType, StringType
@@ -214,17 +219,17 @@ def _checked(frame: DataFrame, order: str | None) -> tuple[str, DataFrame]:
     return id_type, frame.select(*columns)
 
 
-def _looked_at(
+def _index_state(
     index: Path, from_old: bool, id_type: str, functions: Callables | None
 ) -> tuple[int, int, int, list[int]]:
     """What `Now` says; for a worker to say, who sees the folder."""
     if any(index.glob("manifest-*")):
         raise InputError("a matcher was saved here; it has no versions", str(index))
-    number = latest(index)
+    number = latest_version(index)
     if not (from_old or number):
         return 0, 0, 0, []
     found = resolve(index)
-    folders = shard_files.folders(found.folder)
+    folders = shard_files.index_folders(found.folder)
     subscriptions = 0
     for folder in folders:
         with Matcher.open(folder, functions, read_only=True) as old:
@@ -239,12 +244,12 @@ def _looked_at(
     return number, subscriptions, len(folders), wide
 
 
-def some(sample: DataFrame | None) -> pa.Table | None:
+def sample_table(sample: DataFrame | None) -> pa.Table | None:
     """A few typical events, for an index to be laid out by."""
     return None if sample is None else sample.limit(_SAMPLE).toArrow()
 
 
-def _cleaned(work: Work) -> None:
+def _clean_up(work: VersionBuild) -> None:
     """Remove what was written on the way."""
     if work.parts.exists():
         remove(work.parts)

@@ -42,21 +42,21 @@ def cover_of(selector: BoolExpr) -> Cover | None:
         return _equality(selector.right, selector.left) if found is None else found
     if isinstance(selector, In) and isinstance(selector.operand, Attribute):
         values = [item.value for item in selector.items if item.value is not None]
-        return _bounded(frozenset((selector.operand.path, value) for value in values))
+        return _limit_cover(frozenset((selector.operand.path, value) for value in values))
     if isinstance(selector, And):
         covers = map(cover_of, selector.operands)
-        return min((cover for cover in covers if cover is not None), key=_worth, default=None)
+        return min((cover for cover in covers if cover is not None), key=_rank, default=None)
     if isinstance(selector, Or):
         return _union([cover_of(operand) for operand in selector.operands])
     if isinstance(selector, AtLeast):
         # If k hold, then one of any n - k + 1 does: of those with the shortest covers.
         needed = len(selector.operands) - max(selector.k, 1) + 1
-        best = sorted(map(cover_of, selector.operands), key=_worth)
+        best = sorted(map(cover_of, selector.operands), key=_rank)
         return _union(best[:needed]) if selector.k >= 1 else None
     return None
 
 
-def _worth(cover: Cover | None) -> tuple[int, list[str]]:
+def _rank(cover: Cover | None) -> tuple[int, list[str]]:
     """The shorter, the better; and always the same one of several."""
     return (MOST + 1, []) if cover is None else (len(cover), sorted(map(repr, cover)))
 
@@ -69,8 +69,8 @@ def _equality(one: Node, other: Node) -> Cover | None:
 
 def _union(covers: list[Cover | None]) -> Cover | None:
     known = [cover for cover in covers if cover is not None]
-    return _bounded(frozenset().union(*known)) if len(known) == len(covers) else None
+    return _limit_cover(frozenset().union(*known)) if len(known) == len(covers) else None
 
 
-def _bounded(cover: Cover) -> Cover | None:
+def _limit_cover(cover: Cover) -> Cover | None:
     return cover if len(cover) <= MOST else None

@@ -29,9 +29,16 @@ from tamis.errors import TamisError
 from tamis.language.expr import Sequence
 from tamis.language.functions import Callables
 from tamis.matcher import Matcher
-from tamis.spark.index.build import INDEX, Part, changed_by, like, take_all, told
+from tamis.spark.index.build import (
+    INDEX,
+    IndexPart,
+    apply_changes,
+    apply_parts,
+    empty_copy,
+    write_part,
+)
 from tamis.spark.index.shard_covers import cover_of
-from tamis.spark.index.shard_filter import bloom_of, plus
+from tamis.spark.index.shard_filter import bloom_of, extend_bloom
 from tamis.spark.index.shard_keys import key_of
 from tamis.spark.index.signatures import Signatures
 from tamis.spark.index.versions import commit
@@ -54,7 +61,7 @@ def shard_folder(folder: Path, shard: int) -> Path:
     return folder / f"{_SHARD_FOLDER}{shard:04d}"
 
 
-def folders(version: Path) -> list[Path]:
+def index_folders(version: Path) -> list[Path]:
     """Where all of a version is: in its shards, or in one piece."""
     return sorted(version.glob(f"{_SHARD_FOLDER}*")) if is_sharded(version) else [version]
 
@@ -64,14 +71,14 @@ def signatures(folder: Path) -> Signatures:
     return Signatures.open(folder / _SIGNATURES)
 
 
-def covered(batches: Iterable[pa.RecordBatch], like: Matcher) -> Iterator[pa.RecordBatch]:
+def add_covers(batches: Iterable[pa.RecordBatch], like: Matcher) -> Iterator[pa.RecordBatch]:
     """Add the cover of each selector. A bad selector has an empty one: it is rejected later."""
     for batch in batches:
         keys: list[list[int] | None] = []
         paths: list[list[str]] = []
         for text in batch.column("selector").to_pylist():
             found = _cover(text, like)
-            keys.append(None if found is None else [_signed(key) for key, _ in found])
+            keys.append(None if found is None else [_signed_key(key) for key, _ in found])
             paths.append([] if found is None else sorted({path for _, path in found}))
         yield batch.append_column(KEYS, pa.array(keys, pa.list_(pa.int64()))).append_column(
             PATHS, pa.array(paths, pa.list_(pa.string()))
@@ -96,7 +103,7 @@ def _cover(text: str | None, like: Matcher) -> list[tuple[int, str]] | None:
     return [(key, msgspec.json.encode(path).decode()) for key, path in pairs]
 
 
-def _signed(key: int) -> int:
+def _signed_key(key: int) -> int:
     """As Spark has no unsigned integers."""
     return key - (1 << 64) if key >> 63 else key
 
@@ -130,11 +137,11 @@ class _Shard:
         """Its filter, added to the one before."""
         bloom = None
         if before is not None and self._narrow:
-            bloom = plus(before, np.unique(np.concatenate(self._keys)).view(np.uint64))
+            bloom = extend_bloom(before, np.unique(np.concatenate(self._keys)).view(np.uint64))
         return Signatures([tuple(msgspec.json.decode(path)) for path in self._paths], [bloom])
 
 
-def built(
+def build_shard(
     batches: Iterable[pa.RecordBatch],
     empty: Matcher,
     parts: Path,
@@ -143,20 +150,20 @@ def built(
 ) -> Iterator[pa.RecordBatch]:
     """Build one shard, with its filter, and say what happened."""
     shard = _Shard()
-    part = Part(None, empty)
+    part = IndexPart(None, empty)
     for batch in shard.rows(batches):
-        take_all(batch, part)
+        apply_changes(batch, part)
     if shard.number is None:
         return
     if sample is not None and sample.num_rows:
         empty.learn(sample)
     name = _part_name(shard.number)
-    yield from told(part, parts, name, id_type)
+    yield from write_part(part, parts, name, id_type)
     if (parts / name).exists():
         shard.signatures(bloom_of(_NO_KEYS)).save(parts / name / _SIGNATURES)
 
 
-def changed(
+def change_shard(
     batches: Iterable[pa.RecordBatch],
     before: Path,
     functions: Callables | None,
@@ -169,21 +176,21 @@ def changed(
     Its filter lets through what it let through before: what was removed is not taken out.
     """
     shard = _Shard()
-    part: Part | None = None
+    part: IndexPart | None = None
     for batch in shard.rows(batches):
         if part is None:
             assert shard.number is not None
             folder = shard_folder(before, shard.number)
             old = Matcher.open(folder, functions, read_only=True)
-            part = Part(old, like(old))
-        take_all(batch, part)
+            part = IndexPart(old, empty_copy(old))
+        apply_changes(batch, part)
     if part is None or shard.number is None:
         return
     name = _part_name(shard.number)
-    yield from told(part, parts, name, id_type)
+    yield from write_part(part, parts, name, id_type)
     if (parts / name).exists():
         matcher = Matcher.load(folder, functions)
-        changed_by(matcher, [parts / name], sample)
+        apply_parts(matcher, [parts / name], sample)
         if (parts / name / INDEX).exists():
             remove(parts / name / INDEX)
         matcher.save(parts / name / INDEX)
@@ -196,12 +203,12 @@ def _part_name(shard: int) -> str:
     return f"{shard:04d}-{token_hex(8)}"
 
 
-def held(
+def existing_ids(
     batches: Iterable[pa.RecordBatch], version: Path, functions: Callables | None
 ) -> Iterator[pa.RecordBatch]:
     """Those rows of ids and shards whose shard has the id."""
     for batch in batches:
-        for folder, part in by_shard(batch, version):
+        for folder, part in split_by_shard(batch, version):
             with Matcher.open(folder, functions, read_only=True) as matcher:
                 ids = part.column("id").to_pylist()
                 there = pa.array([id is not None and id in matcher for id in ids])
@@ -210,7 +217,7 @@ def held(
             yield part.append_column(SHARD, numbers).filter(there)
 
 
-def put_together(
+def assemble_version(
     index: Path,
     parts: Mapping[int, Path],
     shards: int,
@@ -242,7 +249,7 @@ def put_together(
     commit(index, unfinished, number)
 
 
-def by_shard(batch: pa.RecordBatch, folder: Path) -> Iterator[tuple[Path, pa.RecordBatch]]:
+def split_by_shard(batch: pa.RecordBatch, folder: Path) -> Iterator[tuple[Path, pa.RecordBatch]]:
     """The events of a partition by the folder of their shard.
 
     Mostly there is one; more if a later version has more shards than the stream began with.

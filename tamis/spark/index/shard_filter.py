@@ -18,29 +18,29 @@ def bloom_of(keys: Keys) -> Bloom:
     """The filter of some keys; a power of two of bits. Dense, as it is asked for many keys."""
     size = 1 << max(6, (BITS_PER_KEY * max(len(keys), 1) - 1).bit_length())
     shape = Shape(size, HASHES)
-    return _with(shape, np.zeros(shape.words, np.uint64), keys)
+    return _set_keys(shape, np.zeros(shape.words, np.uint64), keys)
 
 
-def plus(bloom: Bloom, keys: Keys) -> Bloom:
+def extend_bloom(bloom: Bloom, keys: Keys) -> Bloom:
     """The filter of these keys too: of another size if it had none yet, else of the same."""
     if not bloom.bits.words.any():
         return bloom_of(keys)
-    return _with(bloom.shape, bloom.bits.words.copy(), keys)
+    return _set_keys(bloom.shape, bloom.bits.words.copy(), keys)
 
 
-def _with(shape: Shape, words: npt.NDArray[np.uint64], keys: Keys) -> Bloom:
+def _set_keys(shape: Shape, words: npt.NDArray[np.uint64], keys: Keys) -> Bloom:
     for places in shape.places_of(np.asarray(keys, np.uint64)):
         words_of(places, words)
     return Bloom(shape, DenseBits(shape, words))
 
 
-def packed(bloom: Bloom) -> npt.NDArray[np.uint8]:
+def pack_bits(bloom: Bloom) -> npt.NDArray[np.uint8]:
     """The bits of a filter, eight to a byte, for a file."""
     bits = np.unpackbits(bloom.bits.words.view(np.uint8), bitorder="little")
     return np.packbits(bits[: bloom.shape.m])
 
 
-def unpacked(data: npt.NDArray[np.uint8]) -> Bloom:
+def unpack_bits(data: npt.NDArray[np.uint8]) -> Bloom:
     """The filter that was `packed`; a multiple of 64 bits."""
     shape = Shape(8 * len(data), HASHES)
     words = np.packbits(np.unpackbits(data), bitorder="little").view(np.uint64)

@@ -10,10 +10,10 @@ import pyarrow as pa
 
 from tamis.matcher import Matcher
 from tamis.spark.index import shard_files
-from tamis.spark.index.compile_job import Compiled, Job, Made, Work, some
+from tamis.spark.index.compile_job import Compiled, Job, MatcherSpec, VersionBuild, sample_table
 from tamis.spark.index.shard_files import KEYS, PATHS, SHARD
 from tamis.spark.table_columns import ID_TYPES
-from tamis.spark.worker_call import on_worker
+from tamis.spark.worker_call import run_on_worker
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -21,22 +21,24 @@ if TYPE_CHECKING:
 
 def compile_in_shards(job: Job, size: int, sample: DataFrame | None) -> Compiled:
     """Find covers, cut by them, and build a part for each shard."""
-    work, made, id_type = job.work, job.made, ID_TYPES[job.id_type]
+    work, made, id_type = job.build, job.spec, ID_TYPES[job.id_type]
     found = _with_covers(job)
     covered, rows = found.selectExpr("count(keys)", "count(*)").collect()[0]
     narrow = -(-covered // size)
     shards = max(1, narrow + -(-(rows - covered) // size))
     numbers = list(range(shards))
-    placed = _met(found, _by_cover(numbers[:narrow] or [0], numbers[narrow:] or [0]))
-    events = some(sample)
+    placed = _add_shard(found, _shard_of_cover(numbers[:narrow] or [0], numbers[narrow:] or [0]))
+    events = sample_table(sample)
 
     def build(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        yield from shard_files.built(batches, made.matcher(), work.parts, id_type, events)
+        yield from shard_files.build_shard(
+            batches, made.empty_matcher(), work.parts, id_type, events
+        )
 
-    named, outcome = job.built(placed.repartitionById(shards, SHARD), build)
+    named, outcome = job.build_parts(placed.repartitionById(shards, SHARD), build)
     names = [row.part for row in named]
-    on_worker(job.rows.sparkSession, partial(_put_together, work, names, shards, made))
-    return job.done(work.new, sum(row.added for row in named), named, outcome)
+    run_on_worker(job.rows.sparkSession, partial(_assemble_version, work, names, shards, made))
+    return job.finish(work.new, sum(row.added for row in named), named, outcome)
 
 
 def change_in_shards(job: Job, sample: DataFrame | None) -> Compiled:
@@ -46,43 +48,49 @@ def change_in_shards(job: Job, sample: DataFrame | None) -> Compiled:
     """
     from pyspark.sql import functions as F
 
-    work, made, now, id_type = job.work, job.made, job.now, ID_TYPES[job.id_type]
+    work, made, now, id_type = job.build, job.spec, job.current, ID_TYPES[job.id_type]
     found = _with_covers(job)
     narrow = [shard for shard in range(now.shards) if shard not in now.wide]
-    new = _by_cover(narrow or now.wide, now.wide or narrow[-1:])
-    held = _held(found.select("id").distinct(), job).withColumnRenamed(SHARD, "held")
+    new = _shard_of_cover(narrow or now.wide, now.wide or narrow[-1:])
+    held = _current_shards(found.select("id").distinct(), job).withColumnRenamed(SHARD, "held")
     known = found.join(held, "id", "left")
-    placed = _met(known, F.coalesce("held", new)).drop("held")
-    events = some(sample)
+    placed = _add_shard(known, F.coalesce("held", new)).drop("held")
+    events = sample_table(sample)
 
     def build(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        before = work.before()
+        before = work.old_folder()
         assert before is not None
-        yield from shard_files.changed(batches, before, made.functions, work.parts, id_type, events)
+        yield from shard_files.change_shard(
+            batches, before, made.functions, work.parts, id_type, events
+        )
 
-    named, outcome = job.built(placed.repartitionById(now.shards, SHARD), build)
+    named, outcome = job.build_parts(placed.repartitionById(now.shards, SHARD), build)
     version, subscriptions = now.version, now.subscriptions
     if named:
         names = [row.part for row in named]
-        on_worker(job.rows.sparkSession, partial(_put_together, work, names, now.shards, made))
+        run_on_worker(
+            job.rows.sparkSession, partial(_assemble_version, work, names, now.shards, made)
+        )
         version = work.new
         subscriptions += sum(row.added - row.removed for row in named)
-    return job.done(version, subscriptions, named, outcome)
+    return job.finish(version, subscriptions, named, outcome)
 
 
 def _with_covers(job: Job) -> DataFrame:
     """The rows with their covers. It is kept: all selectors are parsed for it."""
     from pyspark.sql.types import ArrayType, LongType, StringType, StructType
 
-    work, made = job.work, job.made
+    work, made = job.build, job.spec
 
     def cover(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        before = work.before()
+        before = work.old_folder()
         if before is None:
-            yield from shard_files.covered(batches, made.matcher())
+            yield from shard_files.add_covers(batches, made.empty_matcher())
             return
-        with Matcher.open(shard_files.folders(before)[0], made.functions, read_only=True) as like:
-            yield from shard_files.covered(batches, like)
+        with Matcher.open(
+            shard_files.index_folders(before)[0], made.functions, read_only=True
+        ) as like:
+            yield from shard_files.add_covers(batches, like)
 
     kept = StructType([*job.rows.schema.fields])
     kept.add(KEYS, ArrayType(LongType())).add(PATHS, ArrayType(StringType()))
@@ -91,7 +99,7 @@ def _with_covers(job: Job) -> DataFrame:
     return job.rows.sparkSession.read.parquet(covers)
 
 
-def _by_cover(narrow: list[int], wide: list[int]) -> Column:
+def _shard_of_cover(narrow: list[int], wide: list[int]) -> Column:
     """The shard by the cover's first key; those without a cover go to others, by their id."""
     from pyspark.sql import functions as F
 
@@ -105,7 +113,7 @@ def _by_cover(narrow: list[int], wide: list[int]) -> Column:
     )
 
 
-def _met(rows: DataFrame, shard: Column) -> DataFrame:
+def _add_shard(rows: DataFrame, shard: Column) -> DataFrame:
     """Rows of one id in one shard, or nobody would notice that there are two."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F
@@ -113,20 +121,22 @@ def _met(rows: DataFrame, shard: Column) -> DataFrame:
     return rows.withColumn(SHARD, F.min(shard).over(Window.partitionBy("id")).cast("int"))
 
 
-def _held(ids: DataFrame, job: Job) -> DataFrame:
+def _current_shards(ids: DataFrame, job: Job) -> DataFrame:
     """Which shard has which of these ids."""
-    work, made, shards = job.work, job.made, job.now.shards
+    work, made, shards = job.build, job.spec, job.current.shards
 
-    def look(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        before = work.before()
+    def find_ids(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        before = work.old_folder()
         assert before is not None
-        yield from shard_files.held(batches, before, made.functions)
+        yield from shard_files.existing_ids(batches, before, made.functions)
 
     numbers = ids.sparkSession.range(shards).selectExpr(f"CAST(id AS INT) AS {SHARD}")
     asked = ids.crossJoin(numbers).repartitionById(shards, SHARD)
-    return asked.mapInArrow(look, f"id {job.id_type}, {SHARD} int")
+    return asked.mapInArrow(find_ids, f"id {job.id_type}, {SHARD} int")
 
 
-def _put_together(work: Work, names: list[str], shards: int, made: Made) -> None:
+def _assemble_version(work: VersionBuild, names: list[str], shards: int, made: MatcherSpec) -> None:
     parts = {int(name.partition("-")[0]): work.parts / name for name in names}
-    shard_files.put_together(work.index, parts, shards, made.matcher(), work.new, work.before())
+    shard_files.assemble_version(
+        work.index, parts, shards, made.empty_matcher(), work.new, work.old_folder()
+    )

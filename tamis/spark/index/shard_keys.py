@@ -50,10 +50,10 @@ def keys_of(
     for path in paths:
         for column in batch.columns.get(path, ()):
             if column.type in _FAMILY:
-                yield _valid(column), _keys(path, column.type, column.data.drop_null())
+                yield _valid_rows(column), _keys(path, column.type, column.data.drop_null())
 
 
-def _valid(column: Column) -> npt.NDArray[np.int64]:
+def _valid_rows(column: Column) -> npt.NDArray[np.int64]:
     if not column.data.null_count:
         return np.arange(len(column.data))
     valid: npt.NDArray[np.bool_] = column.data.is_valid().to_numpy(zero_copy_only=False)
@@ -62,10 +62,10 @@ def _valid(column: Column) -> npt.NDArray[np.int64]:
 
 def _keys(path: Path, kind: Type, values: pa.Array) -> Keys:
     seed = _digest(b"\x00".join([_FAMILY[kind], *(part.encode() for part in path)]))
-    return _mixed(_plain(kind, values) ^ np.uint64(seed))
+    return _mix(_raw_keys(kind, values) ^ np.uint64(seed))
 
 
-def _plain(kind: Type, values: pa.Array) -> Keys:
+def _raw_keys(kind: Type, values: pa.Array) -> Keys:
     """A number for each value, not mixed yet."""
     if kind is Type.STR:
         encoded = values.dictionary_encode()
@@ -88,7 +88,7 @@ def _digest(data: bytes) -> int:
     return xxhash.xxh3_64_intdigest(data)
 
 
-def _mixed(x: Keys) -> Keys:
+def _mix(x: Keys) -> Keys:
     """Every bit depends on all others (splitmix64)."""
     with np.errstate(over="ignore"):
         x = x + np.uint64(0x9E3779B97F4A7C15)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from tamis.bloom.filter import Bloom
 from tamis.events.batch import EventBatch
 from tamis.paths import Path
-from tamis.spark.index.shard_filter import packed, unpacked
+from tamis.spark.index.shard_filter import pack_bits, unpack_bits
 from tamis.spark.index.shard_keys import keys_of
 
 
@@ -33,7 +33,7 @@ class Signatures:
         self.paths = frozenset(paths)
         self.blooms = blooms
 
-    def wanted(self, batch: EventBatch) -> npt.NDArray[np.bool_]:
+    def candidate_mask(self, batch: EventBatch) -> npt.NDArray[np.bool_]:
         """By place and event, whether it must be shown the event."""
         found = np.zeros((len(self.blooms), len(batch)), np.bool_)
         for events, keys in keys_of(batch, self.paths):
@@ -48,7 +48,9 @@ class Signatures:
     def save(self, file: File) -> None:
         """Write them into a file."""
         arrays = {
-            f"bloom{n}": packed(bloom) for n, bloom in enumerate(self.blooms) if bloom is not None
+            f"bloom{n}": pack_bits(bloom)
+            for n, bloom in enumerate(self.blooms)
+            if bloom is not None
         }
         about = {"places": len(self.blooms), "paths": sorted(self.paths)}
         text = np.frombuffer(msgspec.json.encode(about), np.uint8)
@@ -61,7 +63,7 @@ class Signatures:
         with np.load(file) as found:
             about = msgspec.json.decode(found["about"].tobytes())
             blooms = [
-                unpacked(found[f"bloom{n}"]) if f"bloom{n}" in found else None
+                unpack_bits(found[f"bloom{n}"]) if f"bloom{n}" in found else None
                 for n in range(about["places"])
             ]
             return cls([tuple(path) for path in about["paths"]], blooms)

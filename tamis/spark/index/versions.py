@@ -48,7 +48,7 @@ def versions(index: str | Path) -> list[int]:
     return sorted(int(found[1]) for name in names if (found := _NAME.fullmatch(name)))
 
 
-def latest(index: str | Path) -> int:
+def latest_version(index: str | Path) -> int:
     """The number of the newest version; 0 if there is none."""
     return max(versions(index), default=0)
 
@@ -62,7 +62,7 @@ def resolve(index: str | Path, number: int | None = None) -> Version:
     folder = Path(index)
     if _is_matcher(folder) and not number:
         return Version(0, folder)
-    found = latest(folder) if number is None else number
+    found = latest_version(folder) if number is None else number
     if not folder_of(folder, found).is_dir():
         known = versions(folder)
         what = f"there is no version {found} here" if known else "there is no index here"
@@ -75,7 +75,7 @@ def _is_matcher(folder: Path) -> bool:
     return any(folder.glob("manifest-*"))
 
 
-def pinned(index: str | Path, query: str, batch: int) -> Version:
+def pin_version(index: str | Path, query: str, batch: int) -> Version:
     """The version that judges a micro-batch: the newest when its first task asks.
 
     All tasks of the batch get the same, and so does a batch that is run again after a crash.

@@ -12,7 +12,7 @@ TOGETHER = 1 << 15
 UNREAD = "the event could not be read"
 
 
-def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def coalesce_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The same rows in fewer batches."""
     waiting: list[pa.RecordBatch] = []
     rows = 0
@@ -21,17 +21,17 @@ def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             waiting.append(batch)
             rows += batch.num_rows
         if rows >= TOGETHER:
-            yield _as_one(waiting)
+            yield _concat(waiting)
             waiting, rows = [], 0
     if waiting:
-        yield _as_one(waiting)
+        yield _concat(waiting)
 
 
-def _as_one(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+def _concat(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
     return batches[0] if len(batches) == 1 else pa.concat_batches(batches)
 
 
-def visible(batch: pa.RecordBatch, hidden: frozenset[str]) -> pa.RecordBatch:
+def visible_columns(batch: pa.RecordBatch, hidden: frozenset[str]) -> pa.RecordBatch:
     """What selectors see of events."""
     if not hidden:
         return batch
@@ -44,7 +44,9 @@ def halves(batch: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch]:
     return batch.slice(0, half), batch.slice(half)
 
 
-def readable(batch: pa.RecordBatch, corrupt: str | None) -> tuple[pa.RecordBatch, pa.RecordBatch]:
+def split_readable(
+    batch: pa.RecordBatch, corrupt: str | None
+) -> tuple[pa.RecordBatch, pa.RecordBatch]:
     """The events that could be read, and those that could not: where the column is not null."""
     if corrupt is None or batch.column(corrupt).null_count == batch.num_rows:
         return batch, batch.slice(0, 0)

@@ -12,13 +12,13 @@ import pyarrow as pa
 
 from tamis.errors import InputError
 from tamis.language.functions import Callables
-from tamis.spark.index.shard_files import SHARD, folders, is_sharded
+from tamis.spark.index.shard_files import SHARD, index_folders, is_sharded
 from tamis.spark.index.versions import Version, resolve
-from tamis.spark.match.match_task import Asked
-from tamis.spark.match.match_worker import opened
+from tamis.spark.match.match_task import MatchTask
+from tamis.spark.match.match_worker import open_version
 from tamis.spark.match.merge_shards import EVENT
-from tamis.spark.table_columns import ID_TYPES, check_columns, check_free, quoted
-from tamis.spark.worker_call import on_worker
+from tamis.spark.table_columns import ID_TYPES, check_columns, check_names_free, quote_column
+from tamis.spark.worker_call import run_on_worker
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -76,20 +76,20 @@ def match(
     folder = Path(index).absolute()
     if form not in (PAIRS, LISTS):
         raise InputError(f"form is {PAIRS!r} or {LISTS!r}, not {form!r}")
-    found = on_worker(spark, partial(looked_at, folder, version, functions))
+    found = run_on_worker(spark, partial(version_info, folder, version, functions))
     names = list(events.columns) if keep is None else list(keep)
     check_columns(events, [*names, *hide, corrupt])
     kept = [events.schema[name] for name in names]
     schema = _schema(kept, form, found["id_type"], errors)
     added = schema.fieldNames()[len(names) :]
-    check_free(names, [*added, *_INLINED[form]])
+    check_names_free(names, [*added, *_INLINED[form]])
     ids = ID_TYPES[found["id_type"]]
-    asked = Asked(
+    asked = MatchTask(
         index=folder,
         number=None if events.isStreaming and version is None else found["version"],
         keep=names,
         add=added,
-        listed=ids if form == LISTS else _pairs(ids),
+        listed=ids if form == LISTS else _pair_type(ids),
         hidden=frozenset([*hide, *([corrupt] if corrupt else [])]),
         limit=limit,
         functions=functions,
@@ -97,42 +97,46 @@ def match(
         errors=errors,
     )
     if not found["shards"]:
-        judged = events.mapInArrow(asked.judged, schema)
+        judged = events.mapInArrow(asked.match_events, schema)
     elif form == LISTS or limit is not None or functions:
         # One answer is wanted, or none if a function fails: those of the shards must meet.
         between = _schema([*kept, StructField(EVENT, LongType())], PAIRS, found["id_type"], errors)
         hidden = asked.hidden | {EVENT}
-        numbered = replace(asked, keep=[*names, EVENT], listed=_pairs(ids), hidden=hidden)
-        sent = _sent(events, numbered.routed_to_meet, found["shards"], [EVENT, SHARD])
-        judged = sent.mapInArrow(numbered.judged_by_shard, between)
-        judged = judged.repartition(EVENT).mapInArrow(asked.merged, schema)
+        numbered = replace(asked, keep=[*names, EVENT], listed=_pair_type(ids), hidden=hidden)
+        sent = _route_events(
+            events, numbered.route_numbered_events, found["shards"], [EVENT, SHARD]
+        )
+        judged = sent.mapInArrow(numbered.match_by_shard, between)
+        judged = judged.repartition(EVENT).mapInArrow(asked.merge_shards, schema)
     else:
-        sent = _sent(events, asked.routed, found["shards"], [SHARD])
-        judged = sent.mapInArrow(asked.judged_by_shard, schema)
-    return judged if form == LISTS else _in_pairs(judged, names, errors)
+        sent = _route_events(events, asked.route_events, found["shards"], [SHARD])
+        judged = sent.mapInArrow(asked.match_by_shard, schema)
+    return judged if form == LISTS else _pair_rows(judged, names, errors)
 
 
-def _pairs(ids: pa.DataType) -> pa.DataType:
+def _pair_type(ids: pa.DataType) -> pa.DataType:
     return pa.struct([("subscription", ids), ("priority", pa.int64())])
 
 
-def _sent(events: DataFrame, route: Any, shards: int, added: list[str]) -> DataFrame:
+def _route_events(events: DataFrame, route: Any, shards: int, added: list[str]) -> DataFrame:
     """The events once for every shard that must see them, each shard in a partition of its own."""
     from pyspark.sql.types import IntegerType, LongType, StructType
 
-    check_free(events.columns, added)
+    check_names_free(events.columns, added)
     schema = StructType([*events.schema.fields])
     for name in added:
         schema.add(name, IntegerType() if name == SHARD else LongType())
     return events.mapInArrow(route, schema).repartitionById(shards, SHARD)
 
 
-def looked_at(index: Path, version: int | None, functions: Callables | None) -> dict[str, object]:
+def version_info(
+    index: Path, version: int | None, functions: Callables | None
+) -> dict[str, object]:
     """A version's number and the type of its ids; for a worker to say."""
     found = resolve(index, version)
-    where = folders(found.folder)
+    where = index_folders(found.folder)
     # Of the first subscription there is: an empty shard does not say what ids are like.
-    ids = (id for folder in where for id in opened(Version(found.number, folder), functions))
+    ids = (id for folder in where for id in open_version(Version(found.number, folder), functions))
     id_type = "string" if isinstance(next(ids, ""), str) else "bigint"
     shards = len(where) if is_sharded(found.folder) else 0
     return {"version": found.number, "id_type": id_type, "shards": shards}
@@ -150,11 +154,13 @@ def _schema(kept: list[StructField], form: str, id_type: str, errors: str | None
     return schema if errors is None else schema.add(errors, StringType())
 
 
-def _in_pairs(found: DataFrame, names: list[str], errors: str | None) -> DataFrame:
+def _pair_rows(found: DataFrame, names: list[str], errors: str | None) -> DataFrame:
     """A row per match, made by Spark: ten million of them are too many for Arrow's way back."""
     from pyspark.sql import functions as F
 
     last = ["index_version", *([errors] if errors else [])]
-    rows = found.select(*map(quoted, names), F.inline_outer("subscriptions"), *map(quoted, last))
+    rows = found.select(
+        *map(quote_column, names), F.inline_outer("subscriptions"), *map(quote_column, last)
+    )
     some = F.col("subscription").isNotNull()
-    return rows.where(some if errors is None else some | F.col(quoted(errors)).isNotNull())
+    return rows.where(some if errors is None else some | F.col(quote_column(errors)).isNotNull())

@@ -17,7 +17,7 @@ from tamis.language.functions import Callables
 from tamis.matcher import Matcher
 from tamis.matches import Matches
 from tamis.spark.index.versions import Version
-from tamis.spark.match.event_batches import UNREAD, halves, readable, visible
+from tamis.spark.match.event_batches import UNREAD, halves, split_readable, visible_columns
 
 # Versions that a worker keeps open: the one before may still be wanted.
 _OPEN = 2
@@ -25,7 +25,7 @@ _OPEN = 2
 _opened: dict[Path, Matcher] = {}
 
 
-def opened(version: Version, functions: Callables | None) -> Matcher:
+def open_version(version: Version, functions: Callables | None) -> Matcher:
     """The matcher of a version, opened once per worker."""
     found = _opened.get(version.folder)
     if found is None or functions:
@@ -39,7 +39,7 @@ def opened(version: Version, functions: Callables | None) -> Matcher:
     return found
 
 
-class Judge:
+class ArrowMatcher:
     """Events in, events with their subscriptions out.
 
     Attributes:
@@ -77,16 +77,16 @@ class Judge:
 
     def __call__(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """Judge a batch."""
-        batch, unread = readable(batch, self._corrupt)
+        batch, unread = split_readable(batch, self._corrupt)
         if unread.num_rows:
             yield self._set_aside(unread, UNREAD)
-        yield from self._judged(batch)
+        yield from self._match(batch)
 
-    def _judged(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    def _match(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         if not batch.num_rows:
             return
         try:
-            found = self._matcher.match_batch(visible(batch, self._hidden), self._limit)
+            found = self._matcher.match_batch(visible_columns(batch, self._hidden), self._limit)
         except (EventError, FunctionError) as error:
             if self._errors is None:
                 raise
@@ -94,40 +94,40 @@ class Judge:
                 yield self._set_aside(batch, str(error))
                 return
             for half in halves(batch):
-                yield from self._judged(half)
+                yield from self._match(half)
             return
-        yield self._listed(batch, found)
+        yield self._match_lists(batch, found)
 
-    def _listed(self, batch: pa.RecordBatch, found: Matches) -> pa.RecordBatch:
+    def _match_lists(self, batch: pa.RecordBatch, found: Matches) -> pa.RecordBatch:
         pairs = found.to_arrow()
         offsets = np.zeros(found.events + 1, np.int32)
         np.cumsum(found.event_counts(), out=offsets[1:])
-        values = _array(pairs.column("subscription"))
+        values = _one_chunk(pairs.column("subscription"))
         kind = self.schema.field("subscriptions").type.value_type
         if pa.types.is_struct(kind):
-            ids = _as(values, kind.field(0).type)
+            ids = _cast(values, kind.field(0).type)
             values = pa.StructArray.from_arrays(
-                [ids, _array(pairs.column("priority"))], fields=list(kind)
+                [ids, _one_chunk(pairs.column("priority"))], fields=list(kind)
             )
-        rows = self._kept(batch)
+        rows = self._kept_columns(batch)
         rows["subscriptions"] = pa.ListArray.from_arrays(pa.array(offsets), values)
-        return self._row(rows, batch.num_rows)
+        return self._output_batch(rows, batch.num_rows)
 
     def _set_aside(self, batch: pa.RecordBatch, reason: str) -> pa.RecordBatch:
-        rows = self._kept(batch)
+        rows = self._kept_columns(batch)
         if self._errors is not None:
             rows[self._errors] = pa.repeat(pa.scalar(reason), batch.num_rows)
-        return self._row(rows, batch.num_rows)
+        return self._output_batch(rows, batch.num_rows)
 
-    def _kept(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
+    def _kept_columns(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
         return {n: batch.column(n) for n in batch.schema.names if n in self.schema.names}
 
-    def _row(self, columns: Mapping[str, pa.Array], rows: int) -> pa.RecordBatch:
+    def _output_batch(self, columns: Mapping[str, pa.Array], rows: int) -> pa.RecordBatch:
         """Rows in the order and of the types that were promised; null where there is nothing."""
         number = pa.repeat(pa.scalar(self._number, pa.int64()), rows)
         found = {**columns, "index_version": number}
         columns_out = [
-            _as(found[field.name], field.type)
+            _cast(found[field.name], field.type)
             if field.name in found
             else pa.nulls(rows, field.type)
             for field in self.schema
@@ -135,11 +135,11 @@ class Judge:
         return pa.RecordBatch.from_arrays(columns_out, schema=self.schema)
 
 
-def _array(column: pa.ChunkedArray) -> pa.Array:
+def _one_chunk(column: pa.ChunkedArray) -> pa.Array:
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
-def _as(column: pa.Array, kind: pa.DataType) -> pa.Array:
+def _cast(column: pa.Array, kind: pa.DataType) -> pa.Array:
     """A column of the type that was promised: where there are no ids they may be of any."""
     if column.type == kind:
         return column

@@ -16,7 +16,7 @@ EVENT = "tamis_event"
 _PLACES = 33
 
 
-def numbered(batches: Iterable[pa.RecordBatch], partition: int) -> Iterator[pa.RecordBatch]:
+def number_events(batches: Iterable[pa.RecordBatch], partition: int) -> Iterator[pa.RecordBatch]:
     """The events of a partition with their numbers."""
     first = partition << _PLACES
     for batch in batches:
@@ -25,7 +25,7 @@ def numbered(batches: Iterable[pa.RecordBatch], partition: int) -> Iterator[pa.R
         yield batch.append_column(EVENT, pa.array(numbers))
 
 
-def merged(
+def merge_answers(
     batches: Iterable[pa.RecordBatch], limit: int | None, errors: str | None, listed: pa.DataType
 ) -> Iterator[pa.RecordBatch]:
     """A row per event, with all its subscriptions: highest priority first, then by id.
@@ -55,12 +55,12 @@ def merged(
         reasons = table.column(errors).take(pa.array(said, mask=said < 0))
         rows = rows.set_column(rows.schema.names.index(errors), errors, reasons)
     lists = table.column("subscriptions").combine_chunks()
-    subscriptions = _joined(lists, event, bad, limit, listed)
+    subscriptions = _merge_lists(lists, event, bad, limit, listed)
     at = rows.schema.names.index("subscriptions")
     yield from rows.set_column(at, "subscriptions", subscriptions).to_batches()
 
 
-def _joined(
+def _merge_lists(
     lists: pa.ListArray,
     event: npt.NDArray[np.int64],
     bad: npt.NDArray[np.bool_],

@@ -12,10 +12,10 @@ from tamis.events.batch import EventBatch
 from tamis.matcher import Matcher
 from tamis.spark.index.shard_files import SHARD
 from tamis.spark.index.signatures import Signatures
-from tamis.spark.match.event_batches import halves, readable, visible
+from tamis.spark.match.event_batches import halves, split_readable, visible_columns
 
 
-class Sending:
+class ShardRouter:
     """Events in, and out once for every shard that must see them, with its number."""
 
     def __init__(
@@ -43,25 +43,25 @@ class Sending:
 
     def __call__(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """Send a batch. What cannot be read or judged goes to the first shard, which says so."""
-        batch, unread = readable(batch, self._corrupt)
+        batch, unread = split_readable(batch, self._corrupt)
         if unread.num_rows:
-            yield _to_first(unread)
-        yield from self._sent(batch)
+            yield _to_first_shard(unread)
+        yield from self._route(batch)
 
-    def _sent(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    def _route(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         if not batch.num_rows:
             return
         try:
-            seen = visible(batch, self._hidden)
+            seen = visible_columns(batch, self._hidden)
             events = EventBatch.of(seen, self._like.schema, self._like.semantics)
         except TamisError:
             if batch.num_rows == 1:
-                yield _to_first(batch)
+                yield _to_first_shard(batch)
                 return
             for half in halves(batch):
-                yield from self._sent(half)
+                yield from self._route(half)
             return
-        wanted = self._signatures.wanted(events)
+        wanted = self._signatures.candidate_mask(events)
         if self._everything:
             nobody = np.flatnonzero(~wanted.any(axis=0))
             wanted[nobody % len(wanted), nobody] = True  # not all of them to the same
@@ -69,5 +69,5 @@ class Sending:
         yield batch.take(pa.array(event)).append_column(SHARD, pa.array(shard.astype(np.int32)))
 
 
-def _to_first(batch: pa.RecordBatch) -> pa.RecordBatch:
+def _to_first_shard(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch.append_column(SHARD, pa.array(np.zeros(batch.num_rows, np.int32)))

@@ -14,7 +14,7 @@ import xxhash
 from tamis.errors import InputError
 
 
-class Packing:
+class RowCodec:
     """Rows of one schema to bytes, and back."""
 
     def __init__(self, schema: pa.Schema) -> None:

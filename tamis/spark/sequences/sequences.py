@@ -16,16 +16,16 @@ import pyarrow as pa
 from tamis.errors import InputError
 from tamis.language.functions import Callables
 from tamis.spark.index.versions import resolve
-from tamis.spark.match.event_batches import gathered
-from tamis.spark.match.match import looked_at
-from tamis.spark.match.match_task import version_now
-from tamis.spark.match.match_worker import opened
-from tamis.spark.sequences.packed_events import Packing
-from tamis.spark.sequences.sorted_run import run, unpacked
-from tamis.spark.sequences.step_worker import ORDER, STATE, Finder
+from tamis.spark.match.event_batches import coalesce_batches
+from tamis.spark.match.match import version_info
+from tamis.spark.match.match_task import batch_version
+from tamis.spark.match.match_worker import open_version
+from tamis.spark.sequences.packed_events import RowCodec
+from tamis.spark.sequences.sorted_run import run_sequences, unpack_events
+from tamis.spark.sequences.step_worker import ORDER, STATE, StepFinder
 from tamis.spark.session import PROVIDER, ROCKSDB
-from tamis.spark.table_columns import check_columns, check_free, quoted
-from tamis.spark.worker_call import on_worker
+from tamis.spark.table_columns import check_columns, check_names_free, quote_column
+from tamis.spark.worker_call import run_on_worker
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -87,31 +87,33 @@ def sequences(
     _check_columns(events, names, time, order)
     if events.isStreaming:
         events = _with_watermark(events, time, watermark)
-    found = on_worker(spark, partial(looked_at, folder, version, functions))
+    found = run_on_worker(spark, partial(version_info, folder, version, functions))
     if found["shards"]:
         raise InputError("an index in shards runs no sequences yet", str(index))
     number = None if events.isStreaming and version is None else found["version"]
     schema = _schema(events, names, found["id_type"], time)
     arrow = to_arrow_schema(schema, timezone="UTC")
-    packing = Packing(pa.schema(list(arrow)[: len(names)]))
+    packing = RowCodec(pa.schema(list(arrow)[: len(names)]))
     id_type = arrow.field(len(names)).type
 
     def find(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        by = version_now(folder) if number is None else resolve(folder, number)
-        finder = Finder(opened(by, functions), by.number, time, order, id_type, packing)
-        for batch in gathered(batches):
+        by = batch_version(folder) if number is None else resolve(folder, number)
+        finder = StepFinder(open_version(by, functions), by.number, time, order, id_type, packing)
+        for batch in coalesce_batches(batches):
             yield from finder(batch)
 
     steps = events.mapInArrow(find, _STEPS.format(found["id_type"]))
     whose = ["subscription", *STATE]
     if not events.isStreaming:
         rows = steps.repartition(*whose).sortWithinPartitions(*whose, *ORDER)
-        return rows.mapInArrow(lambda b: unpacked(run(b), packing, arrow), schema)
-    done = _on_stream(spark, steps, whose, _FOUND.format(found["id_type"]))
-    return done.mapInArrow(lambda b: unpacked(b, packing, arrow), schema)
+        return rows.mapInArrow(lambda b: unpack_events(run_sequences(b), packing, arrow), schema)
+    done = _run_on_stream(spark, steps, whose, _FOUND.format(found["id_type"]))
+    return done.mapInArrow(lambda b: unpack_events(b, packing, arrow), schema)
 
 
-def _on_stream(spark: SparkSession, steps: DataFrame, whose: list[str], found: str) -> DataFrame:
+def _run_on_stream(
+    spark: SparkSession, steps: DataFrame, whose: list[str], found: str
+) -> DataFrame:
     from tamis.spark.sequences.stream_states import States
 
     if "RocksDB" not in str(spark.conf.get(PROVIDER)):
@@ -133,7 +135,7 @@ def _check_columns(events: DataFrame, names: list[str], time: str, order: str | 
     )
 
     check_columns(events, [*names, time, order])
-    check_free(names, _ADDED)
+    check_names_free(names, _ADDED)
     kind = events.schema[time].dataType
     numbers = () if events.isStreaming else (IntegralType, FloatType, DoubleType)
     if not isinstance(kind, (TimestampType, TimestampNTZType, *numbers)):
@@ -146,7 +148,7 @@ def _check_columns(events: DataFrame, names: list[str], time: str, order: str | 
 
 def _with_watermark(events: DataFrame, time: str, watermark: str | None) -> DataFrame:
     if watermark is not None:
-        return events.withWatermark(quoted(time), watermark)
+        return events.withWatermark(quote_column(time), watermark)
     if _WATERMARK not in (events.schema[time].metadata or {}):
         raise InputError(f"a stream needs a watermark on {time!r}: watermark='10 minutes'")
     return events

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
 
-from tamis.sequences.state_machine import Machine, State
-from tamis.spark.sequences.packed_events import Packing
-from tamis.spark.sequences.step_worker import of_micros
+from tamis.sequences.state_machine import Machine, SequenceState
+from tamis.spark.sequences.packed_events import RowCodec
+from tamis.spark.sequences.step_worker import from_micros
 
 FOUND = {
     "priority": pa.int64(),
@@ -18,12 +18,12 @@ FOUND = {
 }
 
 
-def found_schema(id_type: pa.DataType) -> pa.Schema:
+def completion_schema(id_type: pa.DataType) -> pa.Schema:
     """A sequence that was completed, with the event that did it, packed."""
     return pa.schema({"subscription": id_type, **FOUND})
 
 
-def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def run_sequences(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """What is completed; the rows of a state may go on in the next batch."""
     now: tuple[object, ...] | None = None
     machine, state = Machine(0, None), None
@@ -38,30 +38,30 @@ def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             if began is not None:
                 done.append((whose[0], priority, version, began, event))
         if done:
-            schema = found_schema(batch.schema.field("subscription").type)
+            schema = completion_schema(batch.schema.field("subscription").type)
             columns = zip(zip(*done, strict=True), schema, strict=True)
             arrays = [pa.array(values, field.type) for values, field in columns]
             yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def unpacked(
-    batches: Iterable[pa.RecordBatch], packing: Packing, schema: pa.Schema
+def unpack_events(
+    batches: Iterable[pa.RecordBatch], packing: RowCodec, schema: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
     """What is completed, with the columns of the event."""
     for batch in batches:
         kept = packing.unpack(batch.column("event").to_pylist())
-        began = of_micros(batch.column("began").to_pylist(), schema.field(len(schema) - 1).type)
+        began = from_micros(batch.column("began").to_pylist(), schema.field(len(schema) - 1).type)
         said = [batch.column(name) for name in ("subscription", "priority", "index_version")]
         yield pa.RecordBatch.from_arrays([*kept, *said, began], schema=schema)
 
 
-def waiting_order(row: tuple[int, int | None, list[int], object]) -> tuple[object, ...]:
+def step_order(row: tuple[int, int | None, list[int], object]) -> tuple[object, ...]:
     """What to sort matches of steps by: the same as Spark does, nulls first."""
     time, order, satisfied, *_ = row
     return time, order is not None, order, satisfied
 
 
-def expiry(machine: Machine, state: State) -> int | None:
+def expiry(machine: Machine, state: SequenceState) -> int | None:
     """From what time on a state is of no use, in microseconds; None if always."""
     if machine.within is None:
         return None

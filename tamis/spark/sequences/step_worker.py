@@ -20,10 +20,10 @@ from tamis.events.batch import EventBatch
 from tamis.language.expr import Sequence
 from tamis.matcher import Matcher
 from tamis.paths import Path
-from tamis.sequences.event_time import Timing, values_at
+from tamis.sequences.event_time import EventClock, values_at
 from tamis.sequences.key_values import key_of, micros_of
 from tamis.sequences.sequence_engine import Sequences
-from tamis.spark.sequences.packed_events import Packing
+from tamis.spark.sequences.packed_events import RowCodec
 from tamis.values import Timestamp, Value
 
 # What a state belongs to. A sequence that is replaced is another one; steps and `within` follow
@@ -39,7 +39,7 @@ def step_schema(id_type: pa.DataType) -> pa.Schema:
     return pa.schema({"subscription": id_type, **STATE, **ORDER, **REST})
 
 
-class _Known(NamedTuple):
+class _SequenceInfo(NamedTuple):
     """A sequence, as it is written into every row."""
 
     digest: int
@@ -55,14 +55,14 @@ _made: WeakKeyDictionary[Matcher, Sequences] = WeakKeyDictionary()
 def _sequences_of(matcher: Matcher) -> Sequences:
     made = _made.get(matcher)
     if made is None:
-        made = Sequences(ENGINES[DEFAULT], Timing(None, None))
+        made = Sequences(ENGINES[DEFAULT], EventClock(None, None))
         for one in matcher.sequences:
             made.add(one)
         _made[matcher] = made
     return made
 
 
-class Finder:
+class StepFinder:
     """Events in, matches of steps out."""
 
     def __init__(
@@ -72,7 +72,7 @@ class Finder:
         time: str,
         order: str | None,
         id_type: pa.DataType,
-        packing: Packing,
+        packing: RowCodec,
     ) -> None:
         """Prepare to find.
 
@@ -91,17 +91,17 @@ class Finder:
         self._schema = step_schema(id_type)
         self._packing = packing
         self._sequences = _sequences_of(matcher)
-        self._known = {one.id: _known(one) for one in matcher.sequences}
+        self._infos = {one.id: _sequence_info(one) for one in matcher.sequences}
 
     def __call__(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """The matches of steps by a batch of events."""
-        if not self._known or not batch.num_rows:
+        if not self._infos or not batch.num_rows:
             return
         events = EventBatch.of(batch, self._matcher.schema, self._matcher.semantics)
         found = self._sequences.step_matches(events)
         if not found:
             return
-        times = micros(batch.column(self._time))
+        times = to_micros(batch.column(self._time))
         orders = None if self._order is None else batch.column(self._order).to_pylist()
         positions = np.unique([one.event for one in found])
         keys: dict[Path | None, dict[int, str | None]] = {
@@ -110,7 +110,7 @@ class Finder:
         rows: list[tuple[object, ...]] = []
         last: list[int] = []
         for event, subscription, satisfied in found:
-            known = self._known[subscription.id]
+            known = self._infos[subscription.id]
             if known.per not in keys:
                 values = values_at(events, known.per, positions)  # type: ignore[arg-type]
                 texts = map(key_text, values)
@@ -127,21 +127,23 @@ class Finder:
             rows.append((*state, time, order, sorted(satisfied), *rest))
         if rows:
             packed = self._packing.pack(batch, last)
-            yield self._said(rows, packed)
+            yield self._step_batch(rows, packed)
 
-    def _said(self, rows: list[tuple[object, ...]], packed: dict[int, bytes]) -> pa.RecordBatch:
+    def _step_batch(
+        self, rows: list[tuple[object, ...]], packed: dict[int, bytes]
+    ) -> pa.RecordBatch:
         *columns, events = zip(*rows, strict=True)
         columns.append(tuple(packed.get(event) for event in events))
         arrays = [pa.array(c, f.type) for c, f in zip(columns, self._schema, strict=True)]
         return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
 
 
-def _known(subscription: Subscription) -> _Known:
+def _sequence_info(subscription: Subscription) -> _SequenceInfo:
     sequence = subscription.selector
     assert isinstance(sequence, Sequence)
     digest = int.from_bytes(xxhash.xxh3_64_digest(subscription.text.encode()), signed=True)
     per = sequence.per.path if sequence.per else None
-    return _Known(digest, len(sequence.steps), sequence.within, per)
+    return _SequenceInfo(digest, len(sequence.steps), sequence.within, per)
 
 
 def key_text(value: Value) -> str | None:
@@ -161,7 +163,7 @@ def key_text(value: Value) -> str | None:
     return f"n{int(value) if whole else value!r}"  # type: ignore[arg-type]
 
 
-def micros(times: pa.Array) -> list[int | None]:
+def to_micros(times: pa.Array) -> list[int | None]:
     """A column of instants, or of numbers of seconds, in microseconds."""
     if pa.types.is_timestamp(times.type):
         found: list[int | None] = (
@@ -171,7 +173,7 @@ def micros(times: pa.Array) -> list[int | None]:
     return [micros_of(value) for value in times.to_pylist()]
 
 
-def of_micros(times: list[int], kind: pa.DataType) -> pa.Array:
+def from_micros(times: list[int], kind: pa.DataType) -> pa.Array:
     """The way back."""
     if pa.types.is_timestamp(kind):
         return pa.array(times, pa.int64()).cast(kind)

@@ -12,8 +12,8 @@ from typing import Any
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-from tamis.sequences.state_machine import Machine, State
-from tamis.spark.sequences.sorted_run import expiry, waiting_order
+from tamis.sequences.state_machine import Machine, SequenceState
+from tamis.spark.sequences.sorted_run import expiry, step_order
 
 _STATE = "time bigint, starts array<bigint>, alarm bigint"
 _WAITING = (
@@ -58,12 +58,12 @@ class States(StatefulProcessor):
         subscription, _, steps, within, _ = key
         machine, watermark = Machine(steps, within), timerValues.getCurrentWatermarkInMs()
         held = self._state.get()
-        state = None if held is None else State(held[0], tuple(held[1]))
+        state = None if held is None else SequenceState(held[0], tuple(held[1]))
         alarm = None if held is None else held[2]
         waiting = list(self._waiting.get())
         ready = [row for row in waiting if row[0] <= watermark * _MILLI]
         done: list[Row] = []
-        for time, _, satisfied, priority, version, event in sorted(ready, key=waiting_order):
+        for time, _, satisfied, priority, version, event in sorted(ready, key=step_order):
             state, began = machine.step(state, satisfied, time)
             if began is not None:
                 done.append(_row(subscription, priority, version, began, event))
@@ -80,7 +80,9 @@ class States(StatefulProcessor):
         else:
             self._waiting.clear()
 
-    def _keep(self, state: State, alarm: int | None, end: int | None, watermark: int) -> None:
+    def _keep(
+        self, state: SequenceState, alarm: int | None, end: int | None, watermark: int
+    ) -> None:
         if end is not None and _millis(end) <= watermark:
             self._state.clear()
             return

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 import pyarrow as pa
 
-from tamis.broker.fabric.stream_ranges import Stored
+from tamis.broker.fabric.stream_ranges import StoredMessage
 from tamis.broker.protocol.wire import (
     AGAIN,
     EVENT,
@@ -48,7 +48,7 @@ DELIVERIES = pa.schema(
 _ids = msgspec.json.Decoder(list[str]).decode
 
 
-def events(some: Sequence[Stored]) -> pa.RecordBatch:
+def events(some: Sequence[StoredMessage]) -> pa.RecordBatch:
     """Events, as they were published."""
     return _batch(
         EVENTS,
@@ -62,7 +62,7 @@ def events(some: Sequence[Stored]) -> pa.RecordBatch:
     )
 
 
-def deliveries(some: Sequence[Stored]) -> pa.RecordBatch:
+def deliveries(some: Sequence[StoredMessage]) -> pa.RecordBatch:
     """Deliveries; what a header should have said and does not is NULL."""
     times = [_number(stored, TIME) for stored in some]
     return _batch(
@@ -93,14 +93,14 @@ def _text(data: bytes) -> str | None:
         return None
 
 
-def _number(stored: Stored, header: str, otherwise: int | None = None) -> int | None:
+def _number(stored: StoredMessage, header: str, otherwise: int | None = None) -> int | None:
     try:
         return int(stored.headers.get(header, ""))
     except ValueError:
         return otherwise
 
 
-def _subscriptions(stored: Stored) -> list[str] | None:
+def _subscriptions(stored: StoredMessage) -> list[str] | None:
     try:
         return _ids(stored.headers.get(SUBSCRIPTIONS, ""))
     except msgspec.DecodeError:

@@ -24,8 +24,8 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import BinaryType, NumericType, StringType, StructType
 
-from tamis.broker.client.broker_access import Reach, Writing
-from tamis.broker.client.resumable_batch import Row
+from tamis.broker.client.broker_access import BrokerWriter, ConnectionSettings
+from tamis.broker.client.resumable_batch import OutgoingEvent
 from tamis.broker.protocol.names import checked_name
 from tamis.errors import BrokerError, InputError
 from tamis.spark.match.micro_batch import micro_batch
@@ -41,26 +41,28 @@ _COLUMNS = {
 }
 
 
-def writer(options: Mapping[str, str], schema: StructType, overwrite: bool) -> _Writer:
+def writer(options: Mapping[str, str], schema: StructType, overwrite: bool) -> _BrokerWriter:
     """For `df.write`."""
-    given = _checked(options, schema, overwrite)
+    given = _check_options(options, schema, overwrite)
     name = given.text("writer")
     try:
         name = checked_name(name, "writer") if name is not None else f"spark-{uuid4().hex}"
     except BrokerError as error:
         raise InputError(error.reason, "writer") from None
-    return _Writer(reach_of(given), name)
+    return _BrokerWriter(reach_of(given), name)
 
 
-def stream_writer(options: Mapping[str, str], schema: StructType, overwrite: bool) -> _StreamWriter:
+def stream_writer(
+    options: Mapping[str, str], schema: StructType, overwrite: bool
+) -> _BrokerStreamWriter:
     """For `df.writeStream`."""
-    given = _checked(options, schema, overwrite)
+    given = _check_options(options, schema, overwrite)
     if given.text("writer") is not None:
         raise InputError("is for tables: a stream is known by its checkpoint", "writer")
-    return _StreamWriter(reach_of(given))
+    return _BrokerStreamWriter(reach_of(given))
 
 
-def _checked(options: Mapping[str, str], schema: StructType, overwrite: bool) -> Options:
+def _check_options(options: Mapping[str, str], schema: StructType, overwrite: bool) -> Options:
     given = Options(options, _OPTIONS)
     if overwrite:
         raise InputError("what is published stays: use the mode append", "mode")
@@ -81,45 +83,45 @@ def _checked(options: Mapping[str, str], schema: StructType, overwrite: bool) ->
 
 
 @dataclass
-class Published(WriterCommitMessage):
+class PublishCommit(WriterCommitMessage):
     """What a task has done: how many rows, and how many of them were there already."""
 
     rows: int
     repeated: int
 
 
-class _Writer(DataSourceArrowWriter):
-    def __init__(self, reach: Reach, name: str) -> None:
+class _BrokerWriter(DataSourceArrowWriter):
+    def __init__(self, reach: ConnectionSettings, name: str) -> None:
         self._reach = reach
         self._name = name
 
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> Published:
-        return _published(self._reach, self._name, 0, iterator)
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> PublishCommit:
+        return _publish_rows(self._reach, self._name, 0, iterator)
 
 
-class _StreamWriter(DataSourceStreamArrowWriter):
-    def __init__(self, reach: Reach) -> None:
+class _BrokerStreamWriter(DataSourceStreamArrowWriter):
+    def __init__(self, reach: ConnectionSettings) -> None:
         self._reach = reach
 
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> Published:
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> PublishCommit:
         now = micro_batch()
         if now is None:
             raise InputError("Spark does not say which micro-batch this is", "spark")
-        return _published(self._reach, f"spark-{now.query}", now.number, iterator)
+        return _publish_rows(self._reach, f"spark-{now.query}", now.number, iterator)
 
 
-def _published(
-    reach: Reach, name: str, batch: int, iterator: Iterator[pa.RecordBatch]
-) -> Published:
+def _publish_rows(
+    reach: ConnectionSettings, name: str, batch: int, iterator: Iterator[pa.RecordBatch]
+) -> PublishCommit:
     context = TaskContext.get()
     part = context.partitionId() if context else 0
-    with Writing(reach, name, batch, part) as writing:
+    with BrokerWriter(reach, name, batch, part) as writing:
         for some in iterator:
             writing.publish(_rows(some))
-        return Published(writing.published, writing.repeated)
+        return PublishCommit(writing.published_count, writing.repeated_count)
 
 
-def _rows(batch: pa.RecordBatch) -> list[Row]:
+def _rows(batch: pa.RecordBatch) -> list[OutgoingEvent]:
     def column(name: str) -> list[Any]:
         if name not in batch.schema.names:
             return [None] * batch.num_rows
@@ -131,5 +133,5 @@ def _rows(batch: pa.RecordBatch) -> list[Row]:
     for event, id, ttl in zip(column("event"), column("id"), column("ttl"), strict=True):
         if event is None:
             raise InputError("there is a row whose event is NULL", "event")
-        rows.append(Row(event, id, None if ttl is None else float(ttl)))
+        rows.append(OutgoingEvent(event, id, None if ttl is None else float(ttl)))
     return rows

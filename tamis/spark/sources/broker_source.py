@@ -21,9 +21,9 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
-from tamis.broker.client.broker_access import LOGIN, Reach, Reading
-from tamis.broker.fabric.stream_ranges import State
-from tamis.errors import BrokerError, InputError, shortened
+from tamis.broker.client.broker_access import LOGIN, BrokerReader, ConnectionSettings
+from tamis.broker.fabric.stream_ranges import StreamState
+from tamis.errors import BrokerError, InputError, shorten
 from tamis.spark.sources import broker_rows
 from tamis.spark.sources.partitions import Span, spans
 from tamis.spark.sources.source_options import Options
@@ -52,23 +52,23 @@ log = logging.getLogger("tamis.spark")
 
 def schema(options: Mapping[str, str]) -> StructType:
     """The columns."""
-    return from_arrow_schema(_Asked.of(options).columns)
+    return from_arrow_schema(_BrokerReadOptions.of(options).columns)
 
 
 def reader(options: Mapping[str, str], schema: StructType) -> DataSourceReader:
     """For `spark.read`."""
-    return _Reader(_Asked.of(options).checked(schema))
+    return _BrokerReader(_BrokerReadOptions.of(options).check_schema(schema))
 
 
 def stream_reader(options: Mapping[str, str], schema: StructType) -> DataSourceStreamReader:
     """For `spark.readStream`."""
-    asked = _Asked.of(options).checked(schema)
+    asked = _BrokerReadOptions.of(options).check_schema(schema)
     if asked.end is not None:
         raise InputError("is for tables: a stream has no end", "end")
-    return _StreamReader(asked)
+    return _BrokerStreamReader(asked)
 
 
-def reach_of(given: Options) -> Reach:
+def reach_of(given: Options) -> ConnectionSettings:
     """How to get there.
 
     Raises:
@@ -76,9 +76,9 @@ def reach_of(given: Options) -> Reach:
     """
     told = {name: given.text(name) for name in ("url", "prefix")}
     login = {name: given.text(name) for name in LOGIN}
-    reach = Reach(
+    reach = ConnectionSettings(
         **{name: text for name, text in told.items() if text is not None},
-        timeout=given.whole("timeout", 1) or 30,
+        timeout=given.integer("timeout", 1) or 30,
         login={name: text for name, text in login.items() if text is not None},
     )
     try:
@@ -88,7 +88,7 @@ def reach_of(given: Options) -> Reach:
     return reach
 
 
-class _Asked(NamedTuple):
+class _BrokerReadOptions(NamedTuple):
     """The options, read and checked.
 
     Attributes:
@@ -101,7 +101,7 @@ class _Asked(NamedTuple):
         fail: Whether messages that are gone before they were read are an error.
     """
 
-    reach: Reach
+    reach: ConnectionSettings
     subscriber: str | None
     start: str | int | datetime
     end: str | int | datetime | None
@@ -110,7 +110,7 @@ class _Asked(NamedTuple):
     fail: bool
 
     @classmethod
-    def of(cls, options: Mapping[str, str]) -> _Asked:
+    def of(cls, options: Mapping[str, str]) -> _BrokerReadOptions:
         given = Options(options, _OPTIONS)
         what = given.one_of("what", ("events", "deliveries"))
         subscriber = given.text("subscriber")
@@ -119,14 +119,14 @@ class _Asked(NamedTuple):
         asked = cls(
             reach_of(given),
             subscriber,
-            _place(given, "start") or "earliest",
-            _place(given, "end"),
-            given.whole("rowsPerBatch", 1) or 100_000,
-            given.whole("partitions", 1) or 4,
+            _parse_position(given, "start") or "earliest",
+            _parse_position(given, "end"),
+            given.integer("rowsPerBatch", 1) or 100_000,
+            given.integer("partitions", 1) or 4,
             given.flag("failOnDataLoss", True),
         )
         try:
-            asked.reading()
+            asked.make_reader()
         except BrokerError as error:
             raise InputError(error.reason, "subscriber") from None
         return asked
@@ -135,7 +135,7 @@ class _Asked(NamedTuple):
     def columns(self) -> pa.Schema:
         return broker_rows.EVENTS if self.subscriber is None else broker_rows.DELIVERIES
 
-    def checked(self, schema: StructType) -> _Asked:
+    def check_schema(self, schema: StructType) -> _BrokerReadOptions:
         """Itself, if these are the columns."""
         own = from_arrow_schema(self.columns)
         if schema is not None and schema.simpleString() != own.simpleString():
@@ -146,14 +146,16 @@ class _Asked(NamedTuple):
             )
         return self
 
-    def reading(self) -> Reading:
-        return Reading(self.reach, self.subscriber)
+    def make_reader(self) -> BrokerReader:
+        return BrokerReader(self.reach, self.subscriber)
 
-    def parts(self, start: int, stop: int) -> int:
+    def part_count(self, start: int, stop: int) -> int:
         rows = min(stop - start, self.rows_per_batch)
         return min(self.partitions, -(-rows // _LEAST))
 
-    def sequence(self, place: str | int | datetime, reading: Reading, state: State) -> int:
+    def sequence_at(
+        self, place: str | int | datetime, reading: BrokerReader, state: StreamState
+    ) -> int:
         """The sequence that a place is at now."""
         if place == "earliest":
             return max(1, state.first)
@@ -165,13 +167,13 @@ class _Asked(NamedTuple):
                 return found
         return state.last + 1
 
-    def check(self, reading: Reading, start: int, stop: int) -> None:
+    def check_data_loss(self, reading: BrokerReader, start: int, stop: int) -> None:
         """See that nothing of a range is gone that comes before all that is left.
 
         Raises:
             InputError: It is, and that is to be an error.
         """
-        left = reading.gone(start)
+        left = reading.first_remaining(start)
         if left is None or left <= start:
             return
         whose = "events" if self.subscriber is None else f"deliveries to {self.subscriber}"
@@ -184,65 +186,65 @@ class _Asked(NamedTuple):
         """The rows of a part."""
         assert isinstance(partition, Span)
         batch_of = broker_rows.events if self.subscriber is None else broker_rows.deliveries
-        with self.reading() as reading:
+        with self.make_reader() as reading:
             following = partition.start
             waiting = []
             for some in reading.read(partition.start, partition.stop):
                 if following == partition.start < some[0].sequence:
-                    self.check(reading, partition.start, some[0].sequence)
+                    self.check_data_loss(reading, partition.start, some[0].sequence)
                 following = some[-1].sequence + 1
                 waiting += some
                 if len(waiting) >= _ROWS:
                     yield batch_of(waiting)
                     waiting = []
             if following == partition.start < partition.stop:
-                self.check(reading, partition.start, partition.stop)
+                self.check_data_loss(reading, partition.start, partition.stop)
             if waiting:
                 yield batch_of(waiting)
 
 
-def _place(given: Options, name: str) -> str | int | datetime | None:
+def _parse_position(given: Options, name: str) -> str | int | datetime | None:
     text = given.text(name)
     if text is None or text.lower() in ("earliest", "latest"):
         return text and text.lower()
     if text.isdigit():
-        return given.whole(name, 1)
+        return given.integer(name, 1)
     try:
         time = datetime.fromisoformat(text)
     except ValueError:
         raise InputError(
             "must be earliest, latest, a sequence or a time such as 2026-01-31T12:00:00Z, not"
-            f" {shortened(text)!r}",
+            f" {shorten(text)!r}",
             name,
         ) from None
     return time if time.tzinfo is not None else time.replace(tzinfo=UTC)
 
 
-class _Reader(DataSourceReader):
-    def __init__(self, asked: _Asked) -> None:
-        self._asked = asked
+class _BrokerReader(DataSourceReader):
+    def __init__(self, asked: _BrokerReadOptions) -> None:
+        self._options = asked
 
     def partitions(self) -> list[Span]:
-        asked = self._asked
-        with asked.reading() as reading:
+        asked = self._options
+        with asked.make_reader() as reading:
             state = reading.state()
-            start = asked.sequence(asked.start, reading, state)
+            start = asked.sequence_at(asked.start, reading, state)
             stop = state.last + 1
             if asked.end is not None:
-                stop = min(stop, asked.sequence(asked.end, reading, state))
+                stop = min(stop, asked.sequence_at(asked.end, reading, state))
             if start >= stop:
                 return []
-            asked.check(reading, start, stop)
+            asked.check_data_loss(reading, start, stop)
         return spans(start, stop, min(asked.partitions, -(-(stop - start) // _LEAST)))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        return self._asked.read(partition)
+        return self._options.read(partition)
 
 
-class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    def __init__(self, asked: _Asked) -> None:
-        self._asked = asked
-        self._reading: Reading | None = None
+class _BrokerStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    def __init__(self, asked: _BrokerReadOptions) -> None:
+        self._options = asked
+        self._reading: BrokerReader | None = None
         self._initial: Offset | None = None
         self._end: int | None = None
 
@@ -252,19 +254,19 @@ class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def initialOffset(self) -> Offset:
         # Asked again until there is a first micro-batch; it must not move meanwhile.
         if self._initial is None:
-            reading = self._opened()
-            start = self._asked.sequence(self._asked.start, reading, reading.state())
+            reading = self._open_reader()
+            start = self._options.sequence_at(self._options.start, reading, reading.state())
             self._initial = {"sequence": start, "from": start, "parts": 0}
         return self._initial
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        return ReadMaxRows(self._asked.rows_per_batch)
+        return ReadMaxRows(self._options.rows_per_batch)
 
     def prepareForTriggerAvailableNow(self) -> None:
-        self._end = self._opened().state().last
+        self._end = self._open_reader().state().last
 
     def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:
-        reading = self._opened()
+        reading = self._open_reader()
         state = reading.state()
         first = start["sequence"]
         if first > state.last + 1 and start["from"] != first:
@@ -279,11 +281,11 @@ class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         stop = last + 1
         if isinstance(limit, ReadMaxRows):
             stop = reading.stop_after(max(first, state.first), limit.max_rows, last)
-        parts = self._asked.parts(first, stop)
+        parts = self._options.part_count(first, stop)
         return {"sequence": stop, "from": start["from"], "parts": parts}
 
     def reportLatestOffset(self) -> Offset:
-        state = self._opened().state()
+        state = self._open_reader().state()
         return {"sequence": state.last + 1}
 
     def partitions(self, start: Offset, end: Offset) -> list[Span]:
@@ -291,18 +293,18 @@ class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         first = start["sequence"] if start["from"] == end["from"] else end["from"]
         if first >= end["sequence"]:
             return []
-        self._asked.check(self._opened(), first, end["sequence"])
+        self._options.check_data_loss(self._open_reader(), first, end["sequence"])
         return spans(first, end["sequence"], end["parts"])
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        return self._asked.read(partition)
+        return self._options.read(partition)
 
     def stop(self) -> None:
         if self._reading is not None:
             self._reading.close()
             self._reading = None
 
-    def _opened(self) -> Reading:
+    def _open_reader(self) -> BrokerReader:
         if self._reading is None:
-            self._reading = self._asked.reading().__enter__()
+            self._reading = self._options.make_reader().__enter__()
         return self._reading

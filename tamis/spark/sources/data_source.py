@@ -59,45 +59,45 @@ class TamisSource(DataSource):
 
     def schema(self) -> StructType:
         """The columns."""
-        found: StructType = self._reading.schema(self.options)
+        found: StructType = self._reader_module.schema(self.options)
         return found
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """For `spark.read`."""
-        found: DataSourceReader = self._reading.reader(self.options, schema)
+        found: DataSourceReader = self._reader_module.reader(self.options, schema)
         return found
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """For `spark.readStream`."""
-        found: DataSourceStreamReader = self._reading.stream_reader(self.options, schema)
+        found: DataSourceStreamReader = self._reader_module.stream_reader(self.options, schema)
         return found
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         """For `df.write`."""
-        found: DataSourceWriter = self._brokers("broker_sink").writer(
+        found: DataSourceWriter = self._broker_module("broker_sink").writer(
             self.options, schema, overwrite
         )
         return found
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
         """For `df.writeStream`."""
-        found: DataSourceStreamWriter = self._brokers("broker_sink").stream_writer(
+        found: DataSourceStreamWriter = self._broker_module("broker_sink").stream_writer(
             self.options, schema, overwrite
         )
         return found
 
     @property
-    def _reading(self) -> Any:
+    def _reader_module(self) -> Any:
         for source in entry_points(group="tamis.sources"):
-            if self._given(source.name):
+            if self._has_option(source.name):
                 return source.load()
-        if self._given("workload"):
+        if self._has_option("workload"):
             raise InputError("workloads are part of tamis-lab: pip install tamis-lab", "workload")
-        return self._brokers("broker_source")
+        return self._broker_module("broker_source")
 
-    def _brokers(self, module: str) -> Any:
+    def _broker_module(self, module: str) -> Any:
         """What is for brokers; it needs NATS, which not everybody has."""
-        if not self._given("url"):
+        if not self._has_option("url"):
             raise InputError(
                 "is missing: option('url', 'nats://127.0.0.1:4222') is a broker; or say a workload",
                 "url",
@@ -107,5 +107,5 @@ class TamisSource(DataSource):
         except ModuleNotFoundError as error:
             raise InputError(f"{error}; pip install 'tamis[broker]'", "url") from None
 
-    def _given(self, name: str) -> bool:
+    def _has_option(self, name: str) -> bool:
         return name in {option.lower() for option in self.options}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping, Sequence
 
-from tamis.errors import InputError, shortened
+from tamis.errors import InputError, shorten
 
 
 class Options:
@@ -28,7 +28,7 @@ class Options:
         """What was given, or None."""
         return self._given.get(name.lower())
 
-    def whole(self, name: str, least: int) -> int | None:
+    def integer(self, name: str, least: int) -> int | None:
         """A whole number, or None if none was given.
 
         Raises:
@@ -40,7 +40,7 @@ class Options:
         try:
             number = int(text)
         except ValueError:
-            raise InputError(f"must be a whole number, not {shortened(text)!r}", name) from None
+            raise InputError(f"must be a whole number, not {shorten(text)!r}", name) from None
         if number < least:
             raise InputError(f"must be {least} or more, not {number}", name)
         return number
@@ -55,7 +55,7 @@ class Options:
         if text is None:
             return otherwise
         if text.lower() not in ("true", "false"):
-            raise InputError(f"must be true or false, not {shortened(text)!r}", name)
+            raise InputError(f"must be true or false, not {shorten(text)!r}", name)
         return text.lower() == "true"
 
     def one_of(self, name: str, choices: Sequence[str]) -> str:
@@ -68,5 +68,5 @@ class Options:
         if text is None:
             return choices[0]
         if text.lower() not in choices:
-            raise InputError(f"must be {' or '.join(choices)}, not {shortened(text)!r}", name)
+            raise InputError(f"must be {' or '.join(choices)}, not {shorten(text)!r}", name)
         return text.lower()

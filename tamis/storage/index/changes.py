@@ -14,12 +14,12 @@ Change: TypeAlias = tuple[Any, ...]
 _ADDED, _REMOVED = "+", "-"
 
 
-def added(id: Id, selector: str, priority: int) -> Change:
+def addition(id: Id, selector: str, priority: int) -> Change:
     """From now on this is the subscription of an id, whatever was before."""
     return (_ADDED, id, selector, priority)
 
 
-def removed(id: Id) -> Change:
+def removal(id: Id) -> Change:
     """From now on there is none."""
     return (_REMOVED, id)
 

@@ -21,10 +21,10 @@ from typing import NamedTuple
 
 from tamis.engines.block.engine import BlockEngine
 from tamis.engines.block.segment.segment import Segment
-from tamis.engines.block.segment.segment_files import REMOVED, Snapshot, removed_from
+from tamis.engines.block.segment.segment_files import REMOVED, Snapshot, removed_records
 from tamis.errors import InputError
 from tamis.matches import Id
-from tamis.storage.index.metadata import About
+from tamis.storage.index.metadata import IndexMetadata
 from tamis.storage.store import Store
 from tamis.storage.store.log_frames import Change
 
@@ -36,7 +36,7 @@ BEHIND = 1 << 14
 WORTH = 256
 
 
-class Kept(NamedTuple):
+class SegmentRecord(NamedTuple):
     """A segment on disk: its name there, its key, and how many were removed from it."""
 
     name: str
@@ -55,10 +55,10 @@ class Journal:
         self,
         store: Store,
         engine: BlockEngine,
-        about: About,
-        kept: dict[Segment, Kept],
+        about: IndexMetadata,
+        kept: dict[Segment, SegmentRecord],
         refusal: str,
-        beside: Callable[[], list[tuple[Id, str, int]]] = list,
+        extra_subscriptions: Callable[[], list[tuple[Id, str, int]]] = list,
     ) -> None:
         """Go on from what is in the store, all of which the engine has.
 
@@ -68,10 +68,11 @@ class Journal:
             about: What the index says about the matcher.
             kept: The segments of the engine that are in the index.
             refusal: Why there can be no changes; empty if there can.
-            beside: Gives the subscriptions that the engine does not have: id, selector, priority.
+            extra_subscriptions: Gives the subscriptions that the engine does not have: id,
+                selector, priority.
         """
-        self._store, self._engine, self._about, self._kept = store, engine, about, kept
-        self._refusal, self._beside = refusal, beside
+        self._store, self._engine, self._metadata, self._kept = store, engine, about, kept
+        self._refusal, self._extra_subscriptions = refusal, extra_subscriptions
         self.lock = RLock()
         # Held by a checkpoint, from beginning to end; taken before the other one.
         self._committing = Lock()
@@ -82,12 +83,12 @@ class Journal:
         self._worker: Thread | None = None
         self._failure: Exception | None = None
         if not refusal:
-            engine.watcher = self._noticed
+            engine.watcher = self._on_new_segments
 
     # -- changes ----------------------------------------------------------------------------------
 
     @contextmanager
-    def changing(self) -> Iterator[None]:
+    def lock_changes(self) -> Iterator[None]:
         """Nobody else may change anything meanwhile, and no checkpoint begins.
 
         Raises:
@@ -107,7 +108,7 @@ class Journal:
 
     # -- checkpoints ------------------------------------------------------------------------------
 
-    def _noticed(self, sealed: bool) -> None:
+    def _on_new_segments(self, sealed: bool) -> None:
         """The engine has other segments; it is locked."""
         if sealed:
             self._covers = self._store.position
@@ -117,10 +118,12 @@ class Journal:
         self._due.set()
         with self._starting:
             if self._worker is None and not self._stopped.is_set():
-                self._worker = Thread(target=self._work, name="tamis-checkpoint", daemon=True)
+                self._worker = Thread(
+                    target=self._checkpoint_loop, name="tamis-checkpoint", daemon=True
+                )
                 self._worker.start()
 
-    def _work(self) -> None:
+    def _checkpoint_loop(self) -> None:
         while True:
             self._stopped.wait(PAUSE)
             with self._starting:
@@ -142,23 +145,23 @@ class Journal:
                 # Before the snapshot: a thread that matches may seal the draft at any time.
                 covers = self._store.position if seal else self._covers
                 snapshot = self._engine.snapshot(seal)
-                snapshot.whole.extend(self._beside())
+                snapshot.unindexed.extend(self._extra_subscriptions())
             self._commit(snapshot, covers)
             if seal:
                 self._seal_due = False
 
     def _commit(self, snapshot: Snapshot, covers: int) -> None:
         alive = dict(zip(snapshot.stack, snapshot.alive, strict=True))
-        removed = {segment: removed_from(some) for segment, some in alive.items()}
+        removed = {segment: removed_records(some) for segment, some in alive.items()}
         fresh = [segment for segment in snapshot.stack if segment not in self._kept]
         gone = [segment for segment in self._kept if segment not in alive]
         fewer = [s for s in alive if s in self._kept and len(removed[s]) > self._kept[s].removed]
         keys = {segment: token_hex(8) for segment in fresh}
         keys |= {segment: kept.key for segment, kept in self._kept.items()}
-        about = self._about.with_stack([keys[s] for s in snapshot.stack], snapshot.whole)
+        about = self._metadata.with_stack([keys[s] for s in snapshot.stack], snapshot.unindexed)
         add = []
         for segment in fresh:
-            arrays, meta = self._engine.stored(segment)
+            arrays, meta = self._engine.pack_segment(segment)
             add.append(({**arrays, REMOVED: removed[segment]}, {**meta, "key": keys[segment]}))
         self._store.commit(
             add,
@@ -169,7 +172,7 @@ class Journal:
         )
         names = {str(one.meta["key"]): one.name for one in self._store.segments}
         self._kept = {
-            segment: Kept(names[keys[segment]], keys[segment], len(removed[segment]))
+            segment: SegmentRecord(names[keys[segment]], keys[segment], len(removed[segment]))
             for segment in snapshot.stack
         }
 

@@ -19,7 +19,7 @@ from tamis.values import Timestamp, Type, Value
 _MATCHER = "matcher"
 
 
-class About(msgspec.Struct, frozen=True):
+class IndexMetadata(msgspec.Struct, frozen=True):
     """What there is to know before the first subscription is read.
 
     Attributes:
@@ -43,7 +43,7 @@ class About(msgspec.Struct, frozen=True):
     stack: list[str] = []
     whole: list[tuple[Id, str, int]] = []
 
-    def with_stack(self, stack: list[str], whole: list[tuple[Id, str, int]]) -> About:
+    def with_stack(self, stack: list[str], whole: list[tuple[Id, str, int]]) -> IndexMetadata:
         """The same of other subscriptions."""
         return msgspec.structs.replace(self, stack=stack, whole=whole)
 
@@ -53,20 +53,22 @@ class About(msgspec.Struct, frozen=True):
         return {**built, "whole": [list(one) for one in self.whole]}
 
 
-def about(
+def describe_matcher(
     engine: str,
     options: Mapping[str, object],
     semantics: str,
     schema: Schema | None,
     functions: Functions,
     time: str | None = None,
-) -> About:
+) -> IndexMetadata:
     """What is to be said about a matcher."""
-    described = None if schema is None else _described(schema)
-    return About(_MATCHER, engine, dict(options), semantics, described, list(functions), time)
+    described = None if schema is None else _schema_dict(schema)
+    return IndexMetadata(
+        _MATCHER, engine, dict(options), semantics, described, list(functions), time
+    )
 
 
-def read_about(folder: Path, meta: Mapping[str, object]) -> About:
+def read_metadata(folder: Path, meta: Mapping[str, object]) -> IndexMetadata:
     """What an index says.
 
     Raises:
@@ -76,7 +78,7 @@ def read_about(folder: Path, meta: Mapping[str, object]) -> About:
     if meta.get("holds") != _MATCHER:
         raise InputError("is an index, but not one of a matcher", str(folder))
     try:
-        return msgspec.convert(dict(meta), About)
+        return msgspec.convert(dict(meta), IndexMetadata)
     except msgspec.ValidationError as error:
         raise IndexCorrupt(folder, f"does not say what it should: {error}") from error
 
@@ -107,17 +109,17 @@ def check_functions(folder: Path, wanted: list[str], given: Functions) -> None:
         )
 
 
-def _described(schema: Schema) -> dict[str, object]:
+def _schema_dict(schema: Schema) -> dict[str, object]:
     return {
         "open": schema.open,
         "attributes": {
-            path_text(path): [kind.value, _plain(schema.defaults.get(path))]
+            path_text(path): [kind.value, _plain_default(schema.defaults.get(path))]
             for path, kind in schema.types.items()
         },
     }
 
 
-def _plain(default: Value | None) -> object:
+def _plain_default(default: Value | None) -> object:
     """A default as JSON can hold it; the type beside it tells what it was."""
     if isinstance(default, Timestamp):
         return str(default)

@@ -10,22 +10,22 @@ from typing import NamedTuple
 
 from tamis.engines.block.engine import BlockEngine
 from tamis.engines.block.segment.segment import Segment
-from tamis.engines.block.segment.segment_files import REMOVED, OtherLayout, Stored
+from tamis.engines.block.segment.segment_files import REMOVED, LayoutMismatch, PackedSegment
 from tamis.engines.block.segment.stored_leaves import Read
 from tamis.errors import IndexCorrupt, InputError
 from tamis.matches import Id
-from tamis.storage.index.journal import Journal, Kept
-from tamis.storage.index.metadata import About, read_about
+from tamis.storage.index.journal import Journal, SegmentRecord
+from tamis.storage.index.metadata import IndexMetadata, read_metadata
 from tamis.storage.store import Store, View
 from tamis.storage.store.durable_files import UNFINISHED, remove, sync_folder
-from tamis.storage.store.view import Segment as StoredSegment
+from tamis.storage.store.view import MappedSegment as StoredSegment
 
 
 def save(
     path: str | Path,
     engine: BlockEngine,
-    about: About,
-    beside: Callable[[], list[tuple[Id, str, int]]] = list,
+    about: IndexMetadata,
+    extra_subscriptions: Callable[[], list[tuple[Id, str, int]]] = list,
 ) -> None:
     """Write a new index: it is there whole, or not at all.
 
@@ -40,7 +40,9 @@ def save(
     unfinished = folder.with_name(f".{folder.name}-{token_hex(4)}{UNFINISHED}")
     try:
         with Store.create(unfinished) as store:
-            Journal(store, engine, about, {}, "is being written", beside).checkpoint(seal=True)
+            Journal(store, engine, about, {}, "is being written", extra_subscriptions).checkpoint(
+                seal=True
+            )
         _check_free(folder)
         os.rename(unfinished, folder)
     except BaseException:
@@ -50,14 +52,14 @@ def save(
     sync_folder(folder.parent)
 
 
-class Opened(NamedTuple):
+class IndexHandle(NamedTuple):
     """A store, and what it says about its matcher."""
 
     store: Store
-    about: About
+    metadata: IndexMetadata
 
 
-def open_index(path: str | Path, read_only: bool, sync: bool) -> Opened:
+def open_index(path: str | Path, read_only: bool, sync: bool) -> IndexHandle:
     """Open an index.
 
     Raises:
@@ -70,27 +72,27 @@ def open_index(path: str | Path, read_only: bool, sync: bool) -> Opened:
         raise InputError("there is no index here", str(path))
     store = Store.open(folder, writable=not read_only, sync=sync)
     try:
-        return Opened(store, read_about(folder, store.meta))
+        return IndexHandle(store, read_metadata(folder, store.meta))
     except BaseException:
         store.close()
         raise
 
 
-def restore(opened: Opened, engine: BlockEngine, read: Read) -> dict[Segment, Kept]:
+def restore(opened: IndexHandle, engine: BlockEngine, read: Read) -> dict[Segment, SegmentRecord]:
     """Put the segments of an index into an engine that has none; gives where each is kept.
 
     Raises:
         IndexCorrupt: They are not those that there should be, or have another layout.
     """
     view, path = opened.store.view, opened.store.path
-    found = _in_order(path, view, opened.about.stack)
+    found = _ordered_segments(path, view, opened.metadata.stack)
     try:
-        stack = engine.restore((_as_stored(one, view) for one in found), read)
-    except OtherLayout as error:
+        stack = engine.restore((_to_engine_segment(one, view) for one in found), read)
+    except LayoutMismatch as error:
         reason = f"was written by another version of Tamis: a segment {error}; compile it again"
         raise IndexCorrupt(path, reason) from error
     return {
-        segment: Kept(one.name, str(one.meta["key"]), segment.dead)
+        segment: SegmentRecord(one.name, str(one.meta["key"]), segment.dead)
         for segment, one in zip(stack, found, strict=True)
     }
 
@@ -100,14 +102,14 @@ def _check_free(folder: Path) -> None:
         raise InputError("something is there already", str(folder))
 
 
-def _in_order(path: Path, view: View, keys: list[str]) -> list[StoredSegment]:
+def _ordered_segments(path: Path, view: View, keys: list[str]) -> list[StoredSegment]:
     by_key: Mapping[object, StoredSegment] = {one.meta.get("key"): one for one in view.segments}
     if sorted(keys) != sorted(map(str, by_key)):
         raise IndexCorrupt(path, "does not have the segments that it should have")
     return [by_key[key] for key in keys]
 
 
-def _as_stored(one: StoredSegment, view: View) -> Stored:
-    removed = view.removed[one.name]
+def _to_engine_segment(one: StoredSegment, view: View) -> PackedSegment:
+    removed = view.removals[one.name]
     arrays = one.arrays if removed is None else {**one.arrays, REMOVED: removed}
-    return Stored(arrays, one.meta)
+    return PackedSegment(arrays, one.meta)

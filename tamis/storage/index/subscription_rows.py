@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from tamis.errors import InputError, TamisError, shortened
+from tamis.errors import InputError, TamisError, shorten
 from tamis.matches import Id
 
 Row = tuple[Id, str] | tuple[Id, str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Rejected:
+class RejectedRow:
     """A row that `add_many` did not take."""
 
     row: int
@@ -25,11 +25,11 @@ class Rejected:
 
 
 @dataclass(slots=True)
-class Added:
+class AddResult:
     """What `add_many` did: how many rows it took, and which it did not."""
 
     count: int = 0
-    rejected: list[Rejected] = field(default_factory=list)
+    rejected: list[RejectedRow] = field(default_factory=list)
 
 
 def rows_of(rows: Iterable[Row] | pa.Table | pa.RecordBatch) -> Iterable[object]:
@@ -69,13 +69,13 @@ def parts_of(row: object) -> tuple[Id, str, int]:
         InputError: It has another shape.
     """
     if not isinstance(row, tuple | list) or not 2 <= len(row) <= 3:
-        shown = shortened(repr(row))
+        shown = shorten(repr(row))
         raise InputError(f"a row is (id, selector) or (id, selector, priority), not {shown}")
     return row[0], row[1], row[2] if len(row) == 3 else 0
 
 
 @contextmanager
-def collector_paused() -> Iterator[None]:
+def pause_gc() -> Iterator[None]:
     """Keep Python's cycle collector away while many trees are made.
 
     They hold no cycles, so it would look at all of them again and again for nothing: a quarter of

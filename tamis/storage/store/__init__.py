@@ -6,6 +6,6 @@ It knows nothing of engines: a segment is a mapping of names to arrays, a change
 from __future__ import annotations
 
 from tamis.storage.store.store import Store
-from tamis.storage.store.view import Segment, View
+from tamis.storage.store.view import MappedSegment, View
 
-__all__ = ["Segment", "Store", "View"]
+__all__ = ["MappedSegment", "Store", "View"]

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from tamis.errors import IndexCorrupt, InputError
 from tamis.storage.store.durable_files import UNFINISHED, remove, sync_folder, write_synced
-from tamis.storage.store.sealed_json import check_meta, read_sealed, sealed
+from tamis.storage.store.sealed_json import check_meta, read_sealed, sealed_bytes
 
 HEADER = "header"
 DATA = "arrays"
@@ -58,14 +58,14 @@ def write_arrays(folder: Path, arrays: Mapping[str, Array], meta: Mapping[str, o
     Raises:
         InputError: An array or `meta` is of a kind that cannot be written.
     """
-    flat = {name: _flat(name, array) for name, array in arrays.items()}
-    header = _described(flat, check_meta(meta))
+    flat = {name: _flat_array(name, array) for name, array in arrays.items()}
+    header = _build_header(flat, check_meta(meta))
     unfinished = folder.with_name(folder.name + UNFINISHED)
     if unfinished.exists():
         remove(unfinished)
     unfinished.mkdir()
-    write_synced(unfinished / DATA, _padded(flat))
-    write_synced(unfinished / HEADER, [sealed(header)])
+    write_synced(unfinished / DATA, _padded_chunks(flat))
+    write_synced(unfinished / HEADER, [sealed_bytes(header)])
     sync_folder(unfinished)
     os.rename(unfinished, folder)
     sync_folder(folder.parent)
@@ -85,14 +85,14 @@ def open_arrays(folder: Path) -> tuple[dict[str, Array], dict[str, object]]:
     """
     header = read_sealed(folder / HEADER, _Header)
     path = folder / DATA
-    data = _mapped(path, header.bytes)
-    return {entry.name: _opened(path, data, entry) for entry in header.arrays}, header.meta
+    data = _map_file(path, header.bytes)
+    return {entry.name: _open_array(path, data, entry) for entry in header.arrays}, header.meta
 
 
 # -- Writing --------------------------------------------------------------------------------------
 
 
-def _flat(name: str, array: Array) -> Array:
+def _flat_array(name: str, array: Array) -> Array:
     """The array with its elements in a row, if a file can hold them."""
     array = np.asarray(array, order="C")
     dtype = array.dtype
@@ -101,11 +101,11 @@ def _flat(name: str, array: Array) -> Array:
     return array
 
 
-def _described(arrays: Mapping[str, Array], meta: dict[str, object]) -> _Header:
+def _build_header(arrays: Mapping[str, Array], meta: dict[str, object]) -> _Header:
     entries = []
     end = 0
     for name, array in arrays.items():
-        offset = _aligned(end)
+        offset = _align(end)
         checksum = xxhash.xxh3_64_hexdigest(_bytes(array))
         entries.append(
             _Entry(name, array.dtype.str, list(array.shape), offset, array.nbytes, checksum)
@@ -114,12 +114,12 @@ def _described(arrays: Mapping[str, Array], meta: dict[str, object]) -> _Header:
     return _Header(entries, end, meta)
 
 
-def _padded(arrays: Mapping[str, Array]) -> Iterator[bytes | memoryview]:
+def _padded_chunks(arrays: Mapping[str, Array]) -> Iterator[bytes | memoryview]:
     end = 0
     for array in arrays.values():
-        yield bytes(_aligned(end) - end)
+        yield bytes(_align(end) - end)
         yield _bytes(array)
-        end = _aligned(end) + array.nbytes
+        end = _align(end) + array.nbytes
 
 
 def _bytes(array: Array) -> memoryview:
@@ -127,14 +127,14 @@ def _bytes(array: Array) -> memoryview:
     return array.reshape(-1).view(np.uint8).data if array.nbytes else memoryview(b"")
 
 
-def _aligned(offset: int) -> int:
+def _align(offset: int) -> int:
     return -(-offset // _ALIGNMENT) * _ALIGNMENT
 
 
 # -- Reading --------------------------------------------------------------------------------------
 
 
-def _mapped(path: Path, size: int) -> mmap.mmap | bytearray:
+def _map_file(path: Path, size: int) -> mmap.mmap | bytearray:
     try:
         with path.open("rb") as file:
             found = os.fstat(file.fileno()).st_size
@@ -146,7 +146,7 @@ def _mapped(path: Path, size: int) -> mmap.mmap | bytearray:
         raise IndexCorrupt(path, "is missing") from None
 
 
-def _opened(path: Path, data: mmap.mmap | bytearray, entry: _Entry) -> Array:
+def _open_array(path: Path, data: mmap.mmap | bytearray, entry: _Entry) -> Array:
     with memoryview(data)[entry.offset : entry.offset + entry.bytes] as found:
         if xxhash.xxh3_64_hexdigest(found) != entry.checksum:
             raise IndexCorrupt(path, f"is damaged: the checksum of array {entry.name!r} is wrong")

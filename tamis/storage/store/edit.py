@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tamis.errors import InputError
 from tamis.storage.store.arrays import Array
 from tamis.storage.store.manifest import LogPart, Manifest, SegmentPart
-from tamis.storage.store.view import Segment, View
+from tamis.storage.store.view import MappedSegment, View
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Edit:
         meta: The caller's; None if as before.
     """
 
-    add: tuple[Segment, ...]
+    add: tuple[MappedSegment, ...]
     drop: Set[str]
     removed: Mapping[str, tuple[str, Array]]
     covers: int | None
@@ -53,7 +53,7 @@ def next_view(view: View, edit: Edit) -> View:
     """The version after a commit."""
     segments = [segment for segment in view.segments if segment.name not in edit.drop]
     segments += edit.add
-    removed = {segment.name: view.removed.get(segment.name) for segment in segments}
+    removed = {segment.name: view.removals.get(segment.name) for segment in segments}
     removed |= {name: array for name, (_, array) in edit.removed.items()}
     return View(
         view.version + 1,

@@ -25,7 +25,7 @@ _CHECKSUM = struct.Struct("<Q")
 HEADER_SIZE = _NAMED.size + _CHECKSUM.size
 
 
-class Replayed(NamedTuple):
+class LogContents(NamedTuple):
     """What a log holds: its changes, the position after them, and the size of what is good."""
 
     changes: list[Change]
@@ -38,7 +38,7 @@ def create_log(path: Path, first: int) -> None:
     write_file(path, _header(first))
 
 
-def replay(path: Path, first: int, size: int | None = None) -> Replayed:
+def replay(path: Path, first: int, size: int | None = None) -> LogContents:
     """Read a log.
 
     Args:
@@ -63,7 +63,7 @@ def replay(path: Path, first: int, size: int | None = None) -> Replayed:
         end = frame.end
     if size is not None and end != size:
         raise IndexCorrupt(path, f"ends in the batch at byte {end}, which is cut off")
-    return Replayed(changes, first + len(changes), end)
+    return LogContents(changes, first + len(changes), end)
 
 
 class LogWriter:

@@ -72,7 +72,7 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
     write_sealed(folder / manifest.file, manifest)
 
 
-def switch_to(folder: Path, manifest: Manifest) -> None:
+def switch_current(folder: Path, manifest: Manifest) -> None:
     """Make a manifest, which is there already, the current one."""
     write_sealed(folder / CURRENT, _Current(manifest.file))
 

@@ -28,10 +28,10 @@ Body = TypeVar("Body", bound=msgspec.Struct)
 
 def write_sealed(path: Path, body: msgspec.Struct) -> None:
     """Make or replace a sealed file in one step."""
-    write_file(path, sealed(body))
+    write_file(path, sealed_bytes(body))
 
 
-def sealed(body: msgspec.Struct) -> bytes:
+def sealed_bytes(body: msgspec.Struct) -> bytes:
     """The bytes of a sealed file."""
     text = msgspec.json.encode(body)
     return _seal(text) + text

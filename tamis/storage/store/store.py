@@ -19,9 +19,9 @@ from tamis.storage.store.durable_files import UNFINISHED, remove, sync_folder
 from tamis.storage.store.lock import WriterLock
 from tamis.storage.store.log import create_log
 from tamis.storage.store.log_frames import Change
-from tamis.storage.store.manifest import LogPart, Manifest, switch_to, write_manifest
+from tamis.storage.store.manifest import LogPart, Manifest, switch_current, write_manifest
 from tamis.storage.store.sealed_json import check_meta
-from tamis.storage.store.view import Loaded, Segment, View, load_current
+from tamis.storage.store.view import LoadedVersion, MappedSegment, View, load_current
 from tamis.storage.store.writer import Writer
 
 
@@ -32,7 +32,7 @@ class Store:
         path: Its folder.
     """
 
-    def __init__(self, path: Path, loaded: Loaded, writer: Writer | None) -> None:
+    def __init__(self, path: Path, loaded: LoadedVersion, writer: Writer | None) -> None:
         """For `Store.create` and `Store.open`, which are the ways to get one."""
         self.path = path
         self._loaded = loaded._replace(changes=[])
@@ -54,7 +54,7 @@ class Store:
         Raises:
             InputError: There is something already, or `meta` is not JSON.
         """
-        _make(Path(path).resolve(), check_meta(meta or {}))
+        _create_folder(Path(path).resolve(), check_meta(meta or {}))
         return cls.open(path, sync=sync)
 
     @classmethod
@@ -106,14 +106,14 @@ class Store:
         return self.view.meta
 
     @property
-    def segments(self) -> tuple[Segment, ...]:
+    def segments(self) -> tuple[MappedSegment, ...]:
         """The segments, in the order in which they were added."""
         return self.view.segments
 
     @property
-    def removed(self) -> Mapping[str, Array | None]:
+    def removals(self) -> Mapping[str, Array | None]:
         """For every segment the array of what was removed from it, or None."""
-        return self.view.removed
+        return self.view.removals
 
     @property
     def changes(self) -> list[Change]:
@@ -144,7 +144,7 @@ class Store:
         Raises:
             InputError: A change is not of that kind, or the store cannot be written to.
         """
-        return self._writable().append(list(changes))
+        return self._require_writer().append(list(changes))
 
     def commit(
         self,
@@ -174,7 +174,7 @@ class Store:
                 or the store cannot be written to. Nothing has changed.
         """
         checked = None if meta is None else check_meta(meta)
-        view = self._writable().commit(list(add), set(drop), removed or {}, covers, checked)
+        view = self._require_writer().commit(list(add), set(drop), removed or {}, covers, checked)
         before, changes = self._found
         if view.covered > before:
             self._found = view.covered, changes[view.covered - before :]
@@ -198,13 +198,13 @@ class Store:
         """Close."""
         self.close()
 
-    def _writable(self) -> Writer:
+    def _require_writer(self) -> Writer:
         if self._writer is None:
             raise InputError("is open for reading only", str(self.path))
         return self._writer
 
 
-def _make(folder: Path, meta: dict[str, object]) -> None:
+def _create_folder(folder: Path, meta: dict[str, object]) -> None:
     """Make an empty store beside its place and move it there: it is whole or not at all."""
     made = folder.with_name(f".{folder.name}-{token_hex(4)}{UNFINISHED}")
     made.mkdir(parents=True)
@@ -213,7 +213,7 @@ def _make(folder: Path, meta: dict[str, object]) -> None:
     try:
         create_log(made / log.name, log.first)
         write_manifest(made, manifest)
-        switch_to(made, manifest)
+        switch_current(made, manifest)
         os.rename(made, folder)
     except OSError as error:
         remove(made)

@@ -17,7 +17,7 @@ from tamis.storage.store.manifest import Manifest, SegmentPart, current_file, re
 REMOVED = "removed"
 
 
-class Segment(NamedTuple):
+class MappedSegment(NamedTuple):
     """Arrays that never change, mapped from disk, and what the caller said about them."""
 
     name: str
@@ -34,17 +34,17 @@ class View:
         covered: The segments hold what the changes up to this position did.
         meta: The caller's.
         segments: In the order in which they were added.
-        removed: For every segment the array of what was removed from it, or None.
+        removals: For every segment the array of what was removed from it, or None.
     """
 
     version: int
     covered: int
     meta: Mapping[str, object]
-    segments: tuple[Segment, ...]
-    removed: Mapping[str, Array | None]
+    segments: tuple[MappedSegment, ...]
+    removals: Mapping[str, Array | None]
 
 
-class Loaded(NamedTuple):
+class LoadedVersion(NamedTuple):
     """A view, the changes after it, their end, and the size of the log that grows."""
 
     manifest: Manifest
@@ -54,7 +54,7 @@ class Loaded(NamedTuple):
     log_size: int
 
 
-def load_current(folder: Path) -> Loaded:
+def load_current(folder: Path) -> LoadedVersion:
     """Open the current version, also while a writer commits the next ones.
 
     Raises:
@@ -70,9 +70,9 @@ def load_current(folder: Path) -> Loaded:
                 raise
 
 
-def open_segment(folder: Path, name: str) -> Segment:
+def open_segment(folder: Path, name: str) -> MappedSegment:
     """Map a segment of a store."""
-    return Segment(name, *open_arrays(folder / name))
+    return MappedSegment(name, *open_arrays(folder / name))
 
 
 def open_removed(folder: Path, name: str) -> Array:
@@ -80,21 +80,21 @@ def open_removed(folder: Path, name: str) -> Array:
     return open_arrays(folder / name)[0][REMOVED]
 
 
-def _load(folder: Path, manifest: Manifest) -> Loaded:
+def _load(folder: Path, manifest: Manifest) -> LoadedVersion:
     view = View(
         manifest.version,
         manifest.covered,
         manifest.meta,
         tuple(open_segment(folder, part.name) for part in manifest.segments),
-        {part.name: _removed(folder, part) for part in manifest.segments},
+        {part.name: _segment_removals(folder, part) for part in manifest.segments},
     )
     changes: list[Change] = []
     for part in manifest.logs:
         found = replay(folder / part.name, part.first, part.size)
         changes += found.changes
     del changes[: manifest.covered - manifest.logs[0].first]
-    return Loaded(manifest, view, changes, found.position, found.size)
+    return LoadedVersion(manifest, view, changes, found.position, found.size)
 
 
-def _removed(folder: Path, part: SegmentPart) -> Array | None:
+def _segment_removals(folder: Path, part: SegmentPart) -> Array | None:
     return None if part.removed is None else open_removed(folder, part.removed)

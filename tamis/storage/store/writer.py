@@ -15,8 +15,8 @@ from tamis.storage.store.leftovers import remove_leftovers
 from tamis.storage.store.lock import WriterLock
 from tamis.storage.store.log import HEADER_SIZE, LogWriter, create_log
 from tamis.storage.store.log_frames import Change
-from tamis.storage.store.manifest import LogPart, switch_to, write_manifest
-from tamis.storage.store.view import REMOVED, Loaded, View, open_removed, open_segment
+from tamis.storage.store.manifest import LogPart, switch_current, write_manifest
+from tamis.storage.store.view import REMOVED, LoadedVersion, View, open_removed, open_segment
 
 _IN_DOUBT = "a write failed half-way; open it again to see what is on disk"
 
@@ -28,13 +28,13 @@ class Writer:
         view: The current version.
     """
 
-    def __init__(self, folder: Path, loaded: Loaded, right: WriterLock, sync: bool) -> None:
+    def __init__(self, folder: Path, loaded: LoadedVersion, right: WriterLock, sync: bool) -> None:
         """Go on where the last writer stopped, and clean up after it."""
         self.view = loaded.view
         self._folder = folder
         self._manifest = loaded.manifest
         self._next_file = loaded.manifest.next_file
-        self._right = right
+        self._writer_lock = right
         self._sync = sync
         self._refusal = ""
         # Held by a commit from beginning to end.
@@ -89,12 +89,12 @@ class Writer:
         """Let go of everything. What was appended is on disk then, synced or not."""
         with self._committing, self._lock:
             try:
-                if not self._refused():
+                if not self._refusal_reason():
                     self._log.sync()
             finally:
                 self._refusal = "it is closed"
                 self._log.close()
-                self._right.release()
+                self._writer_lock.release()
 
     def _edit(
         self,
@@ -122,7 +122,7 @@ class Writer:
             write_manifest(self._folder, manifest)
             # Until all is done, on disk and here, whatever happens leaves the store in doubt.
             self._refusal = _IN_DOUBT
-            switch_to(self._folder, manifest)
+            switch_current(self._folder, manifest)
             if logs[-1] != before.logs[-1]:
                 self._log.close()
                 self._log = LogWriter(self._folder / logs[-1].name, self.position, HEADER_SIZE)
@@ -146,12 +146,12 @@ class Writer:
         return f"{kind}-{self._next_file - 1:06d}"
 
     def _check_writable(self) -> None:
-        if refusal := self._refused():
+        if refusal := self._refusal_reason():
             raise InputError(f"cannot be written to: {refusal}", str(self._folder))
 
-    def _refused(self) -> str:
+    def _refusal_reason(self) -> str:
         """Why nothing can be written; empty if it can."""
-        if not self._right.is_ours:
+        if not self._writer_lock.is_ours:
             return "it was opened by the process that this one is a fork of"
         return self._refusal or (_IN_DOUBT if self._log.in_doubt else "")
 

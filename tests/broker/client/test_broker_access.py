@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tamis.broker.client.broker_access import Reach, Reading
-from tamis.broker.client.loop_thread import Loop
+from tamis.broker.client.broker_access import BrokerReader, ConnectionSettings
+from tamis.broker.client.loop_thread import LoopThread
 from tamis.broker.fabric.server import Server
 from tamis.broker.fabric.server_config import ServerConfig
 from tamis.errors import BrokerError
@@ -19,7 +19,7 @@ from tests.broker.ports import free_port
 @contextmanager
 def guarded(folder: Path, section: str) -> Iterator[str]:
     """A server that lets in only some."""
-    loop = Loop()
+    loop = LoopThread()
     config = ServerConfig(store=folder / "js", port=free_port(), sections=(section,))
     server = Server(config)
     loop.run(server.__aenter__())
@@ -30,18 +30,18 @@ def guarded(folder: Path, section: str) -> Iterator[str]:
         loop.end()
 
 
-def asked(reach: Reach) -> str:
+def asked(reach: ConnectionSettings) -> str:
     """What a server says that lets us in: it has no such stream."""
-    with pytest.raises(BrokerError) as caught, Reading(reach) as reading:
+    with pytest.raises(BrokerError) as caught, BrokerReader(reach) as reading:
         reading.state()
     return str(caught.value)
 
 
 def test_a_token(tmp_path: Path) -> None:
     with guarded(tmp_path, 'authorization { token: "open sesame" }') as url:
-        assert "refuses us" in asked(Reach(url=url))
-        assert "refuses us" in asked(Reach(url=url, login={"token": "open"}))
-        reach = Reach(url=url, login={"token": "open sesame"})
+        assert "refuses us" in asked(ConnectionSettings(url=url))
+        assert "refuses us" in asked(ConnectionSettings(url=url, login={"token": "open"}))
+        reach = ConnectionSettings(url=url, login={"token": "open sesame"})
         assert "there is no stream TAMIS_EVENTS" in asked(pickle.loads(pickle.dumps(reach)))
         assert "sesame" not in repr(reach)
 
@@ -53,12 +53,12 @@ def test_a_key(tmp_path: Path) -> None:
     file = tmp_path / "seed"
     file.write_bytes(seed)
     with guarded(tmp_path, f"authorization {{ users: [{{ nkey: {public} }}] }}") as url:
-        assert "refuses us" in asked(Reach(url=url))
-        assert "there is no stream" in asked(Reach(url=url, login={"nkey": str(file)}))
+        assert "refuses us" in asked(ConnectionSettings(url=url))
+        assert "there is no stream" in asked(ConnectionSettings(url=url, login={"nkey": str(file)}))
 
 
 def test_nobody_there_and_files_that_are_not() -> None:
     nowhere = f"nats://127.0.0.1:{free_port()}"
-    assert "no NATS server answers" in asked(Reach(url=nowhere, timeout=0.3))
+    assert "no NATS server answers" in asked(ConnectionSettings(url=nowhere, timeout=0.3))
     login = {"tlsCa": "/nowhere/ca.pem"}
-    assert "the files for TLS cannot be used" in asked(Reach(url=nowhere, login=login))
+    assert "the files for TLS cannot be used" in asked(ConnectionSettings(url=nowhere, login=login))

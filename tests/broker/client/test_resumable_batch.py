@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from tamis.broker.client.resumable_batch import Part, Row
+from tamis.broker.client.resumable_batch import OutgoingEvent, PartPublisher
 from tamis.broker.config.settings import Settings
-from tamis.broker.fabric.connection import Connection, connected
+from tamis.broker.fabric.connection import Connection, open_connection
 from tamis.broker.fabric.stream_ranges import Ranges
 from tamis.broker.fabric.streams import prepare
 from tamis.broker.protocol.names import Names
@@ -22,7 +22,7 @@ WINDOW = 0.1  # the least that NATS takes
 
 @asynccontextmanager
 async def ready(nats: Nats, prefix: str, window: float = WINDOW) -> AsyncIterator[Connection]:
-    connection = await connected(nats.url)
+    connection = await open_connection(nats.url)
     try:
         settings = Settings(prefix=prefix, dedupe=window)
         await prepare(connection.nats.jetstream(), Names(prefix), settings)
@@ -45,15 +45,15 @@ def test_again_in_any_order_and_after_nats_has_forgotten(shared_nats: Nats, pref
         async with ready(shared_nats, prefix) as connection:
             for batch in range(4):
                 # Some are equal, and are to be there as often as they are given.
-                rows = [Row(b'{"n": %d}' % draw.randrange(60)) for _ in range(100)]
+                rows = [OutgoingEvent(b'{"n": %d}' % draw.randrange(60)) for _ in range(100)]
                 expected.update(row.data for row in rows)
                 for attempt in (0, 0, 30, 70, 100, 100):
                     draw.shuffle(rows)
-                    async with Part(connection, names, "w", batch, 0) as part:
+                    async with PartPublisher(connection, names, "w", batch, 0) as part:
                         await part.publish(rows[: attempt // 2])
                         await part.publish(rows[attempt // 2 : attempt])
                     await asyncio.sleep(1.5 * WINDOW)
-                assert (part.published, part.repeated) == (100, 100)
+                assert (part.published_count, part.repeated_count) == (100, 100)
             assert await stored(connection, names) == expected
 
     run(work())
@@ -65,11 +65,11 @@ def test_parts_batches_and_writers_are_apart(shared_nats: Nats, prefix: str) -> 
     async def work() -> None:
         async with ready(shared_nats, prefix, window=60) as connection:
             for writer, batch, number in [("v", 0, 0), ("w", 0, 0), ("w", 0, 1), ("w", 1, 0)] * 2:
-                async with Part(connection, names, writer, batch, number) as part:
-                    await part.publish([Row(b"{}")])
+                async with PartPublisher(connection, names, writer, batch, number) as part:
+                    await part.publish([OutgoingEvent(b"{}")])
             assert await stored(connection, names) == {b"{}": 4}
             with pytest.raises(BrokerError, match="a writer is 1 to 64 letters"):
-                Part(connection, names, "a.b", 0, 0)
+                PartPublisher(connection, names, "a.b", 0, 0)
 
     run(work())
 
@@ -79,9 +79,13 @@ def test_ids_and_times_of_ones_own(shared_nats: Nats, prefix: str) -> None:
 
     async def work() -> None:
         async with ready(shared_nats, prefix) as connection:
-            rows = [Row(b"1", "one", 3600.0), Row(b"2", "two"), Row(b"3", "one")]
+            rows = [
+                OutgoingEvent(b"1", "one", 3600.0),
+                OutgoingEvent(b"2", "two"),
+                OutgoingEvent(b"3", "one"),
+            ]
             for _ in range(2):
-                async with Part(connection, names, "w", 5, 2) as part:
+                async with PartPublisher(connection, names, "w", 5, 2) as part:
                     await part.publish(rows)
                 await asyncio.sleep(1.5 * WINDOW)
             async with Ranges(connection, names.event_stream) as ranges:
@@ -92,8 +96,8 @@ def test_ids_and_times_of_ones_own(shared_nats: Nats, prefix: str) -> None:
             ]
             assert {one.subject for one in some} == {f"{prefix}.events.w.2"}
             with pytest.raises(BrokerError, match="ttl is a number of seconds from 1 on"):
-                async with Part(connection, names, "w", 6, 2) as part:
-                    await part.publish([Row(b"1", ttl=0.5)])
+                async with PartPublisher(connection, names, "w", 6, 2) as part:
+                    await part.publish([OutgoingEvent(b"1", ttl=0.5)])
 
     run(work())
 
@@ -103,11 +107,11 @@ def test_what_nats_does_not_take_is_an_error(shared_nats: Nats, prefix: str) -> 
 
     async def work() -> None:
         async with ready(shared_nats, prefix) as connection:
-            async with Part(connection, names, "w", 0, 0) as part:
+            async with PartPublisher(connection, names, "w", 0, 0) as part:
                 with pytest.raises(BrokerError, match="NATS does not take it"):
-                    await part.publish([Row(b"{}"), Row(b"x" * 2_000_000)])
+                    await part.publish([OutgoingEvent(b"{}"), OutgoingEvent(b"x" * 2_000_000)])
             with pytest.raises(BrokerError, match="there is no stream NOBODY_EVENTS"):
-                async with Part(connection, Names("nobody"), "w", 0, 0, timeout=0.3):
+                async with PartPublisher(connection, Names("nobody"), "w", 0, 0, timeout=0.3):
                     pass
 
     run(work())

@@ -2,13 +2,13 @@
 
 import asyncio
 
-from tamis.broker.fabric.connection import connected
+from tamis.broker.fabric.connection import open_connection
 from tests.broker.conftest import Nats, run
 
 
 def test_it_reads_on_when_nobody_waits_for_an_answer_any_more(shared_nats: Nats) -> None:
     async def go() -> None:
-        connection = await connected(shared_nats.url)
+        connection = await open_connection(shared_nats.url)
         try:
             for _ in range(20):
                 waiting = asyncio.ensure_future(connection.nats.flush())

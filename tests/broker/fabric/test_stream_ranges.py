@@ -11,7 +11,7 @@ import pytest
 from nats.js import JetStreamContext
 
 from tamis.broker.config.settings import Settings
-from tamis.broker.fabric.connection import connected
+from tamis.broker.fabric.connection import open_connection
 from tamis.broker.fabric.stream_ranges import Ranges
 from tamis.broker.fabric.streams import prepare
 from tamis.broker.protocol.names import Names
@@ -23,7 +23,7 @@ from tests.broker.conftest import Nats, run
 async def reading(
     nats: Nats, stream: str, subject: str | None = None, timeout: float = 20
 ) -> AsyncIterator[tuple[Ranges, JetStreamContext]]:
-    connection = await connected(nats.url)
+    connection = await open_connection(nats.url)
     try:
         async with Ranges(connection, stream, subject, timeout) as ranges:
             yield ranges, connection.nats.jetstream()
@@ -112,24 +112,24 @@ def test_what_is_gone_is_known(shared_nats: Nats, prefix: str) -> None:
         subject = names.deliveries_to("ann")
         async with reading(shared_nats, names.delivery_stream, subject) as (ranges, js):
             await prepare(js, names, Settings(prefix=prefix, backlog=5))
-            assert (await ranges.state()).last == 0 and await ranges.gone(1) is None
+            assert (await ranges.state()).last == 0 and await ranges.first_remaining(1) is None
             await js.publish(names.deliveries_to("bob"), b"{}")
             for _ in range(5):
                 await js.publish(subject, b"{}")
-            assert await ranges.gone(2) is None
+            assert await ranges.first_remaining(2) is None
             await js.publish(subject, b"{}")  # the first of ann's, 2, goes
-            assert await ranges.gone(2) == 3 and await ranges.gone(3) is None
+            assert await ranges.first_remaining(2) == 3 and await ranges.first_remaining(3) is None
             await js.purge_stream(names.delivery_stream, seq=6)
-            assert await ranges.gone(3) == 6 and await ranges.gone(6) is None
+            assert await ranges.first_remaining(3) == 6 and await ranges.first_remaining(6) is None
         async with reading(shared_nats, names.event_stream) as (ranges, js):
             for n in range(6):
                 await js.publish(names.events, b"%d" % n)
             await js.delete_msg(names.event_stream, 3)  # a hole is not what is meant
-            assert await ranges.gone(1) is None
+            assert await ranges.first_remaining(1) is None
             await js.purge_stream(names.event_stream, seq=5)
-            assert await ranges.gone(1) == 5 and (await ranges.state()).first == 5
+            assert await ranges.first_remaining(1) == 5 and (await ranges.state()).first == 5
             await js.purge_stream(names.event_stream)
-            assert await ranges.gone(6) == 7 and await all_of(ranges, 1, 7) == []
+            assert await ranges.first_remaining(6) == 7 and await all_of(ranges, 1, 7) == []
 
     run(work())
 
@@ -198,13 +198,13 @@ def test_a_replica_that_is_behind_is_not_believed(
             await prepare(js, names, Settings(prefix=prefix))
             for n in range(4):
                 await js.publish(names.events, b"%d" % n)
-            asked = ranges._asked
+            asked = ranges._request
             answers = [2, 0, 0, 9]  # how many of them it knows, each time
 
             async def behind(request):
                 return (await asked(request))[: answers.pop(0)]
 
-            monkeypatch.setattr(ranges, "_asked", behind)
+            monkeypatch.setattr(ranges, "_request", behind)
             assert [data for _, data in await all_of(ranges, 1, 5)] == [b"0", b"1", b"2", b"3"]
             assert answers == []
 

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from tamis.broker.fabric import tasks as together
-from tamis.broker.fabric.tasks import ended, first_of
+from tamis.broker.fabric.tasks import cancel_and_wait, run_until_first
 from tests.broker.conftest import run
 
 
@@ -25,10 +25,10 @@ def test_what_does_not_hear_the_first_time_is_told_again(monkeypatch: pytest.Mon
     async def go() -> None:
         tasks = [asyncio.create_task(_deaf()), asyncio.create_task(asyncio.sleep(60))]
         await asyncio.sleep(0)
-        await ended(*tasks)
+        await cancel_and_wait(*tasks)
         assert all(task.cancelled() for task in tasks)
-        await ended(*tasks)
-        await ended()
+        await cancel_and_wait(*tasks)
+        await cancel_and_wait()
 
     run(go(), 10)
 
@@ -48,7 +48,7 @@ def test_the_first_that_fails_ends_the_others(monkeypatch: pytest.MonkeyPatch) -
 
     async def go() -> None:
         with pytest.raises(KeyError, match="first"):
-            await first_of([other(), _deaf(), fails()])
+            await run_until_first([other(), _deaf(), fails()])
         assert over == ["other"]
 
     run(go(), 10)

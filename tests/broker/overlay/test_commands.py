@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tamis.broker.overlay.picture import NodePicture, Picture, dot, picture
+from tamis.broker.overlay.picture import NodeSnapshot, OverlaySnapshot, dot, overlay_snapshot
 from tests.broker.conftest import Nats
 from tests.broker.overlay_nodes import Served
 from tests.broker.overlay_traffic import quiet
@@ -91,7 +91,7 @@ def test_help_and_errors(own_nats: Nats) -> None:
 
 
 def test_a_drawing_of_nodes_that_do_not_answer() -> None:
-    shown = picture({"nodes": {}, "silent": {"rome": "away"}})
-    assert not shown.in_step and shown.silent == {"rome": "away"}
-    silent = Picture({'ro"me': NodePicture('ro"me')}, [], {})
+    shown = overlay_snapshot({"nodes": {}, "silent": {"rome": "away"}})
+    assert not shown.is_converged and shown.silent == {"rome": "away"}
+    silent = OverlaySnapshot({'ro"me': NodeSnapshot('ro"me')}, [], {})
     assert '"ro\\"me" [label="ro\\"me\\nsilent"' in dot(silent)

@@ -16,17 +16,17 @@ import pytest
 from nats.errors import Error as NatsError
 
 import tamis
-from tamis.broker.client.connect import Connecting
+from tamis.broker.client.connect import ClientContext
 from tamis.broker.config.settings import NodeSettings, Settings
-from tamis.broker.fabric.connection import connected
+from tamis.broker.fabric.connection import open_connection
 from tamis.broker.fabric.server import Server
 from tamis.broker.fabric.server_config import ServerConfig
-from tamis.broker.overlay.discovery import overlay
-from tamis.broker.overlay.picture import picture
+from tamis.broker.overlay.discovery import gather_overlay
+from tamis.broker.overlay.picture import overlay_snapshot
 from tamis.broker.protocol.names import Names
-from tamis.broker.protocol.wire import encoded
+from tamis.broker.protocol.wire import encode_json
 from tamis.broker.security.guard import Guard, UsersFile
-from tamis.broker.security.tls import trusting
+from tamis.broker.security.tls import tls_context
 from tamis.broker.security.users import Users, checked_user, read_users, with_new_token, write_users
 from tamis.broker.service.broker import Broker
 from tamis.errors import BrokerError
@@ -50,7 +50,7 @@ class Guarded(AsyncExitStack):
         if encrypted:
             made = certified(folder)
             self._certificate = {"certificate": made.certificate, "key": made.key}
-            self.trusted = {"tls": trusting(made.authority)}
+            self.trusted = {"tls": tls_context(made.authority)}
         self._servers: dict[str, Server] = {}
         self._guards: dict[str, Guard] = {}
         self._stacks: dict[str, AsyncExitStack] = {}
@@ -73,7 +73,7 @@ class Guarded(AsyncExitStack):
     async def add(self, node: str, name: str, roles: list[str]) -> None:
         """Add a user, while the server runs."""
         self._add(node, name, roles)
-        assert self._guards[node].file.refreshed()  # type: ignore[union-attr]
+        assert self._guards[node].file.refresh()  # type: ignore[union-attr]
         await self._servers[node].reload(self._guards[node].sections())
 
     def _add(self, node: str, name: str, roles: list[str]) -> None:
@@ -92,7 +92,7 @@ class Guarded(AsyncExitStack):
         """Start a broker."""
         stack = self._stacks[node] = AsyncExitStack()
         self.push_async_exit(stack)
-        connection = await connected(self.url(node), **self._guards[node].options())
+        connection = await open_connection(self.url(node), **self._guards[node].options())
         stack.push_async_callback(connection.close)
         settings = Settings(node=NodeSettings(name=node, links=links, **more))
         self.brokers[node] = await stack.enter_async_context(Broker(connection, settings))
@@ -113,7 +113,7 @@ class Guarded(AsyncExitStack):
         self.callback(process.kill)
         return process
 
-    def client(self, node: str, user: str) -> Connecting:
+    def client(self, node: str, user: str) -> ClientContext:
         given = {"user": user, "password": self.tokens[node, user], "timeout": 20.0}
         return tamis.connect(self.url(node), **given, **self.trusted)
 
@@ -121,10 +121,12 @@ class Guarded(AsyncExitStack):
         """Wait until so many ends of links have been told something, and all that there is."""
         async with asyncio.timeout(30):
             while True:
-                seen = picture(await overlay(self.brokers[node].connection, Names()))
+                seen = overlay_snapshot(
+                    await gather_overlay(self.brokers[node].connection, Names())
+                )
                 ends = [link for each in seen.nodes.values() for link in each.links.values()]
                 told = [end for end in ends if end["interests_told"]]
-                if seen.in_step and len(told) == links:
+                if seen.is_converged and len(told) == links:
                     return
                 await asyncio.sleep(0.1)
 
@@ -149,12 +151,12 @@ def test_a_link_with_users(role: str, encrypted: bool, tmp_path: Path) -> None:
             if encrypted:
                 doubtful = await guarded.start("rome", there)
                 with pytest.raises(BrokerError, match="no TLS with NATS") as caught:
-                    await asyncio.wait_for(doubtful.failed(), 20)
+                    await asyncio.wait_for(doubtful.wait_for_failure(), 20)
                 assert caught.value.code == "tls"
             elsewhere = guarded.url("paris", "rome", "wrong")
             stranger = await guarded.start("rome", elsewhere, options=guarded.trusted)
             with pytest.raises(BrokerError, match="refuses us") as caught:
-                await asyncio.wait_for(stranger.failed(), 20)
+                await asyncio.wait_for(stranger.wait_for_failure(), 20)
             assert caught.value.code == "auth" and "wrong" not in str(caught.value)
             await guarded.start("rome", there, options=guarded.trusted)
             async with (
@@ -174,7 +176,7 @@ def test_a_link_with_users(role: str, encrypted: bool, tmp_path: Path) -> None:
                 assert [m.origin for m in taken] == ["rome.2"]
                 # Either node is asked over the link.
                 for node in ("paris", "rome"):
-                    seen = await overlay(guarded.brokers[node].connection, Names())
+                    seen = await gather_overlay(guarded.brokers[node].connection, Names())
                     assert set(seen["nodes"]) == {"paris", "rome"} and not seen["silent"]
                 # A publisher cannot pretend to be a link.
                 with pytest.raises(NatsError):
@@ -351,7 +353,7 @@ def test_what_a_user_of_a_link_cannot_do(tmp_path: Path) -> None:
                     rolled = await rome.request(subject, b"", headers={"Nats-Rollup": "all"})
                     assert "rollup not permitted" in rolled.data.decode()
                 # Nor say that it is another node, nor that another makes the link.
-                described = guarded.brokers["rome"].node._greeting.description  # type: ignore[union-attr]
+                described = guarded.brokers["rome"].node._handshake.description  # type: ignore[union-attr]
                 for verb, body in (
                     ("hello", {"node": _as_json(described) | {"name": "oslo"}}),
                     ("link", {"node": _as_json(described), "record": _RECORD}),
@@ -392,7 +394,7 @@ _RECORD = {"id": "x", "made": 1, "by": "oslo"}
 
 
 def _as_json(value: object) -> dict[str, Any]:
-    return json.loads(encoded(value))  # type: ignore[no-any-return]
+    return json.loads(encode_json(value))  # type: ignore[no-any-return]
 
 
 async def _ignored(error: Exception) -> None:

@@ -9,7 +9,7 @@ import tamis
 from tamis.bloom.hashing import Shape
 from tamis.broker.config.settings import Settings
 from tamis.broker.overlay import advertiser
-from tamis.broker.overlay.handshake import Meeting
+from tamis.broker.overlay.handshake import Handshake
 from tamis.broker.overlay.overlay_records import Description
 from tamis.broker.overlay.unlink import unlink
 from tamis.broker.protocol.names import Names
@@ -20,7 +20,7 @@ from tests.broker.overlay_nodes import Nodes, nodes
 
 async def _fails(overlay: Nodes, name: str) -> BrokerError:
     with pytest.raises(BrokerError) as caught:
-        await asyncio.wait_for(overlay.brokers[name].failed(), 20)
+        await asyncio.wait_for(overlay.brokers[name].wait_for_failure(), 20)
     return caught.value
 
 
@@ -42,13 +42,13 @@ def test_a_link_that_would_close_a_loop_is_refused(tmp_path: Path) -> None:
 def test_links_that_close_a_loop_together_are_opened_at_the_youngest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def trusting(self: Meeting, other: Description, asked: bool = False) -> None:
+    async def trusting(self: Handshake, other: Description, asked: bool = False) -> None:
         self.description.check(other)
 
     async def go() -> None:
         async with nodes(tmp_path, (("a", "b"), ("b", "c"))) as overlay:
             # As if both had been made at the same moment: nobody knows of the other yet.
-            monkeypatch.setattr(Meeting, "check", trusting)
+            monkeypatch.setattr(Handshake, "check", trusting)
             monkeypatch.setattr(advertiser, "_DOUBT", 0.4)
             await overlay.stop("c")
             await overlay.start("c", "a")

@@ -40,9 +40,9 @@ def _same_tables(overlay: Nodes, network: Network) -> None:
         assert broker.node is not None
         table = broker.node.table
         for neighbour in table.links:
-            told = set(network.router(name).told(neighbour))
+            told = set(network.router(name).advertised_interests(neighbour))
             assert set(table._out.get(neighbour, {}).values()) == told, (name, neighbour)
-            wanted = set(network.router(neighbour).told(name))
+            wanted = set(network.router(neighbour).advertised_interests(name))
             received = table._received.get(neighbour, {}).values()
             assert {interest.text for interest in received} == wanted, (name, neighbour)
         assert set(table.links) == network.router(name).neighbours

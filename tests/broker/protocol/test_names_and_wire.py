@@ -8,11 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tamis import errors
-from tamis.broker.fabric.connection import connected
+from tamis.broker.fabric.connection import open_connection
 from tamis.broker.fabric.server import binary
 from tamis.broker.fabric.server_config import ServerConfig
 from tamis.broker.protocol.names import Names, checked_id, checked_name, key_of, parts_of
-from tamis.broker.protocol.wire import decoded, encoded, place_of, raised, refusal, seconds_of
+from tamis.broker.protocol.wire import (
+    decode_object,
+    encode_json,
+    place_of,
+    raise_refusal,
+    refusal,
+    ttl_seconds,
+)
 from tamis.broker.service.broker import Broker
 from tamis.language import parse
 from tests.broker.conftest import run
@@ -55,16 +62,16 @@ def test_refused_selectors_travel(text: str) -> None:
         parse(text)
     except errors.SelectorError as error:
         with pytest.raises(errors.SelectorError) as caught:
-            raised(decoded(encoded(refusal(error))), text)
+            raise_refusal(decode_object(encode_json(refusal(error))), text)
         assert type(caught.value) is type(error)
         assert str(caught.value) == str(error) and caught.value.__dict__ == error.__dict__
 
 
 def test_other_refusals_travel() -> None:
     with pytest.raises(errors.BrokerError) as caught:
-        raised(refusal(errors.BrokerError("too many", "limit")))
+        raise_refusal(refusal(errors.BrokerError("too many", "limit")))
     assert (caught.value.reason, caught.value.code) == ("too many", "limit")
-    raised({"id": "a"})
+    raise_refusal({"id": "a"})
 
 
 def test_places() -> None:
@@ -75,7 +82,7 @@ def test_places() -> None:
 
 
 def test_times_to_live() -> None:
-    assert [seconds_of(ttl) for ttl in ("5", "1h2m3s", "1.5s", "250ms", "never", "")] == [
+    assert [ttl_seconds(ttl) for ttl in ("5", "1h2m3s", "1.5s", "250ms", "never", "")] == [
         5,
         3723,
         1.5,
@@ -114,7 +121,7 @@ def test_jetstream_is_needed() -> None:
     )
 
     async def work() -> None:
-        connection = await connected(f"nats://127.0.0.1:{port}")
+        connection = await open_connection(f"nats://127.0.0.1:{port}")
         with pytest.raises(errors.BrokerError, match="JetStream"):
             async with Broker(connection):
                 pass

@@ -12,7 +12,7 @@ import pytest
 from nats.aio.client import Client as Nats
 
 import tamis
-from tamis.broker.security.tls import trusting
+from tamis.broker.security.tls import tls_context
 from tamis.broker.security.users import (
     Users,
     checked_user,
@@ -278,7 +278,7 @@ def test_with_tls(tmp_path: Path) -> None:
 
         async def work() -> None:
             with pytest.raises(BrokerError, match="certificate") as refused:
-                async with service.connect("ann", tls=trusting(None), timeout=3.0):
+                async with service.connect("ann", tls=tls_context(None), timeout=3.0):
                     pass
             assert refused.value.code == "tls"
 

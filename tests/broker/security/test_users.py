@@ -100,12 +100,12 @@ def test_what_is_no_file_of_users_is_refused(tmp_path: Path) -> None:
 
 def test_roles() -> None:
     ann = checked_user("ann", ["subscribe"], ["ann-2"])
-    assert ann.may("subscribe") and not ann.may("publish") and not ann.may("admin")
-    assert ann.may_be("ann") and ann.may_be("ann-2") and not ann.may_be("bob")
+    assert ann.has_role("subscribe") and not ann.has_role("publish") and not ann.has_role("admin")
+    assert ann.can_act_as("ann") and ann.can_act_as("ann-2") and not ann.can_act_as("bob")
     shop = checked_user("shop", ["publish"], ["bob"])
-    assert not shop.may_be("shop") and not shop.may_be("bob")
+    assert not shop.can_act_as("shop") and not shop.can_act_as("bob")
     ops = checked_user("ops", ["admin"])
-    assert ops.may("publish") and ops.may_be("anybody")
+    assert ops.has_role("publish") and ops.can_act_as("anybody")
 
 
 def test_accounts_export_to_each_what_is_theirs() -> None:
@@ -161,10 +161,10 @@ def test_a_changed_file_is_seen(tmp_path: Path) -> None:
     file = tmp_path / "users.json"
     write_users(file, Users())
     seen = UsersFile(file)
-    assert not seen.refreshed()
+    assert not seen.refresh()
     write_users(file, Users({"a": User(name="a", roles=frozenset({"publish"}))}))
-    assert seen.refreshed() and list(seen.users.by_name) == ["a"] and not seen.refreshed()
+    assert seen.refresh() and list(seen.users.by_name) == ["a"] and not seen.refresh()
     file.write_text("{")
-    assert not seen.refreshed() and list(seen.users.by_name) == ["a"]
+    assert not seen.refresh() and list(seen.users.by_name) == ["a"]
     file.unlink()
-    assert not seen.refreshed() and list(seen.users.by_name) == ["a"]
+    assert not seen.refresh() and list(seen.users.by_name) == ["a"]

@@ -7,8 +7,8 @@ import pytest
 import tamis
 from tamis.broker.config.settings import Settings
 from tamis.broker.fabric import publish
-from tamis.broker.fabric.connection import connected
-from tamis.broker.fabric.publish import Confirming, Group
+from tamis.broker.fabric.connection import open_connection
+from tamis.broker.fabric.publish import Publisher, PublishGroup
 from tests.broker.conftest import Nats, brokering, run
 
 
@@ -20,7 +20,7 @@ def test_events_are_acknowledged_after_their_deliveries(shared_nats: Nats, prefi
         ):
             await ann.subscribe("n = 1")
             publisher = broker._publisher
-            heard, held = publisher._confirmed, list[object]()
+            heard, held = publisher._take_ack, list[object]()
 
             async def hold(message: object) -> None:
                 held.append(message)
@@ -92,14 +92,14 @@ def test_what_is_refused_is_published_again_and_what_is_not_heard_of_is_lost(
     shared_nats: Nats, prefix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def work() -> None:
-        connection = await connected(shared_nats.url)
+        connection = await open_connection(shared_nats.url)
         js = connection.nats.jetstream()
-        async with Confirming(connection, repeats=False) as publisher:
-            group = Group()
+        async with Publisher(connection, repeats=False) as publisher:
+            group = PublishGroup()
             await publisher.publish(group, f"{prefix}.x", b"1", {"Nats-Msg-Id": "one"})
             await asyncio.sleep(0.1)  # nobody is there to store it
             await js.add_stream(name=prefix, subjects=[f"{prefix}.*"])
-            await asyncio.wait_for(group.confirmed(), 10)
+            await asyncio.wait_for(group.wait_confirmed(), 10)
             assert group.sequences == [1] and not publisher.lost.is_set()
             stored = await js.get_msg(prefix, 1)
             assert "Tamis-Again" not in (stored.headers or {})  # it was not stored before
@@ -107,7 +107,7 @@ def test_what_is_refused_is_published_again_and_what_is_not_heard_of_is_lost(
             await js.delete_stream(prefix)
             await connection.nats.subscribe(f"{prefix}.x")
             monkeypatch.setattr(publish, "_SILENCE", 0.5)
-            await publisher.publish(Group(), f"{prefix}.x", b"2", {"Nats-Msg-Id": "two"})
+            await publisher.publish(PublishGroup(), f"{prefix}.x", b"2", {"Nats-Msg-Id": "two"})
             await asyncio.wait_for(publisher.lost.wait(), 10)
         await connection.close()
 

@@ -9,7 +9,7 @@ import tamis
 from tamis.broker.config.limits import Limits
 from tamis.broker.config.settings import Settings
 from tamis.broker.protocol.names import Names
-from tamis.broker.protocol.wire import encoded
+from tamis.broker.protocol.wire import encode_json
 from tamis.errors import BrokerError, SelectorSyntaxError, SelectorTypeError
 from tests.broker.conftest import Nats, brokering, run
 
@@ -120,7 +120,7 @@ def test_refusals(shared_nats: Nats, prefix: str) -> None:
                 answer = await nats.request(names.request("ann", verb), data, timeout=5)
                 told = json.loads(answer.data)["error"]
                 assert told["code"] and told["message"], (verb, data)
-            both = encoded(
+            both = encode_json(
                 {
                     "subscriptions": [
                         {"id": "b", "selector": "x"},
@@ -230,7 +230,10 @@ def test_a_durable_subscriber_gets_what_it_missed(shared_nats: Nats, prefix: str
                 again = {m.event["n"]: m.redelivered for m in found}
                 assert again[3] and not again[10]
         async with brokering(shared_nats.url, settings) as broker:  # a restart reads the bucket
-            assert broker.register.held("ann") == 1 and broker.register.held(passing) == 0
+            assert (
+                broker.register.subscription_count("ann") == 1
+                and broker.register.subscription_count(passing) == 0
+            )
 
     run(work())
 
@@ -261,7 +264,7 @@ def test_no_room_for_all_ids(shared_nats: Nats, prefix: str) -> None:
             brokering(shared_nats.url, Settings(prefix=prefix)) as broker,
             tamis.connect(shared_nats.url, "ann", prefix=prefix) as ann,
         ):
-            broker._judge._max_payload = 4096
+            broker._matcher._max_payload = 4096
             await ann.subscribe_many((f"{n:0100}", "n > 0", n) for n in range(100))
             await ann.publish({"n": 1})
             (message,) = await received(ann, 1)

@@ -54,7 +54,7 @@ def test_completions_and_the_rest(shared_nats: Nats, prefix: str) -> None:
                 (sent[2], "outage"),
             }
             assert by[sent[2], "outage"].priority == 5
-            assert broker.sequencing.leads
+            assert broker.sequence_matcher.leads
             await ann.unsubscribe("outage")
             await ann.publish({"status": "down", "host": "a"})
             assert [m.subscriptions for m in await received(ann, 2, 0.5)] == [["down"]]

@@ -59,7 +59,7 @@ def expressions(engine: AtreeEngine) -> dict[str, int]:
 def expression(engine: AtreeEngine, node: int) -> str:
     """What a node says."""
     tree = engine.tree
-    operator, k, n = tree.described(node)
+    operator, k, n = tree.function_parts(node)
     if operator == LEAF:
         return str(engine.index.predicate(tree.predicate(node)))
     parts = [expression(engine, child) for child in tree.children(node)]

@@ -225,7 +225,7 @@ def test_figure_3_6_by_every_filter(filter: str) -> None:
     assert len(engine.tree) == 14
     events = [{f"p{leaf}": int(leaf in true) for leaf in number} for true in ([1, 2, 3, 5], [6])]
     events += [events[0], {f"p{leaf}": 1 for leaf in number}]
-    codes, ends = engine.matched(EventBatch.of(events))
+    codes, ends = engine.match_codes(EventBatch.of(events))
     found = [sorted(part.tolist()) for part in np.split(codes, ends[:-1])]
     # The second event must not find what the first left behind in 10 and 14.
     assert found == [

@@ -29,7 +29,9 @@ D = f"(r5 = 1 ∧ {C})"
 
 
 def priorities(engine: AtreeEngine) -> dict[str, int]:
-    return {text: engine._priorities.of_node(node) for text, node in expressions(engine).items()}
+    return {
+        text: engine._priorities.node_priority(node) for text, node in expressions(engine).items()
+    }
 
 
 @any_filter
@@ -86,7 +88,7 @@ def test_with_a_limit_the_rest_is_not_looked_at(filter: str | None) -> None:
     engine.add(Subscription.of("S2", "B = 1 AND C = 1", 1))
     engine.add(Subscription.of("S1", "A = 1 AND B = 1 AND C = 1 AND D = 1", 2))
     batch = EventBatch.of([dict(A=1, B=1, C=1, D=1)])
-    found = {limit: engine.matched(batch, limit)[0].tolist() for limit in (None, 1, 2)}
+    found = {limit: engine.match_codes(batch, limit)[0].tolist() for limit in (None, 1, 2)}
     # S2's node is true on the way to S1; it waits for its turn, which does not come.
     assert [engine._ids[code] for code in found[1]] == ["S1"]
     assert sorted(found[None]) == sorted(found[2]) and len(found[2]) == 2

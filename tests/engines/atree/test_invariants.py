@@ -183,5 +183,5 @@ def test_few_of_many_priorities_end_the_search_early(filter: str | None) -> None
     engine = AtreeEngine(filter)
     for number in range(640):
         engine.add(Subscription.of(f"s{number}", f"a = 1 AND b > {number}", number))
-    codes, _ = engine.matched(EventBatch.of([{"a": 1, "b": 1000}]), 1)
+    codes, _ = engine.match_codes(EventBatch.of([{"a": 1, "b": 1000}]), 1)
     assert {f"s{number}" for number in range(630, 640)} == {engine._ids[c] for c in codes.tolist()}

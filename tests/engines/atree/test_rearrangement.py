@@ -202,7 +202,7 @@ def test_long_chains_that_begin_alike_share_their_beginning(function: int) -> No
     tree.insert(0, Plan(function, tuple(range(100))))
     assert len(tree) == 199
     tree.insert(1, Plan(function, (*range(64), *range(100, 120))))
-    shared = set(tree.below(tree.root(0))) & set(tree.below(tree.root(1)))
+    shared = set(tree.subtree(tree.root(0))) & set(tree.subtree(tree.root(1)))
     assert len(shared) == 2 * 63 + 1 or len(shared) == 2 * 63
     tree.delete(0)
     assert len(tree) == 84 + 83
@@ -222,6 +222,6 @@ def test_conjunctions_in_bulk_are_those_one_by_one(width: int) -> None:
         plain.insert(number, Plan(AND, tuple(row)))
     assert joints(bulk).keys() == joints(plain).keys()
     for number in range(300):
-        assert bulk.below(bulk.root(7 + number)) == plain.below(plain.root(100 + number))
+        assert bulk.subtree(bulk.root(7 + number)) == plain.subtree(plain.root(100 + number))
     bulk.delete_many(np.arange(7, 307, dtype=np.int32))
     assert len(joints(bulk)) == 0

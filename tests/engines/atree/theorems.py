@@ -21,7 +21,7 @@ from tamis.kernels.atree.node_store import (
     TOP,
     VALUE,
     XOR,
-    Store,
+    TreeStore,
 )
 
 COMMUTATIVE = (AND, OR, XOR, NAND, NOR, COUNT, AT_LEAST)
@@ -42,7 +42,7 @@ Picture = dict[int, Seen]
 def picture(tree: Tree) -> Picture:
     """All nodes as they are."""
     return {
-        node: Seen(tree.described(node), tuple(tree.children(node)), tree.level(node))
+        node: Seen(tree.function_parts(node), tuple(tree.children(node)), tree.level(node))
         for node in tree.nodes()
     }
 
@@ -59,7 +59,7 @@ def check(engine: AtreeEngine, priorities: Mapping[str, int]) -> Picture:
     return seen
 
 
-def check_room(store: Store) -> None:
+def check_room(store: TreeStore) -> None:
     """Nothing was written behind the end of an array."""
     assert store.counters[TOP] <= len(store.nodes)
     assert store.counters[ARENA_TOP] <= len(store.arena)
@@ -99,7 +99,7 @@ def check_uses(engine: AtreeEngine, seen: Picture, priorities: Mapping[str, int]
     for id, code in codes.items():
         root = tree.root(code)
         roots[root].append(code)
-        below = tree.below(root)
+        below = tree.subtree(root)
         assert below[0] == root and len(below) == len(set(below))
         assert set(below) == _below(seen, root)
         uses.update(below)  # once, however many ways lead there
@@ -110,7 +110,7 @@ def check_uses(engine: AtreeEngine, seen: Picture, priorities: Mapping[str, int]
         assert sorted(tree.subscriptions(node)) == sorted(roots[node])
         for child in children:  # Theorem 2
             assert tree.uses(node) <= tree.uses(child)
-        assert engine._priorities.of_node(node) == highest[node]  # §4.1
+        assert engine._priorities.node_priority(node) == highest[node]  # §4.1
 
 
 def check_books(engine: AtreeEngine, seen: Picture) -> None:
@@ -134,7 +134,9 @@ def check_books(engine: AtreeEngine, seen: Picture) -> None:
     terms = tree.terms.given.values()
     assert sorted(t.number for t in terms) == sorted(tree.predicate(node) for node in values)
     assert all(term.uses == 1 for term in terms)
-    made = Counter(tree.described(node) for node in seen if tree.function_of(node) >= FIRST_MADE)
+    made = Counter(
+        tree.function_parts(node) for node in seen if tree.function_of(node) >= FIRST_MADE
+    )
     assert {tuple(f): number.uses for f, number in tree.functions.given.items()} == made
     functions = {node: function[0] for node, (function, _, _) in seen.items()}
     assert tree.labels.keys() == {n for n, f in functions.items() if f in (VALUE, COMPARE)}

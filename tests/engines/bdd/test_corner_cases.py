@@ -47,7 +47,7 @@ def check_records(engine: BddEngine) -> None:
             reached.add(slot)
             assert diagram.high[slot] & 1 == 0 and diagram.low[slot] != diagram.high[slot]
             pending += [diagram.low[slot] >> 1, diagram.high[slot] >> 1]
-    assert set(diagram.alive()) == reached and len(diagram) == len(reached)
+    assert set(diagram.alive_slots()) == reached and len(diagram) == len(reached)
     uses = Counter(edge >> 1 for edge in roots)
     for slot in reached:
         uses[diagram.low[slot] >> 1] += 1
@@ -56,7 +56,7 @@ def check_records(engine: BddEngine) -> None:
         assert diagram._references[slot] == uses[slot]
     assert diagram.uses == Counter(diagram.label[slot] for slot in reached)
     variables = engine._variables
-    assert {variables.of_predicate(p) for p in variables.predicates()} == set(diagram.uses)
+    assert {variables.variable_of(p) for p in variables.predicates()} == set(diagram.uses)
     needed = sum(len(one) for one in engine._roots._predicates)
     assert engine.index.stats()["references"] == len(variables) + needed
     answer(engine, {})
@@ -214,7 +214,9 @@ def test_another_predicate_may_say_that_an_attribute_is_there() -> None:
 
 
 def in_order(engine: BddEngine) -> list[str]:
-    return [str(engine.index.predicate(number)) for number in engine._variables.top_down()]
+    return [
+        str(engine.index.predicate(number)) for number in engine._variables.predicates_top_down()
+    ]
 
 
 def test_variables_of_an_attribute_stand_together() -> None:

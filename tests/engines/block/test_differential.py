@@ -7,8 +7,8 @@ import random
 import pyarrow as pa
 import pytest
 from tamis_lab.workloads import atree2004, bdd2001, bloom2008
-from tamis_lab.workloads.nulls import Sparse
-from tamis_lab.workloads.selective import Selective
+from tamis_lab.workloads.nulls import SparseWorkload
+from tamis_lab.workloads.selective import SelectiveWorkload
 from tamis_lab.workloads.texts import Requests
 
 import tamis
@@ -104,8 +104,8 @@ def test_arrow_columns_that_begin_anywhere() -> None:
 
 
 MIXTURE = [
-    Selective(subscriptions=1000),
-    Sparse(subscriptions=1000),
+    SelectiveWorkload(subscriptions=1000),
+    SparseWorkload(subscriptions=1000),
     Requests(subscriptions=1000),
     bdd2001.Workload(subscriptions=1000),
     bloom2008.Workload(subscriptions=1000, names=50),

@@ -78,10 +78,10 @@ def test_many_constants(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(draft, "MOST_POINTS", 300)
     monkeypatch.setattr(draft, "MOST_CONSTANTS", 2 * draft.MOST_WORDS + 300 + 700)
     drafted = draft.Draft(Terms())
-    while drafted.roomy:
+    while drafted.has_room:
         drafted.add(Subscription.of(1, f"k IN ({', '.join(map(str, range(90)))})"))
     assert len(drafted) == 8
-    with pytest.raises(draft.TooLarge):
+    with pytest.raises(draft.TooManyWords):
         drafted.add(Subscription.of(1, f"k IN ({', '.join(map(str, range(400)))})"))
     matcher = matcher_of()
     matcher.add(1, f"k IN ({', '.join(map(str, range(400)))})")
@@ -126,4 +126,4 @@ def test_a_draft_of_long_lists_can_be_begun_again(monkeypatch) -> None:
     drafted = draft.Draft(Terms())
     for n in range(3):
         drafted.add(Subscription.of(n, f"k IN ({', '.join(map(str, range(n, n + 90)))})"))
-    assert len(drafted.only([0, 2]).rules().sets.ranks) == 180
+    assert len(drafted.select([0, 2]).rules().sets.ranks) == 180

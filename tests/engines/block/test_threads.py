@@ -131,7 +131,7 @@ def test_terms_that_come_while_events_are_read() -> None:
     read = []
     for slot, *_ in _attributes(batch, terms):
         read.append(slot)
-        terms.of_path((f"new{next(slots)}",))
+        terms.slot_of_path((f"new{next(slots)}",))
     assert len(read) == 2
 
 

@@ -20,7 +20,7 @@ class Merging:
 
     def __init__(self) -> None:
         self.failures = self.calls = 0
-        self._real = worker.merged
+        self._real = worker.merge_segments
 
     def __call__(self, *arguments: object) -> object:
         self.calls += 1
@@ -32,7 +32,7 @@ class Merging:
 @pytest.fixture
 def merging(monkeypatch: pytest.MonkeyPatch) -> Iterator[Merging]:
     merging = Merging()
-    monkeypatch.setattr(worker, "merged", merging)
+    monkeypatch.setattr(worker, "merge_segments", merging)
     with forced("planned", _SEALED=4):
         yield merging
 

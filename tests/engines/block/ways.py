@@ -44,7 +44,7 @@ def forced(way: str, **constants: int) -> Iterator[None]:
 
 def segments(of: BlockEngine) -> list[Segment]:
     """All segments, the tail with them."""
-    return list(of._held.segments())
+    return list(of._contents.segments())
 
 
 def taken(of: BlockEngine) -> Counter[str]:

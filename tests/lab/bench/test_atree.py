@@ -15,7 +15,7 @@ SIZES = {"operators": 60, "values": 20, "priorities": 300, "baselines": 60}
 def few_events(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(atree, "EVENTS", 40)
     monkeypatch.setattr(comparison, "ROUNDS", 2)
-    monkeypatch.setattr(comparison, "enough", lambda do, most, seconds: min(most, 40))
+    monkeypatch.setattr(comparison, "calibrate_count", lambda do, most, seconds: min(most, 40))
 
 
 @pytest.mark.parametrize("name", atree.EXPERIMENTS)
@@ -37,10 +37,10 @@ def test_nothing_is_left_after_deletion() -> None:
 def test_the_conjunctive_workload_is_that_of_the_thesis(predicates: int) -> None:
     """§5.4: SNPS within 35 to 40 %, SMPE within 0.1 to 1 %."""
     workload = atree.conjunctions(10_000, predicates)
-    engine, _ = atree.loaded(workload)
+    engine, _ = atree.load_engine(workload)
     _, internal = engine.tree.sharing(range(10_000))
     assert 0.35 <= internal <= 0.40
-    codes, _ = engine.matched(workload.events(500, matching=1.0))
+    codes, _ = engine.match_codes(workload.events(500, matching=1.0))
     assert 0.001 <= len(codes) / 500 / 10_000 <= 0.01
 
 

@@ -30,7 +30,7 @@ def little_of_everything(monkeypatch: pytest.MonkeyPatch) -> None:
     ):
         monkeypatch.setattr(module, name, value)
     # As much as `enough` would take is too much here.
-    monkeypatch.setattr(comparison, "enough", lambda do, most, seconds: min(most, 60))
+    monkeypatch.setattr(comparison, "calibrate_count", lambda do, most, seconds: min(most, 60))
 
 
 def rows_of(name: str, size: int = 60) -> list[dict[str, object]]:
@@ -79,16 +79,16 @@ def test_changes() -> None:
 
 def test_changes_end_when_there_is_no_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[list[int]] = []
-    turns = change_rate.in_turns(list(range(250)), done.append, change_rate.nullcontext())
+    turns = change_rate.change_in_batches(list(range(250)), done.append, change_rate.nullcontext())
     assert [turn.changes for turn in turns] == [100, 100, 50] and done[2][-1] == 249
     monkeypatch.setattr(change_rate, "MOST_SECONDS", -1.0)
-    turns = change_rate.in_turns(list(range(250)), done.append, change_rate.nullcontext())
+    turns = change_rate.change_in_batches(list(range(250)), done.append, change_rate.nullcontext())
     assert [turn.changes for turn in turns] == [100]
 
 
 def test_a_thread_that_fails_is_heard_of() -> None:
     engine = ENGINES["brute"]()
-    matching = change_rate.Matching(engine, None, change_rate.nullcontext())  # type: ignore[arg-type]
+    matching = change_rate.BackgroundMatcher(engine, None, change_rate.nullcontext())  # type: ignore[arg-type]
     with pytest.raises(AttributeError), matching:
         pass
 
@@ -157,8 +157,8 @@ def test_baselines_take_part_where_they_can() -> None:
 
 def test_an_engine_that_is_slow_to_load(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(comparison, "SLOWEST_LOAD", -1.0)
-    field = comparison.loaded(
-        comparison.contestants("block"), block.Selective(subscriptions=60), print
+    field = comparison.load_contestants(
+        comparison.contestants("block"), block.SelectiveWorkload(subscriptions=60), print
     )
     assert {contestant.subscriptions for contestant in field} == {0}
 
@@ -174,9 +174,9 @@ def test_fewer_subscriptions_are_compared_as_far_as_they_go() -> None:
             contestant.engine.add(Subscription.of(id, text))
             contestant.subscriptions += 1
     sample = workload.events(20)
-    assert few.subscriptions == 40 and comparison.equal(all_, few, sample)
+    assert few.subscriptions == 40 and comparison.has_equal_matches(all_, few, sample)
     few.engine.remove(3)
-    assert not comparison.equal(all_, few, sample)
+    assert not comparison.has_equal_matches(all_, few, sample)
 
 
 def test_brute_has_only_so_many(monkeypatch: pytest.MonkeyPatch) -> None:

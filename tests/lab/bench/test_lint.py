@@ -4,14 +4,14 @@ import json
 from pathlib import Path
 
 import pytest
-from tamis_lab.bench.lint import EXPERIMENTS, RULES, linted
+from tamis_lab.bench.lint import EXPERIMENTS, RULES, lint_workload
 
 from tests.cli.command import run
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_experiments(name: str) -> None:
-    row = linted(name, 60)
+    row = lint_workload(name, 60)
     assert row["workload"] == name and row["subscriptions"] == 60
     assert row["seconds"] > 0 and row["peak_mb"] > 0 and set(RULES) <= row.keys()
 

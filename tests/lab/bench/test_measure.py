@@ -28,7 +28,7 @@ def test_enough_items() -> None:
         asked.append(count)
         now += 0.1 + count / 1000  # a tenth of a second once, a thousand a second from there
 
-    enough = partial(measure.enough, work, clock=lambda: now)
+    enough = partial(measure.calibrate_count, work, clock=lambda: now)
     assert enough(most=10_000, seconds=1.0) == pytest.approx(900, rel=0.2)
     assert enough(most=10_000, seconds=0.2) >= 256  # a few would not show what many take
     assert asked[:3] == [1, 1, 4]

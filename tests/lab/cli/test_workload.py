@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from tamis_lab.workloads.workload_catalogue import NAMES, named
+from tamis_lab.workloads.workload_catalogue import NAMES, workload_by_name
 
 import tamis
 from tests.cli.command import run
@@ -46,7 +46,7 @@ def test_the_files_go_into_match(name: str, format: str, tmp_path: Path) -> None
 def test_the_files_hold_the_workload(tmp_path: Path) -> None:
     run("workload", "nulls", "-o", tmp_path, "--subscriptions", 50, "--events", 70_000, "-q",
         "--set", "density=0.5")  # fmt: skip
-    listed = named("nulls", subscriptions=50, parameters={"density": 0.5})
+    listed = workload_by_name("nulls", subscriptions=50, parameters={"density": 0.5})
     assert pq.read_table(tmp_path / "events.parquet").equals(listed.table(0, 70_000))
     assert pq.read_table(tmp_path / "subscriptions.parquet").equals(listed.subscriptions(0, 50))
 
@@ -61,7 +61,9 @@ def test_snps_and_smpe_are_as_asked(tmp_path: Path) -> None:
     assert about["measured"]["smpe"] == pytest.approx(0.3, abs=0.03)  # of fewer events
     assert about["parameters"]["predicates"] == 6 and about["events"]["scale"] > 1
     # What it says makes the same again.
-    listed = named("atree2004", about["seed"], 1000, about["parameters"], about["events"])
+    listed = workload_by_name(
+        "atree2004", about["seed"], 1000, about["parameters"], about["events"]
+    )
     assert pq.read_table(tmp_path / "events.parquet").equals(listed.table(0, 10_000))
 
 

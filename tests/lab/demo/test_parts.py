@@ -9,15 +9,15 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 from tamis_lab.demo.bar_charts import Bar, bars
-from tamis_lab.demo.check import Checked, differing
-from tamis_lab.demo.demo_data import changed, drawn_changes, prepared
+from tamis_lab.demo.check import CheckResult, differing_events
+from tamis_lab.demo.demo_data import apply_changes, drawn_changes, prepare_input
 from tamis_lab.workloads.flights import Flights
 
 from tamis.matcher import Matcher
 
 
 def test_pieces_are_all_departures_by_whole_days(tmp_path: Path) -> None:
-    given = prepared(Flights(alerts=10), 70_000, tmp_path)
+    given = prepare_input(Flights(alerts=10), 70_000, tmp_path)
     tables = [parquet.read_table(piece) for piece in given.pieces]
     assert pa.concat_tables(tables).equals(given.events)
     days = [set(zip(t["month"].to_pylist(), t["day"].to_pylist(), strict=True)) for t in tables]
@@ -30,7 +30,7 @@ def test_changes_can_be_made(count: int) -> None:
     workload = Flights(alerts=count)
     alerts = {alert[0]: alert for alert in workload.subscriptions()}
     changes = drawn_changes(workload, alerts)
-    now = changed(alerts, changes)
+    now = apply_changes(alerts, changes)
     assert {"add"} <= {change.change for change in changes}
     if count > 1:
         assert {change.change for change in changes} == {"add", "replace", "remove"}
@@ -53,8 +53,8 @@ def test_a_wrong_answer_is_seen() -> None:
     matcher.add("low", "a < 2")
     events = pa.table({"a": [0, 1, 2]})
     right = [(0, ["low"]), (1, ["low"]), (2, [])]
-    assert differing(matcher, right, events) == []
+    assert differing_events(matcher, right, events) == []
     for wrong in ([], ["low", "low"], ["other"]):
-        assert differing(matcher, [(1, wrong), *right[2:]], events) == [1]
-    checked = Checked(3, [1], 2, [])
-    assert not checked.equal and checked.said()[0] == "checked 3 events: NOT EQUAL, events [1]"
+        assert differing_events(matcher, [(1, wrong), *right[2:]], events) == [1]
+    checked = CheckResult(3, [1], 2, [])
+    assert not checked.equal and checked.verdicts()[0] == "checked 3 events: NOT EQUAL, events [1]"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from tamis_lab.papers.curve_claims import measured
+from tamis_lab.papers.curve_claims import exact_values
 from tamis_lab.papers.figure_catalogue import figures
 from tamis_lab.papers.kinds import KINDS
 from tamis_lab.papers.spec import SCALES
@@ -33,7 +33,7 @@ def test_each_can_be_measured_drawn_and_judged(scale: str) -> None:
         assert figure.curves and all(curve.places for curve in figure.curves)
         labels = [curve.label for curve in figure.curves]
         assert len(set(labels)) == len(labels)
-        assert set(figure.told) <= set(labels)
+        assert set(figure.paper_values) <= set(labels)
         assert {point.kind for point in figure.points()} <= set(KINDS)
         assert re.fullmatch("[a-z0-9-]+", figure.name)
         assert figure.claims or figure.paper in ("beyond", "bloom")
@@ -43,7 +43,7 @@ def test_claims_can_be_told_where_all_is_measured() -> None:
     """A claim about a label that no curve has could never be told."""
     for figure in figures("paper"):
         curves = {
-            curve.label: measured((place.x, 1.0) for place in curve.places)
+            curve.label: exact_values((place.x, 1.0) for place in curve.places)
             for curve in figure.curves
         }
         unknown = [c.text for c in figure.claims if c.check(curves).holds is None]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 from tamis_lab.papers import curve_claims as claims
-from tamis_lab.papers.curve_claims import Check, measured
+from tamis_lab.papers.curve_claims import Check, exact_values
 
-RISING = measured([(1, 1.0), (10, 10.0), (100, 100.0)])
-FLAT = measured([(1, 5.0), (10, 5.0), (100, 5.0)])
-FALLING = measured([(1, 9.0), (10, 3.0), (100, 1.0)])
-ZERO = measured([(1, 0.0), (10, 0.0)])
+RISING = exact_values([(1, 1.0), (10, 10.0), (100, 100.0)])
+FLAT = exact_values([(1, 5.0), (10, 5.0), (100, 5.0)])
+FALLING = exact_values([(1, 9.0), (10, 3.0), (100, 1.0)])
+ZERO = exact_values([(1, 0.0), (10, 0.0)])
 CURVES = {"rising": RISING, "flat": FLAT, "falling": FALLING, "zero": ZERO, "none": []}
 
 
@@ -46,9 +46,9 @@ CURVES = {"rising": RISING, "flat": FLAT, "falling": FALLING, "zero": ZERO, "non
         (claims.near("rising", [(10, 11.0)], 1.2), True),
         (claims.near("rising", [(10, 11.0)], 1.05), False),
         (claims.near("rising", [(7, 11.0)], 1.05), None),
-        (claims.ordered(["flat", "zero"]), None),
-        (claims.ordered(["rising", "rising"]), True),
-        (claims.ordered(["flat", "rising"]), False),
+        (claims.each_above_next(["flat", "zero"]), None),
+        (claims.each_above_next(["rising", "rising"]), True),
+        (claims.each_above_next(["flat", "rising"]), False),
         (claims.zero("zero"), True),
         (claims.zero("flat"), False),
         (claims.zero("none"), None),
@@ -63,4 +63,4 @@ CURVES = {"rising": RISING, "flat": FLAT, "falling": FALLING, "zero": ZERO, "non
 def test_a_check(check: Check, holds: bool | None) -> None:
     verdict = check(CURVES)
     assert verdict.holds is holds
-    assert verdict.shown
+    assert verdict.evidence

@@ -11,7 +11,7 @@ from tamis_lab.papers.figure_catalogue import figures
 from tamis_lab.papers.paper_report import write
 from tamis_lab.papers.results import Results
 from tamis_lab.papers.spec import Point
-from tamis_lab.papers.verdicts import judged, tally
+from tamis_lab.papers.verdicts import figure_results, tally
 
 from tests.cli.command import run
 
@@ -44,12 +44,12 @@ def test_every_figure_and_claim_is_on_the_page(file: Path, tmp_path: Path) -> No
     results = Results.open(file)
     written = write(results, "small", tmp_path, plots=False)
     page, text = (path.read_text("utf-8") for path in (written.page, written.markdown))
-    found = judged(results, "small")
+    found = figure_results(results, "small")
     for one in found:
         assert f"<h3 id='{one.figure.name}'>" in page
         assert f"### {one.figure.number}: {one.figure.title}" in text
         for claim, verdict in one.verdicts:
-            assert claim.text in text and verdict.shown in text
+            assert claim.text in text and verdict.evidence in text
     hold, fail, unknown = (written.tally[kind] for kind in (True, False, None))
     assert hold and fail and unknown
     assert text.count("**holds**") == hold
@@ -118,7 +118,7 @@ def test_papers_measures_what_is_missing(tmp_path: Path, monkeypatch: pytest.Mon
         about = {"key": point.key, "kind": point.kind, "parameters": dict(point.parameters)}
         return {"table": "runs", **about, "metrics": {"measured_10": 1.0}}
 
-    monkeypatch.setattr(runner, "measured", measured)
+    monkeypatch.setattr(runner, "measure_point", measured)
     kept = tmp_path / "kept.jsonl"
     asked = ("bench", "papers", "bloom:5", "--out", str(kept))
     done = run(*asked)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tamis_lab.papers.results import Results
-from tamis_lab.papers.spec import Curve, Figure, Measured, Place, Point
+from tamis_lab.papers.spec import Curve, CurvePoint, CurveValue, Figure, Point
 
 from tamis.errors import InputError
 
@@ -66,10 +66,10 @@ def test_curves_and_gaps() -> None:
     results.add(line(POINTS[0], metrics={"rate": 5, "rate low": 4, "rate high": 7}))
     results.add(line(POINTS[1], failed="took too long"))
     results.add(line(POINTS[2], metrics={"refused": "XOR is not supported"}))
-    places = [Place(point.size, point, "rate") for point in POINTS]
-    places += [Place(n, Point("kind", {"subscriptions": n}), "rate") for n in (4, 1_000_000)]
+    places = [CurvePoint(point.size, point, "rate") for point in POINTS]
+    places += [CurvePoint(n, Point("kind", {"subscriptions": n}), "rate") for n in (4, 1_000_000)]
     figure = Figure("bdd", "1", "t", "x", "y", (Curve("c", tuple(places)),))
-    assert results.curves(figure) == {"c": [Measured(1, 5, 4, 7)]}
+    assert results.curves(figure) == {"c": [CurveValue(1, 5, 4, 7)]}
     assert list(results.gaps(figure)) == [
         "c at 2: took too long",
         "c at 3: XOR is not supported",

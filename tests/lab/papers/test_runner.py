@@ -44,7 +44,7 @@ def test_a_run_is_kept_and_gone_on_with(tmp_path: Path) -> None:
 def test_an_engine_may_refuse_a_workload() -> None:
     asked = {"subscriptions": 100, "events": 8, "round_s": 0.0}
     for engine, metrics in (("gryphon", {"refused"}), ("counting", {"refused"})):
-        found = engine_points.measured({"engine": engine, "workload": "texts", **asked})
+        found = engine_points.measure_engine({"engine": engine, "workload": "texts", **asked})
         assert set(found) == metrics
-    found = engine_points.measured({"engine": "counting", "workload": "selective", **asked})
+    found = engine_points.measure_engine({"engine": "counting", "workload": "selective", **asked})
     assert "refused" not in found and found["events_per_s low"] <= found["events_per_s"]  # type: ignore[operator]

@@ -15,7 +15,7 @@ from tamis_lab.papers import bdd_points, bloom_points, thesis_points
 from tamis_lab.papers.spec import Point
 
 from tamis.bloom.filter import Bloom
-from tamis.bloom.filter_codec import DENSE, SPARSE, encoded
+from tamis.bloom.filter_codec import DENSE, SPARSE, encode_filter
 from tamis.bloom.hashing import Shape
 from tests.soak import only_in_soak
 
@@ -23,9 +23,9 @@ from tests.soak import only_in_soak
 @cache
 def tree(engine: str, n: int, snps: float, relation: str, smpe: float) -> dict[str, Any]:
     asked = {"subscriptions": n, "predicates": 14, "relation": relation, "snps": snps, "smpe": smpe}
-    found = thesis_points.prepared(asked)
+    found = thesis_points.prepare_workload(asked)
     point = Point("thesis", {"engine": engine, "round_s": 0.0, **asked})
-    return thesis_points.measured(point.parameters, found)
+    return thesis_points.measure_engine(point.parameters, found)
 
 
 # -- the diagrams ---------------------------------------------------------------------------------
@@ -111,7 +111,7 @@ def test_the_sparse_form_is_the_smaller_up_to_where_the_paper_has_the_two_cross(
 
     def form(bits: int) -> int:
         places = np.sort(rng.choice(shape.m, bits, replace=False))
-        return encoded(shape, Bloom.at(shape, places.tolist()).bits)[0]
+        return encode_filter(shape, Bloom.at(shape, places.tolist()).bits)[0]
 
     crossing = shape.m // 14  # m / log2(m), §4.5; ours notes distances, and is smaller for longer
     assert form(crossing // 10) == form(crossing) == SPARSE

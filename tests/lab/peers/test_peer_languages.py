@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tamis_lab.peers.peer import Kind
+from tamis_lab.peers.peer import AttributeKind
 from tamis_lab.peers.peer_catalogue import PEERS
 
 from tamis.errors import UnsupportedExpression
@@ -32,11 +32,11 @@ from tamis.values import Type
 from tests.soak import count
 
 KINDS = {
-    "i": Kind(Type.INT, True),
-    "j": Kind(Type.INT, False),
-    "d": Kind(Type.DBL, True),
-    "s": Kind(Type.STR, True),
-    "b": Kind(Type.BOOL, True),
+    "i": AttributeKind(Type.INT, True),
+    "j": AttributeKind(Type.INT, False),
+    "d": AttributeKind(Type.DBL, True),
+    "s": AttributeKind(Type.STR, True),
+    "b": AttributeKind(Type.BOOL, True),
 }
 GOLDEN = {
     "j = 5 AND s <> 'it''s'": {
@@ -115,7 +115,7 @@ def test_what_peers_are_told(text: str) -> None:
 
 def test_too_many_patterns_are_refused() -> None:
     many = " AND ".join(f"(a{n} = 1 OR b{n} = 2)" for n in range(5))
-    kinds = {f"{letter}{n}": Kind(Type.INT, False) for letter in "ab" for n in range(5)}
+    kinds = {f"{letter}{n}": AttributeKind(Type.INT, False) for letter in "ab" for n in range(5)}
     with pytest.raises(UnsupportedExpression, match="more than 16 patterns"):
         PEERS["event-ruler"].translate(parse(many), kinds)
 

@@ -10,8 +10,8 @@ from tamis_lab.peers import contest, experiments
 from tamis_lab.peers.drivers import GO, RUST, CannotBuild, Driver
 from tamis_lab.peers.peer import Limits
 from tamis_lab.peers.peer_catalogue import PEERS
-from tamis_lab.peers.peer_tables import placed
-from tamis_lab.peers.peer_workload import WORKLOADS, work_of
+from tamis_lab.peers.peer_tables import insert_tables
+from tamis_lab.peers.peer_workload import WORKLOADS, peer_workload
 
 from tamis.errors import InputError
 from tests.cli.command import ROOT, run
@@ -43,7 +43,7 @@ def check(peer: str, workload: str) -> None:
 @pytest.mark.parametrize("peer", ["tamis", "tamis-json", "tamis-single", *IN_PROCESS])
 def test_python_peers_are_right(peer: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Here without a process for each, which costs a second; see the next test for those."""
-    monkeypatch.setattr("tamis_lab.peers.python_peers.in_fresh_process", _in_this_process)
+    monkeypatch.setattr("tamis_lab.peers.python_peers.run_in_fresh_process", _in_this_process)
     for workload in ("equality", "bdd2001") if peer.startswith("tamis") else ("flights", "bdd2001"):
         check(peer, workload)
 
@@ -96,7 +96,7 @@ def test_a_wrong_answer_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
         outcome["answers"][7].append(0)
         return outcome
 
-    monkeypatch.setattr("tamis_lab.peers.python_peers.in_fresh_process", _in_this_process)
+    monkeypatch.setattr("tamis_lab.peers.python_peers.run_in_fresh_process", _in_this_process)
     _with(monkeypatch, "polars", run=wrong)
     assert rows_of("polars", "equality")[0]["equal"] == "NO"
 
@@ -152,7 +152,7 @@ def test_a_driver_that_cannot_be_built_says_what_the_tool_said(
     )
     assert driver.unavailable() is None and not driver.is_built()
     with pytest.raises(CannotBuild, match="its driver cannot be built: sh: an error: 404"):
-        driver.built(told.append)
+        driver.build(told.append)
     assert told == ["building the go driver, once …"] and not list(tmp_path.rglob("*.go"))
 
 
@@ -166,12 +166,12 @@ def test_a_driver_is_built_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         marker="done",
     )
     assert driver.unavailable() == "not installed: no-such-tool (to build its driver)"
-    assert driver.built() == driver.built() and driver.unavailable() is None
+    assert driver.build() == driver.build() and driver.unavailable() is None
     assert (driver.folder() / "done").read_text() == "x\n"
 
 
 def test_the_verb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tamis_lab.peers.python_peers.in_fresh_process", _in_this_process)
+    monkeypatch.setattr("tamis_lab.peers.python_peers.run_in_fresh_process", _in_this_process)
     monkeypatch.setattr(contest, "LIMITS", LITTLE)
     out = tmp_path / "peers.json"
     asked = ("polars", "tamis", "--workload", "equality", "--rules", 30, "--rules", 20)
@@ -200,7 +200,7 @@ def test_names_are_checked() -> None:
 
 
 def test_work_is_flat_and_has_what_rules_name() -> None:
-    work = work_of("flights", 300, events=500)
+    work = peer_workload("flights", 300, events=500)
     assert "plane__year" in work.kinds and "plane__year" in str(work.rules)
     assert work.table.num_rows == 500 and set(work.table.column_names) == set(work.kinds)
     assert not any(value is None for row in work.dicts() for value in row.values())
@@ -215,7 +215,7 @@ def _with(monkeypatch: pytest.MonkeyPatch, name: str, **changed: object) -> None
 def test_the_page_has_the_figures_that_were_kept() -> None:
     page = (ROOT / "docs" / "peers.md").read_text(encoding="utf-8")
     kept = json.loads((ROOT / "results" / "peers.json").read_text(encoding="utf-8"))
-    assert placed(page, kept) == page, "python -m tamis_lab.peers.peer_tables makes it anew"
+    assert insert_tables(page, kept) == page, "python -m tamis_lab.peers.peer_tables makes it anew"
     rows = [row for rows in kept["experiments"].values() for row in rows]
     assert {row["peer"] for row in rows} == set(PEERS)
     assert all(row["equal"] == "yes" for row in rows if row["events"])

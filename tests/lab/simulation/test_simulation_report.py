@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tamis_lab.simulation.peak_memory import Peak
+from tamis_lab.simulation.peak_memory import PeakMemory
 from tamis_lab.simulation.simulation_claims import claims
 from tamis_lab.simulation.simulation_report import write as write_report
 from tamis_lab.simulation.simulation_run import read, write
-from tamis_lab.simulation.sizes import SCALES, Sizes
+from tamis_lab.simulation.sizes import SCALES, SimulationSizes
 
 from tamis.errors import InputError
 from tests.cli.command import run
@@ -19,9 +19,9 @@ RESULTS = Path(__file__).parents[3] / "results" / "simulate.jsonl"
 
 def test_what_is_asked_for_is_checked() -> None:
     with pytest.raises(InputError, match="no 'magic'; there are flooding"):
-        Sizes(brokers=2, subscriptions=2, events=2, strategies=("magic",))
+        SimulationSizes(brokers=2, subscriptions=2, events=2, strategies=("magic",))
     with pytest.raises(InputError, match="name one at least"):
-        Sizes(brokers=2, subscriptions=2, events=2, topologies=())
+        SimulationSizes(brokers=2, subscriptions=2, events=2, topologies=())
     done = run("simulate", "--topology", "ring")
     assert done.exit_code == 2 and "there are line, star, balanced, random" in done.stderr
     assert SCALES["large"].brokers == 1000
@@ -62,6 +62,6 @@ def test_a_claim_that_fails_is_said_to_fail() -> None:
 
 @pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="it does not say")
 def test_memory_is_looked_at() -> None:
-    with Peak().watched() as peak:
+    with PeakMemory().watch() as peak:
         held = bytearray(1 << 20)
     assert peak.bytes > len(held)

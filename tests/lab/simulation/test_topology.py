@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tamis_lab.simulation.topology import TOPOLOGIES, Tree, renumbered, topology, tree_of
+from tamis_lab.simulation.topology import TOPOLOGIES, OverlayTree, renumber_tree, topology, tree_of
 
 from tamis.errors import InputError
 from tests.routing.networks import trees
 
 
-def below(tree: Tree, broker: int) -> set[int]:
+def below(tree: OverlayTree, broker: int) -> set[int]:
     found = {broker}
     for each in range(tree.brokers):
         if tree.parent[each] in found:
@@ -18,7 +18,7 @@ def below(tree: Tree, broker: int) -> set[int]:
     return found
 
 
-def check(tree: Tree) -> None:
+def check(tree: OverlayTree) -> None:
     assert tree.parent[0] == -1 and tree.size[0] == tree.brokers
     for broker in range(tree.brokers):
         first, size = broker, int(tree.size[broker])
@@ -56,7 +56,7 @@ def test_any_tree_is_renumbered(links: list[tuple[int, int]], rng) -> None:
     parents = [-1] * count
     for above, broker in links:
         parents[shuffled[broker]] = shuffled[above]
-    tree, numbers = renumbered(parents)
+    tree, numbers = renumber_tree(parents)
     check(tree)
     for broker, above in enumerate(parents):
         assert tree.parent[numbers[broker]] == (-1 if above == -1 else numbers[above])
@@ -82,7 +82,7 @@ def test_what_is_no_tree_is_refused(parents: list[int], reason: str) -> None:
 )
 def test_what_cannot_be_renumbered(parents: list[int], reason: str) -> None:
     with pytest.raises(InputError, match=reason):
-        renumbered(parents)
+        renumber_tree(parents)
 
 
 def test_unknown_topologies_are_refused() -> None:

@@ -8,9 +8,9 @@ from tamis_lab.kernels import overlay_tables as tables_counted
 from tamis_lab.kernels import strategy_counts as events_counted
 from tamis_lab.simulation.job.event_walk import STRATEGIES
 from tamis_lab.simulation.job.link_tables import predicates_by_broker
-from tamis_lab.simulation.job.local_simulation import at_once
+from tamis_lab.simulation.job.local_simulation import simulate_locally
 from tamis_lab.simulation.network import Network
-from tamis_lab.simulation.topology import Tree
+from tamis_lab.simulation.topology import OverlayTree
 
 from tamis.bloom.hashing import Shape
 from tamis.routing.router import HERE
@@ -21,7 +21,7 @@ Events = list[tuple[int, dict[str, Any]]]
 
 
 def by_messages(
-    strategy: str, shape: Shape, tree: Tree, subscriptions: Subscriptions, events: Events
+    strategy: str, shape: Shape, tree: OverlayTree, subscriptions: Subscriptions, events: Events
 ) -> dict[str, Any]:
     """What brokers do that send each message."""
     network = Network(lambda: router(strategy, shape))
@@ -44,18 +44,18 @@ def by_messages(
         "messages": link_counts(network.messages, tree),
         "told": link_counts(
             {
-                (str(broker), neighbour): len(each.told(neighbour))
+                (str(broker), neighbour): len(each.advertised_interests(neighbour))
                 for broker, each in enumerate(routers)
                 for neighbour in each.neighbours
             },
             tree,
         ),
-        "local": [len(each.wanted(HERE)) for each in routers],
+        "local": [len(each.wanted_interests(HERE)) for each in routers],
         "predicates": [each.sizes().get("predicates") for each in routers],
     }
 
 
-def count_passage(counted: Any, passage: Any, tree: Tree) -> None:
+def count_passage(counted: Any, passage: Any, tree: OverlayTree) -> None:
     at = events_counted
     counted[at.EVENTS, 0] += 1
     counted[at.SENT, len(passage.crossed)] += 1
@@ -80,7 +80,9 @@ def count_passage(counted: Any, passage: Any, tree: Tree) -> None:
             counted[at.IN_VAIN, int(broker)] += not got
 
 
-def link_counts(found: dict[tuple[str, str], int], tree: Tree) -> tuple[list[int], list[int]]:
+def link_counts(
+    found: dict[tuple[str, str], int], tree: OverlayTree
+) -> tuple[list[int], list[int]]:
     """By the lower end: up, and down."""
     lower = range(1, tree.brokers)
     up = [found[str(broker), str(tree.parent[broker])] for broker in lower]
@@ -90,12 +92,14 @@ def link_counts(found: dict[tuple[str, str], int], tree: Tree) -> tuple[list[int
 def by_sets(
     strategies: list[str],
     shapes: list[Shape],
-    tree: Tree,
+    tree: OverlayTree,
     subscriptions: Subscriptions,
     events: Events,
 ) -> dict[tuple[str, Shape], dict[str, Any]]:
     """The same as the simulation has it, without Spark."""
-    interests, by_network, walker = at_once({"it": tree}, subscriptions, events, shapes, strategies)
+    interests, by_network, walker = simulate_locally(
+        {"it": tree}, subscriptions, events, shapes, strategies
+    )
     known = by_network["it"]
     at, counted = tables_counted, known.counted
     out = {}

@@ -11,13 +11,13 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tamis_lab.simulation.job.event_walk import FILTERED, STRATEGIES, Published
-from tamis_lab.simulation.job.filter_layout import twins
-from tamis_lab.simulation.job.findings import events_line, gathered, tables_line
-from tamis_lab.simulation.job.interests import apart, numbered
-from tamis_lab.simulation.job.local_simulation import at_once
-from tamis_lab.simulation.topology import Tree, renumbered, topology
-from tamis_lab.workloads.overlay_workload import Overlay
+from tamis_lab.simulation.job.event_walk import FILTERED, STRATEGIES, PublishedEvents
+from tamis_lab.simulation.job.filter_layout import colliding_pairs
+from tamis_lab.simulation.job.findings import counter_arrays, events_line, tables_line
+from tamis_lab.simulation.job.interests import number_interests, split_selector
+from tamis_lab.simulation.job.local_simulation import simulate_locally
+from tamis_lab.simulation.topology import OverlayTree, renumber_tree, topology
+from tamis_lab.workloads.overlay_workload import OverlayWorkload
 
 from tamis.bloom.filter import Bloom
 from tamis.bloom.hashing import Shape
@@ -34,7 +34,7 @@ SHAPES = [Shape(1 << 14, 4), Shape(3, 2), Shape(40, 3), Shape(1, 1), Shape(200, 
 on_spark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
 
-def agree(tree: Tree, subscriptions: Any, events: Any, shapes: list[Shape]) -> None:
+def agree(tree: OverlayTree, subscriptions: Any, events: Any, shapes: list[Shape]) -> None:
     found = by_sets(list(STRATEGIES), shapes, tree, subscriptions, events)
     for shape in shapes:
         for strategy in STRATEGIES:
@@ -51,7 +51,7 @@ def agree(tree: Tree, subscriptions: Any, events: Any, shapes: list[Shape]) -> N
 @given(data=st.data())
 def test_it_counts_what_brokers_do(data: st.DataObject) -> None:
     links = data.draw(trees(8))
-    tree, _ = renumbered([-1, *(above for above, _ in links)])
+    tree, _ = renumber_tree([-1, *(above for above, _ in links)])
     brokers = st.integers(0, tree.brokers - 1)
     wanted = st.one_of(conjunctions, simple, selectors)
     subscriptions = data.draw(st.lists(st.tuples(brokers, wanted), min_size=1, max_size=14))
@@ -66,7 +66,7 @@ def test_it_counts_what_brokers_do(data: st.DataObject) -> None:
 )
 def test_it_does_so_with_more_brokers_than_bits_in_a_word(name: str, shape: Shape) -> None:
     # Brokers far from each other have different predicates, so that their filters differ.
-    workload = Overlay(brokers=70, subscriptions=250, selectors=120, names=25, local=1.0)
+    workload = OverlayWorkload(brokers=70, subscriptions=250, selectors=120, names=25, local=1.0)
     subscriptions, events = rows_of(workload, 40)
     agree(topology(name, 70, 3), subscriptions, events, [shape])
 
@@ -86,28 +86,30 @@ def test_two_that_ask_for_the_same_in_other_words_are_told_once() -> None:
 
 
 def test_twins_are_those_that_no_filter_tells_apart() -> None:
-    interests = numbered(apart(f"a = {n}") for n in range(120))
+    interests = number_interests(split_selector(f"a = {n}") for n in range(120))
     shape = Shape(16, 2)
     blooms = [Bloom.of(shape, [int(key)]) for key in interests.keys]
     pairs = [(x, y) for x in range(120) for y in range(x)]
-    assert twins(interests.keys, shape) == sum(blooms[x] == blooms[y] for x, y in pairs) > 0
+    assert (
+        colliding_pairs(interests.keys, shape) == sum(blooms[x] == blooms[y] for x, y in pairs) > 0
+    )
 
 
 def test_what_a_filter_would_miss_is_seen() -> None:
     """An engine that says a selector holds, and not its predicate, cannot be right."""
     shape = Shape(64, 2)
-    walker = at_once(
+    walker = simulate_locally(
         {"line": topology("line", 2)}, [(0, "a = 1"), (1, "b = 1")], [], [shape]
     ).walker
     one, none = np.zeros(1, np.int64), np.zeros(0, np.int64)
     for found, missed in ((none, 0), (one, 1)):
         matches = Matches(1, found, found, pa.array([0, 1, 2, 3]), np.zeros(4, np.int64))
-        walker.send(Published(np.zeros(1, np.int32), np.ones(1, np.int32), matches))
+        walker.send(PublishedEvents(np.zeros(1, np.int32), np.ones(1, np.int32), matches))
         counted = walker.counted["line", shape][STRATEGIES["edge"]]
         assert events_line(counted)["missed_by_filters"] == missed
 
 
-def rows_of(workload: Overlay, events: int) -> tuple[Any, Any]:
+def rows_of(workload: OverlayWorkload, events: int) -> tuple[Any, Any]:
     subscriptions = [
         (row["broker"], row["selector"]) for row in workload.subscriptions_table().to_pylist()
     ]
@@ -121,15 +123,15 @@ class TestOnSpark:
     pytestmark = on_spark
 
     def test_it_counts_the_same(self, spark: SparkSession, tmp_path: Path) -> None:
-        from tamis_lab.simulation.job.simulation_job import prepare, travelled
+        from tamis_lab.simulation.job.simulation_job import prepare, route_events
         from tamis_lab.spark.workload_tables import overlay_events, overlay_subscriptions
 
-        workload = Overlay(brokers=9, subscriptions=400, selectors=80, names=15)
+        workload = OverlayWorkload(brokers=9, subscriptions=400, selectors=80, names=15)
         networks = {name: topology(name, 9, 4) for name in ("random", "star")}
         shapes = [Shape(128, 2), Shape(1 << 14, 4)]
         prepared = prepare(overlay_subscriptions(spark, workload, 3), networks, tmp_path)
-        sent = travelled(overlay_events(spark, workload, 60, 3), prepared, shapes, [*STRATEGIES])
-        found = gathered(sent.toArrow().to_pylist(), 9)
+        sent = route_events(overlay_events(spark, workload, 60, 3), prepared, shapes, [*STRATEGIES])
+        found = counter_arrays(sent.toArrow().to_pylist(), 9)
         subscriptions, events = rows_of(workload, 60)
         predicates = len(prepared.interests.predicates)
         for name, tree in networks.items():
@@ -144,7 +146,7 @@ class TestOnSpark:
                 assert line["evaluations"] == expected["evaluations"] / 60
                 assert line["missed_by_filters"] == 0
                 delivered.add(line["deliveries_in_all"])
-                told = tables_line(strategy, tree, prepared.known[name], predicates)
+                told = tables_line(strategy, tree, prepared.tables[name], predicates)
                 assert told["telling_messages"] == sum(map(sum, expected["messages"]))
                 assert told["table_from_neighbours"] == sum(map(sum, expected["told"]))
             assert len(delivered) == 1 and delivered.pop() > 0

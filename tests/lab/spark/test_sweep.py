@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
-from tamis_lab.spark.sweep import swept, write_results
+from tamis_lab.spark.sweep import map_inputs, write_results
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 def test_each_input_has_its_answer_in_its_place(spark: SparkSession) -> None:
     inputs = [{"n": n} for n in range(5)]
-    assert swept(spark, sorted, inputs, tasks=2) == [["n"]] * 5
-    assert swept(spark, abs, [-3, 1, -2], tasks=8) == [3, 1, 2]
-    assert swept(spark, abs, [], tasks=2) == []
+    assert map_inputs(spark, sorted, inputs, tasks=2) == [["n"]] * 5
+    assert map_inputs(spark, abs, [-3, 1, -2], tasks=8) == [3, 1, 2]
+    assert map_inputs(spark, abs, [], tasks=2) == []
 
 
 def test_results_become_a_row_for_each_metric(spark: SparkSession, tmp_path: Path) -> None:

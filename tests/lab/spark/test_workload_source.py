@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tamis_lab.workloads.workload_catalogue import named
+from tamis_lab.workloads.workload_catalogue import workload_by_name
 
 from tests.soak import SOAK, count, only_in_soak
 
@@ -45,21 +45,27 @@ def to_files(frame: DataFrame, folder: Path) -> DataStreamWriter:
 @pytest.mark.parametrize("name", ["bdd2001", "nulls", "texts"])
 def test_a_table_holds_the_events_in_order(source: SparkSession, name: str) -> None:
     frame = read(source, workload=name, rows=2500, seed=7, partitions=3)
-    assert frame.toArrow().cast(named(name).schema).equals(named(name, 7).table(0, 2500))
+    assert (
+        frame.toArrow()
+        .cast(workload_by_name(name).schema)
+        .equals(workload_by_name(name, 7).table(0, 2500))
+    )
     assert frame.rdd.getNumPartitions() == 3
 
 
 def test_many_rows_are_drawn_in_turns_and_come_in_order(source: SparkSession) -> None:
     frame = read(source, workload="selective", rows=250_000, partitions=2)
     assert (
-        frame.toArrow().cast(named("selective").schema).equals(named("selective").table(0, 250_000))
+        frame.toArrow()
+        .cast(workload_by_name("selective").schema)
+        .equals(workload_by_name("selective").table(0, 250_000))
     )
 
 
 def test_many_columns_and_few_rows(source: SparkSession) -> None:
     frame = read(source, workload="bloom2008", rows=2, partitions=5)
     assert len(frame.columns) == 1000
-    expected = named("bloom2008").workload.events(2).rows()
+    expected = workload_by_name("bloom2008").workload.events(2).rows()
     found = [row.asDict() for row in frame.collect()]
     assert [{k: v for k, v in row.items() if v is not None} for row in found] == expected
     assert read(source, workload="bloom2008", rows=0).count() == 0
@@ -69,7 +75,7 @@ def test_flights(source: SparkSession) -> None:
     """All of them in a soak, which are those that are there where nothing is said."""
     many = count(40_000, 336_776)
     frame = read(source, workload="flights", **({} if SOAK else {"rows": many}))
-    table = named("flights").table(0, many)
+    table = workload_by_name("flights").table(0, many)
     assert frame.count() == table.num_rows
     delayed = frame.where(
         "to.name LIKE 'San Diego%' AND arr_delay - dep_delay > 60 AND from.lat > 40"
@@ -133,7 +139,7 @@ def test_a_stream_that_is_stopped_twice_gives_every_row_once(
     query.awaitTermination(120)
     assert query.exception() is None
     rows = source.read.parquet(str(tmp_path / "out")).toArrow().sort_by("id")
-    expected = named("flights").table(0, 12_000).select(columns)
+    expected = workload_by_name("flights").table(0, 12_000).select(columns)
     assert rows.cast(expected.schema).equals(expected)
     sizes = [progress["numInputRows"] for progress in query.recentProgress]
     assert len(sizes) > 2 and max(sizes) <= 1000
@@ -146,7 +152,7 @@ def test_a_stream_without_end_goes_on_where_it_was(source: SparkSession, tmp_pat
         query.awaitTermination(60)
         assert query.exception() is None
         rows = source.read.parquet(str(tmp_path / "out")).toArrow()
-        expected = named("selective", 3).table(0, 100 * runs)
+        expected = workload_by_name("selective", 3).table(0, 100 * runs)
         by_all = [(name, "ascending") for name in expected.column_names]
         assert rows.cast(expected.schema).sort_by(by_all).equals(expected.sort_by(by_all))
 
@@ -173,7 +179,7 @@ def test_a_batch_that_is_run_again_gives_the_same_rows(
             query.awaitTermination(60)
         except Exception as error:
             assert "lost" in str(error)
-    rows = named("bdd2001").table(0, 300)["i1"].to_pylist()
+    rows = workload_by_name("bdd2001").table(0, 300)["i1"].to_pylist()
     first, second, third = (sorted(rows[start : start + 100]) for start in (0, 100, 200))
     assert seen == [first, second, second, third]
 

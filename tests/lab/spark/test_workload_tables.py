@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tamis_lab.workloads.workload_catalogue import NAMES, named
+from tamis_lab.workloads.workload_catalogue import NAMES, workload_by_name
 
 from tamis.errors import InputError
 
@@ -24,7 +24,7 @@ def test_subscriptions_are_the_same(spark: SparkSession, name: str) -> None:
 
     frame = subscriptions(spark, name, ROWS, seed=7, partitions=3)
     assert frame.rdd.getNumPartitions() == 3
-    expected = named(name, 7, ROWS)
+    expected = workload_by_name(name, 7, ROWS)
     assert (
         frame.toArrow().cast(expected.subscriptions_schema).equals(expected.subscriptions(0, ROWS))
     )
@@ -36,7 +36,7 @@ def test_events_are_the_same(spark: SparkSession, name: str) -> None:
 
     rows = 50 if name == "bloom2008" else 2_500
     frame = events(spark, name, rows, seed=7, partitions=3)
-    expected = named(name, 7)
+    expected = workload_by_name(name, 7)
     assert frame.toArrow().cast(expected.schema).equals(expected.table(0, rows))
 
 
@@ -44,7 +44,7 @@ def test_parameters_go_along(spark: SparkSession) -> None:
     from tamis_lab.spark.workload_tables import events, subscriptions
 
     parameters, drawn = {"predicates": 4, "relation": ">"}, {"scale": 3.0, "least": 9}
-    expected = named("atree2004", None, 40, parameters, drawn)
+    expected = workload_by_name("atree2004", None, 40, parameters, drawn)
     frame = subscriptions(spark, "atree2004", 40, parameters=parameters)
     assert [row.selector for row in frame.collect()] == list(expected.workload.selectors())
     frame = events(spark, "atree2004", 60, parameters=parameters, drawn=drawn, partitions=2)

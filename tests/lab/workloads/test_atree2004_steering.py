@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 from tamis_lab.workloads.atree2004 import Workload
-from tamis_lab.workloads.atree2004.calibration import Steered, steered
-from tamis_lab.workloads.atree2004.matched_fraction import Sample
+from tamis_lab.workloads.atree2004.calibration import SteeredWorkload, steer_workload
+from tamis_lab.workloads.atree2004.matched_fraction import SubscriptionSample
 from tamis_lab.workloads.atree2004.shared_fraction import sample_of, shared_fraction
 
 from tamis.engines.atree import AtreeEngine
@@ -29,7 +29,7 @@ TARGETS = [
 SMALL = Workload(subscriptions=60, predicates=5, shared_predicates=2, values=20, pool=3)
 
 
-def counted(found: Steered, subscriptions: int, events: int, start: int = 0) -> float:
+def counted(found: SteeredWorkload, subscriptions: int, events: int, start: int = 0) -> float:
     matcher = Matcher()
     matcher.add_many(enumerate(found.selectors(0, subscriptions)))
     matches = matcher.match_batch(found.events(events, start))
@@ -41,7 +41,7 @@ def counted(found: Steered, subscriptions: int, events: int, start: int = 0) -> 
 )
 @pytest.mark.parametrize(("parameters", "snps", "smpe"), TARGETS)
 def test_both_are_as_asked(length: int, parameters: dict, snps: float, smpe: float) -> None:
-    found = steered(
+    found = steer_workload(
         subscriptions=500, predicates=length, snps=snps, smpe=smpe, events=512, **parameters
     )
     assert found.snps == pytest.approx(snps, abs=0.02)
@@ -54,7 +54,9 @@ def test_both_are_as_asked(length: int, parameters: dict, snps: float, smpe: flo
 
 @pytest.mark.parametrize("operators", ["conjunctive", "disjunctive", "mixed"])
 def test_snps_is_what_the_engine_says(operators: str) -> None:
-    found = steered(subscriptions=1500, predicates=8, snps=0.4, relation=">", operators=operators)
+    found = steer_workload(
+        subscriptions=1500, predicates=8, snps=0.4, relation=">", operators=operators
+    )
     engine = AtreeEngine("general")
     for number, text in enumerate(found.selectors()):
         engine.add(Subscription.of(number, text))
@@ -82,7 +84,7 @@ def test_a_sample_shares_as_much_as_the_whole(values: int, subscriptions: int) -
 def test_smpe_is_that_of_the_oracle(operators: str, relation: str) -> None:
     workload = replace(SMALL, operators=operators, relation=relation)
     drawn = {"matching": 0.4, "scale": 1.5, "least": 3}
-    found = Sample(workload, 100).matched_fraction(workload.event_arrays(80, **drawn))
+    found = SubscriptionSample(workload, 100).matched_fraction(workload.event_arrays(80, **drawn))
     events = workload.events(80, **drawn).rows()
     matches = [evaluate(e, event) is True for e in workload.expressions() for event in events]
     assert found == sum(matches) / len(matches) > 0
@@ -90,16 +92,16 @@ def test_smpe_is_that_of_the_oracle(operators: str, relation: str) -> None:
 
 def test_the_same_request_gives_the_same() -> None:
     request = {"subscriptions": 3000, "predicates": 6, "relation": ">", "snps": 0.3, "smpe": 0.2}
-    found = steered(**request)
-    assert steered(**request) == found
-    again = Steered.of(json.loads(json.dumps(found.knobs())))
+    found = steer_workload(**request)
+    assert steer_workload(**request) == found
+    again = SteeredWorkload.of(json.loads(json.dumps(found.knobs())))
     assert again == found
     assert again.events(50, 7).rows() == found.events(57).rows()[7:]
     assert list(again.selectors(5, 9)) == list(found.selectors())[5:14]
 
 
 def test_what_is_given_stays() -> None:
-    found = steered(
+    found = steer_workload(
         subscriptions=3000, predicates=8, shared_predicates=3, overlap=0.9, pool=7, values=50_000,
         relation=">", seed=5, snps=0.4, smpe=0.1, least=12,
     )  # fmt: skip
@@ -110,7 +112,7 @@ def test_what_is_given_stays() -> None:
 
 
 def test_neither_need_be_asked_for() -> None:
-    found = steered(subscriptions=500, predicates=6, events=1000)
+    found = steer_workload(subscriptions=500, predicates=6, events=1000)
     assert 0 < found.snps < 1 and found.smpe == pytest.approx(counted(found, 500, 1000), abs=1e-9)
 
 
@@ -129,7 +131,7 @@ def test_neither_need_be_asked_for() -> None:
 )
 def test_what_cannot_be_reached(request_: dict, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        steered(**{"subscriptions": 2000, "predicates": 6, **request_})
+        steer_workload(**{"subscriptions": 2000, "predicates": 6, **request_})
 
 
 # -- any relation ---------------------------------------------------------------------------------

@@ -142,7 +142,7 @@ def test_an_unknown_form() -> None:
 def test_a_grammar_with_probabilities() -> None:
     rules = Grammar.of('s = [0.25] "a" s | [0.75] "b"')
     texts = [
-        rules.derived("s", iter(drawn).__next__) for drawn in ([0.3], [0.2, 0.3], [0.24, 0.1, 0.9])
+        rules.derive("s", iter(drawn).__next__) for drawn in ([0.3], [0.2, 0.3], [0.24, 0.1, 0.9])
     ]
     assert texts == ["b", "ab", "aab"]
     assert grammar(0.7) is grammar(0.7)

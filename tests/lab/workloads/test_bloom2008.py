@@ -6,7 +6,7 @@ from itertools import chain
 import numpy as np
 import pytest
 from tamis_lab.workloads.bloom2008 import Workload
-from tamis_lab.workloads.bloom2008.names import Names
+from tamis_lab.workloads.bloom2008.names import NameChoice
 from tamis_lab.workloads.pronounceable import words
 
 from tamis.errors import InputError
@@ -52,24 +52,24 @@ def test_operators_and_values() -> None:
 
 def test_pareto() -> None:
     """P(X > x) = 3 / x from 3 on: a quarter takes the first name, half the first three."""
-    numbers = Names(20_000, "pareto").drawn(np.random.default_rng(1), 100_000)
+    numbers = NameChoice(20_000, "pareto").draw(np.random.default_rng(1), 100_000)
     for rank in (0, 1, 2, 10, 100, 1000):
         beyond = (numbers > rank).mean()
         assert beyond == pytest.approx(3 / (rank + 4), abs=0.005)
     assert numbers.min() == 0 and 10_000 < numbers.max() < 20_000
-    few = Names(5, "pareto").drawn(np.random.default_rng(1), 10_000)
+    few = NameChoice(5, "pareto").draw(np.random.default_rng(1), 10_000)
     assert set(few.tolist()) == set(range(5))
 
 
 def test_the_uniform_choice() -> None:
-    numbers = Names(50, "uniform").drawn(np.random.default_rng(1), 50_000)
+    numbers = NameChoice(50, "uniform").draw(np.random.default_rng(1), 50_000)
     counts = np.bincount(numbers, minlength=50)
     assert counts.min() > 850 and counts.max() < 1150
 
 
 @pytest.mark.parametrize("choice", ["uniform", "pareto"])
 def test_all_names_of_few_can_be_taken(choice: str) -> None:
-    rows = Names(10, choice).distinct(np.random.default_rng(1), 300, 10)
+    rows = NameChoice(10, choice).draw_distinct(np.random.default_rng(1), 300, 10)
     assert (np.sort(rows, axis=1) == np.arange(10)).all()
     assert len({tuple(row) for row in rows.tolist()}) > 250
 

@@ -1,7 +1,7 @@
 """Workloads by name: their tables hold the workloads' own events, all in the same columns."""
 
 import pytest
-from tamis_lab.workloads.workload_catalogue import NAMES, named
+from tamis_lab.workloads.workload_catalogue import NAMES, workload_by_name
 
 from tamis.errors import InputError
 from tamis.events.batch import EventBatch
@@ -10,7 +10,7 @@ pytestmark = pytest.mark.parametrize("name", NAMES)
 
 
 def test_a_table_holds_the_events(name: str) -> None:
-    listed = named(name)
+    listed = workload_by_name(name)
     for start, count in [(0, 300), (16_380, 10)]:
         table = listed.table(start, count)
         assert table.schema == listed.schema and table.num_rows == count
@@ -20,14 +20,14 @@ def test_a_table_holds_the_events(name: str) -> None:
 
 
 def test_another_seed_gives_others_but_of_what_took_place(name: str) -> None:
-    same = named(name, seed=1).table(0, 50).equals(named(name).table(0, 50))
+    same = workload_by_name(name, seed=1).table(0, 50).equals(workload_by_name(name).table(0, 50))
     assert same is (name == "flights")
 
 
 def test_names_that_are_not_there(name: str) -> None:
     with pytest.raises(InputError, match=f"did you mean '{name}'"):
-        named(name + "x")
+        workload_by_name(name + "x")
     with pytest.raises(InputError, match="there are atree2004, "):
-        named("?")
+        workload_by_name("?")
     with pytest.raises(InputError, match="seed"):
-        named(name, seed=-1)
+        workload_by_name(name, seed=-1)

@@ -7,8 +7,8 @@ import hashlib
 import json
 
 import pytest
-from tamis_lab.workloads.atree2004.calibration import steered
-from tamis_lab.workloads.workload_catalogue import NAMES, named
+from tamis_lab.workloads.atree2004.calibration import steer_workload
+from tamis_lab.workloads.workload_catalogue import NAMES, workload_by_name
 
 SELECTORS = {
     "atree2004": "e9d583195da1420e",
@@ -53,7 +53,7 @@ def checksum(text: str) -> str:
 @pytest.mark.parametrize("name", ALL)
 def test_subscriptions(name: str) -> None:
     # The end of a block, and the beginning of the next.
-    listed = named(name.split("-")[0], None, 20_000, PARAMETERS.get(name))
+    listed = workload_by_name(name.split("-")[0], None, 20_000, PARAMETERS.get(name))
     rows = [
         tuple(row.values())
         for at in (0, 16_300)
@@ -64,12 +64,14 @@ def test_subscriptions(name: str) -> None:
 
 @pytest.mark.parametrize("name", ALL)
 def test_events(name: str) -> None:
-    listed = named(name.split("-")[0], parameters=PARAMETERS.get(name))
+    listed = workload_by_name(name.split("-")[0], parameters=PARAMETERS.get(name))
     rows = [listed.table(at, 200).to_pylist() for at in (0, 16_300)]
     assert checksum(json.dumps(rows, default=str)) == EVENTS[name]
 
 
 def test_steering() -> None:
-    found = steered(subscriptions=2000, predicates=8, relation=">", snps=0.4, smpe=0.3, events=1024)
+    found = steer_workload(
+        subscriptions=2000, predicates=8, relation=">", snps=0.4, smpe=0.3, events=1024
+    )
     knobs = json.dumps(found.knobs(), sort_keys=True)
     assert checksum(knobs) == STEERED

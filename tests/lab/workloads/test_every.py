@@ -5,8 +5,8 @@ from itertools import islice
 
 import pytest
 from tamis_lab.workloads import bdd2001, bloom2008
-from tamis_lab.workloads.nulls import Sparse
-from tamis_lab.workloads.selective import Selective
+from tamis_lab.workloads.nulls import SparseWorkload
+from tamis_lab.workloads.selective import SelectiveWorkload
 from tamis_lab.workloads.texts import Requests
 
 from tamis.errors import InputError
@@ -15,9 +15,9 @@ from tamis.language import parse
 # More than one block of subscriptions, and not a whole number of them.
 MANY = 17_000
 WORKLOADS = {
-    "selective": Selective(subscriptions=MANY),
-    "selective-5": Selective(subscriptions=MANY, predicates=5),
-    "nulls": Sparse(subscriptions=MANY),
+    "selective": SelectiveWorkload(subscriptions=MANY),
+    "selective-5": SelectiveWorkload(subscriptions=MANY, predicates=5),
+    "nulls": SparseWorkload(subscriptions=MANY),
     "texts": Requests(subscriptions=MANY),
     "bdd2001": bdd2001.Workload(subscriptions=MANY),
     "bdd2001-partial": bdd2001.Workload(subscriptions=MANY, density=0.3),
@@ -92,12 +92,12 @@ def test_parameters_out_of_range(workload) -> None:
 @pytest.mark.parametrize(
     ("kind", "parameter", "value"),
     [
-        (Selective, "predicates", 0),
-        (Selective, "attributes", 6),
-        (Selective, "width", 1000),
-        (Selective, "equalities", 1.1),
-        (Sparse, "density", -0.1),
-        (Sparse, "equalities", 2),
+        (SelectiveWorkload, "predicates", 0),
+        (SelectiveWorkload, "attributes", 6),
+        (SelectiveWorkload, "width", 1000),
+        (SelectiveWorkload, "equalities", 1.1),
+        (SparseWorkload, "density", -0.1),
+        (SparseWorkload, "equalities", 2),
         (Requests, "vocabulary", 0),
         (bdd2001.Workload, "density", 1.5),
         (bdd2001.Workload, "conjunctive", -1),

@@ -192,7 +192,7 @@ def test_routes_are_asked_for_as_often_as_they_are_flown() -> None:
 
 
 def test_broken_alerts_are_refused_and_no_others() -> None:
-    alerts = list(WORKLOAD.broken())
+    alerts = list(WORKLOAD.broken_alerts())
     assert len(alerts) == len({selector for _, selector, _ in alerts}) == 20
     matcher = Matcher(schema=WORKLOAD.schema)
     done = matcher.add_many([*islice(WORKLOAD.subscriptions(), 10), *alerts], bad="skip")

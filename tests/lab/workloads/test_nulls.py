@@ -5,19 +5,19 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from tamis_lab.workloads.nulls import FORMS, NAMES, Sparse
+from tamis_lab.workloads.nulls import FORMS, NAMES, SparseWorkload
 
 from tamis.language import parse
 from tamis.language.evaluate import evaluate
 from tamis.language.expr import AtLeast, IsNull, Not, Or, Xor, attributes, walk
 from tamis.values import Type
 
-WORKLOAD = Sparse(subscriptions=4000)
+WORKLOAD = SparseWorkload(subscriptions=4000)
 
 
 @pytest.mark.parametrize("density", [0.0, 0.15, 0.7, 1.0])
 def test_the_density(density: float) -> None:
-    batch = Sparse(subscriptions=1, density=density).events(5000)
+    batch = SparseWorkload(subscriptions=1, density=density).events(5000)
     assert len(batch.columns) == (20 if density else 0)
     for columns in batch.columns.values():
         there = 1 - columns[0].data.null_count / 5000

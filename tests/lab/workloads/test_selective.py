@@ -4,16 +4,16 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from tamis_lab.workloads.selective import Selective
+from tamis_lab.workloads.selective import SelectiveWorkload
 
 from tamis.language import parse
 from tamis.language.expr import And, Between, Comparison, predicates
 from tamis.values import Type
 
-WORKLOAD = Selective(subscriptions=4000)
+WORKLOAD = SelectiveWorkload(subscriptions=4000)
 
 
-def split(workload: Selective) -> list[list[Comparison | Between]]:
+def split(workload: SelectiveWorkload) -> list[list[Comparison | Between]]:
     found = [parse(text) for text in workload.selectors()]
     assert all(isinstance(tree, And) for tree in found)
     return [list(predicates(tree)) for tree in found]
@@ -35,12 +35,14 @@ def test_three_to_seven_tests_on_different_attributes() -> None:
 
 
 def test_a_fixed_number_of_tests() -> None:
-    assert {len(tests) for tests in split(Selective(subscriptions=500, predicates=5))} == {5}
+    assert {len(tests) for tests in split(SelectiveWorkload(subscriptions=500, predicates=5))} == {
+        5
+    }
 
 
 @pytest.mark.parametrize("equalities", [0.0, 0.6, 1.0])
 def test_equalities_and_ranges(equalities: float) -> None:
-    workload = Selective(subscriptions=4000, equalities=equalities)
+    workload = SelectiveWorkload(subscriptions=4000, equalities=equalities)
     tests = [test for tests in split(workload) for test in tests]
     equal = [test.right.value for test in tests if isinstance(test, Comparison)]
     ranges = [(test.low.value, test.high.value) for test in tests if isinstance(test, Between)]

@@ -12,7 +12,7 @@ import pytest
 from tamis import Matcher
 from tamis.errors import InputError
 from tamis.spark import change, compile, drop, versions
-from tamis.spark.index.versions import commit, pinned, remove_leftovers, resolve
+from tamis.spark.index.versions import commit, pin_version, remove_leftovers, resolve
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -177,28 +177,28 @@ def test_what_a_crash_left_behind_goes_after_a_day(tmp_path: Path) -> None:
 def test_the_version_of_an_unfinished_micro_batch_is_not_dropped(tmp_path: Path) -> None:
     for n in range(1, 6):
         _saved(tmp_path, n)
-        pinned(tmp_path, "running", n)
+        pin_version(tmp_path, "running", n)
         if n == 2:
-            pinned(tmp_path, "stopped", 1)
+            pin_version(tmp_path, "stopped", 1)
     assert drop(tmp_path, keep=1) == [1, 3, 4]
-    assert pinned(tmp_path, "stopped", 1).number == 2
+    assert pin_version(tmp_path, "stopped", 1).number == 2
 
 
 def test_a_saved_matcher_has_no_pins(tmp_path: Path) -> None:
     Matcher().save(tmp_path / "index")
     before = sorted(path.name for path in (tmp_path / "index").iterdir())
-    assert pinned(tmp_path / "index", "query", 7).number == 0
+    assert pin_version(tmp_path / "index", "query", 7).number == 0
     assert sorted(path.name for path in (tmp_path / "index").iterdir()) == before
 
 
 def test_a_micro_batch_keeps_its_version(tmp_path: Path) -> None:
     for n in (1, 2):
         _saved(tmp_path, n)
-        assert pinned(tmp_path, "query", n).number == n
-    assert pinned(tmp_path, "query", 1).number == 1
-    assert pinned(tmp_path, "other", 1).number == 2
+        assert pin_version(tmp_path, "query", n).number == n
+    assert pin_version(tmp_path, "query", 1).number == 1
+    assert pin_version(tmp_path, "other", 1).number == 2
     for batch in range(3, 200):
-        pinned(tmp_path, "query", batch)
+        pin_version(tmp_path, "query", batch)
     assert len(list((tmp_path / "pins" / "query").iterdir())) < 80
 
 
@@ -212,11 +212,11 @@ def test_workers_of_two_machines_may_have_one_pid(
         # Another machine comes in between, and sees a version that was made meanwhile.
         monkeypatch.setattr(os, "link", link)
         _saved(tmp_path, 2)
-        assert pinned(tmp_path, "query", 1).number == 2
+        assert pin_version(tmp_path, "query", 1).number == 2
         link(mine, pin)
 
     monkeypatch.setattr(os, "link", late)
-    assert pinned(tmp_path, "query", 1).number == 2
+    assert pin_version(tmp_path, "query", 1).number == 2
     assert [path.name for path in (tmp_path / "pins" / "query").iterdir()] == ["1"]
 
 

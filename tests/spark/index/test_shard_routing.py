@@ -16,7 +16,7 @@ from tamis.engines.subscription import Subscription
 from tamis.events.batch import EventBatch
 from tamis.language import parse, to_text
 from tamis.spark.index.shard_covers import MOST, cover_of
-from tamis.spark.index.shard_filter import bloom_of, packed, unpacked
+from tamis.spark.index.shard_filter import bloom_of, pack_bits, unpack_bits
 from tamis.spark.index.shard_keys import key_of, keys_of
 from tamis.spark.index.signatures import Signatures
 from tests.strategies import events, selectors
@@ -68,7 +68,7 @@ def test_nothing_that_matches_is_kept_back(texts: list[str], rows: list[dict[str
         else:
             paths |= {path for path, _ in cover}
             blooms.append(bloom_of(np.array([key_of(*pair) for pair in cover], np.uint64)))
-    wanted = Signatures(paths, blooms).wanted(batch)
+    wanted = Signatures(paths, blooms).candidate_mask(batch)
     for event, number in matcher.match_batch(batch):
         assert wanted[int(number), event]
 
@@ -123,9 +123,9 @@ def test_a_bloom_filter_has_no_false_no_and_few_false_yes() -> None:
 def test_a_filter_in_a_file_is_what_it_always_was() -> None:
     """Golden: indexes that were sharded by earlier versions stay readable."""
     keys = np.array([key_of(("a",), n) for n in range(3)], np.uint64)
-    data = packed(bloom_of(keys))
+    data = pack_bits(bloom_of(keys))
     assert data.tobytes().hex() == "0450801622001800"
-    assert unpacked(data) == bloom_of(keys)
+    assert unpack_bits(data) == bloom_of(keys)
 
 
 def test_signatures_outlive_a_file(tmp_path: Path) -> None:
@@ -135,5 +135,5 @@ def test_signatures_outlive_a_file(tmp_path: Path) -> None:
     new = Signatures.open(tmp_path / "signatures")
     batch = EventBatch.of([{"a": n} for n in range(60)])
     assert new.paths == old.paths
-    assert (new.wanted(batch) == old.wanted(batch)).all()
-    assert new.wanted(batch)[1].all() and not new.wanted(batch)[0].all()
+    assert (new.candidate_mask(batch) == old.candidate_mask(batch)).all()
+    assert new.candidate_mask(batch)[1].all() and not new.candidate_mask(batch)[0].all()

@@ -80,7 +80,7 @@ def test_shards_answer_as_the_whole(spark: SparkSession, index: Path) -> None:
 
 def test_an_event_goes_only_where_it_must(narrow: Path) -> None:
     routes = signatures(resolve(narrow).folder)
-    wanted = routes.wanted(EventBatch.of([{"a": n} for n in range(240)]))
+    wanted = routes.candidate_mask(EventBatch.of([{"a": n} for n in range(240)]))
     assert wanted.shape[0] == 6
     assert wanted[:, :120].sum(axis=0).min() >= 1
     assert wanted[:, :120].sum(axis=0).mean() < 1.5

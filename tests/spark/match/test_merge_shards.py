@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from tamis.spark.match.merge_shards import EVENT, merged, numbered
+from tamis.spark.match.merge_shards import EVENT, merge_answers, number_events
 
 PAIRS = pa.struct([("subscription", pa.string()), ("priority", pa.int64())])
 SCHEMA = pa.schema(
@@ -38,7 +38,7 @@ def _batch(*rows: tuple[str, int, list[tuple[str, int]] | None, str | None]) -> 
 
 
 def _lists(batches: list[pa.RecordBatch], limit: int | None) -> list[tuple[object, ...]]:
-    found = merged(batches, limit, "error", pa.string())
+    found = merge_answers(batches, limit, "error", pa.string())
     return sorted(
         (row["kept"], row["subscriptions"], row["error"])
         for batch in found
@@ -66,7 +66,7 @@ def test_highest_priority_first_then_by_id(limit: int | None) -> None:
 
 
 def test_pairs_keep_their_priorities() -> None:
-    (batch,) = merged(ANSWERS[:1], 1, "error", PAIRS)
+    (batch,) = merge_answers(ANSWERS[:1], 1, "error", PAIRS)
     rows = {row["kept"]: row["subscriptions"] for row in batch.to_pylist()}
     ones = {"x": ("b", 1), "y": ("e", 2)}
     expected = {kept: [{"subscription": id, "priority": by}] for kept, (id, by) in ones.items()}
@@ -83,7 +83,7 @@ def test_numbers_differ_between_partitions() -> None:
     numbers = [
         number
         for partition in (0, 1, 1 << 29)
-        for batch in numbered([events, events], partition)
+        for batch in number_events([events, events], partition)
         for number in batch.column(EVENT).to_pylist()
     ]
     assert len(set(numbers)) == len(numbers) == 18

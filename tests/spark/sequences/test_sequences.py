@@ -13,7 +13,7 @@ import pytest
 from tamis import Matcher
 from tamis.errors import InputError
 from tamis.spark import change, compile, match, sequences
-from tamis.spark.sequences.packed_events import Packing
+from tamis.spark.sequences.packed_events import RowCodec
 from tamis.spark.sequences.step_worker import key_text
 from tamis.spark.session import PROVIDER, ROCKSDB
 from tamis.values import OPAQUE, Timestamp
@@ -235,11 +235,11 @@ def test_keys_are_the_same_where_values_are_equal() -> None:
 
 def test_events_packed_with_other_columns_are_noticed() -> None:
     batch = pa.record_batch({"a": [1, 2], "b": ["x", None]})
-    packing = Packing(batch.schema)
+    packing = RowCodec(batch.schema)
     packed = packing.pack(batch, [1, 0, 1])
     assert [column.to_pylist() for column in packing.unpack([packed[1], packed[0]])] == [
         [2, 1],
         [None, "x"],
     ]
     with pytest.raises(InputError, match="other columns"):
-        Packing(pa.schema({"a": pa.int64()})).unpack([packed[0]])
+        RowCodec(pa.schema({"a": pa.int64()})).unpack([packed[0]])

@@ -13,8 +13,8 @@ pytest.importorskip("pyspark", reason="pyspark is not installed: make setup")
 from pyspark.sql import Row
 from pyspark.sql.streaming.tws_tester import TwsTester
 
-from tamis.sequences.state_machine import Machine, State
-from tamis.spark.sequences.sorted_run import waiting_order
+from tamis.sequences.state_machine import Machine, SequenceState
+from tamis.spark.sequences.sorted_run import step_order
 from tamis.spark.sequences.stream_states import States
 
 pytestmark = pytest.mark.spark
@@ -64,7 +64,7 @@ def test_the_answer_is_that_of_sorted_events(seed: int) -> None:
         assert len(_timers(tester, key)) <= 40
     found += tester.setWatermark(watermark + 1000)
     machine, state, expected = Machine(steps, within), None, []
-    for row in sorted(taken, key=waiting_order):
+    for row in sorted(taken, key=step_order):
         state, began = machine.step(state, row.satisfied, row.time)
         if began is not None:
             expected.append(("id", 1, 2, began))
@@ -72,7 +72,7 @@ def test_the_answer_is_that_of_sorted_events(seed: int) -> None:
     assert tester.peekListState("waiting", key) == []
     if within is None:
         held = tester.peekValueState("state", key)
-        assert (held and State(held[0], tuple(held[1]))) == state
+        assert (held and SequenceState(held[0], tuple(held[1]))) == state
     else:
         assert tester.peekValueState("state", key) is None
     assert _timers(tester, key) == []

@@ -5,10 +5,10 @@ from collections.abc import Iterable
 from typing import Any
 
 import tamis
-from tamis.broker.client.broker_access import Reach, Reading
-from tamis.broker.client.loop_thread import Loop
+from tamis.broker.client.broker_access import BrokerReader, ConnectionSettings
+from tamis.broker.client.loop_thread import LoopThread
 from tamis.broker.config.settings import Settings
-from tamis.broker.fabric.connection import connected
+from tamis.broker.fabric.connection import open_connection
 from tamis.broker.fabric.streams import prepare
 from tamis.broker.protocol.names import Names
 
@@ -17,7 +17,7 @@ def prepared(url: str, prefix: str, **settings: Any) -> None:
     """Make the streams, without a broker."""
 
     async def work() -> None:
-        connection = await connected(url)
+        connection = await open_connection(url)
         await prepare(
             connection.nats.jetstream(), Names(prefix), Settings(prefix=prefix, **settings)
         )
@@ -30,7 +30,7 @@ def purged(url: str, stream: str, before: int) -> None:
     """Remove what comes before a sequence."""
 
     async def work() -> None:
-        connection = await connected(url)
+        connection = await open_connection(url)
         await connection.nats.jetstream().purge_stream(stream, seq=before)
         await connection.close()
 
@@ -38,7 +38,7 @@ def purged(url: str, stream: str, before: int) -> None:
 
 
 def on_a_loop(work: Any) -> None:
-    loop = Loop()
+    loop = LoopThread()
     try:
         loop.run(work)
     finally:
@@ -52,6 +52,6 @@ def published(url: str, prefix: str, events: Iterable[Any]) -> list[int]:
 
 def stored(url: str, prefix: str) -> list[dict[str, Any]]:
     """All events that are there, in order."""
-    with Reading(Reach(url=url, prefix=prefix)) as reading:
+    with BrokerReader(ConnectionSettings(url=url, prefix=prefix)) as reading:
         last = reading.state().last
         return [json.loads(one.data) for some in reading.read(1, last + 1) for one in some]

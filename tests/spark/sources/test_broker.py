@@ -20,7 +20,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 from pyspark.sql.types import StructType
 
 import tamis
-from tamis.broker.client.loop_thread import Loop
+from tamis.broker.client.loop_thread import LoopThread
 from tamis.broker.config.settings import Settings
 from tamis.broker.protocol.names import Names
 from tamis.errors import InputError
@@ -248,7 +248,7 @@ def test_from_a_broker_through_match_to_a_broker(
     made = events(150)
     prepared(url, prefix)
     published(url, prefix, made)
-    loop = Loop()
+    loop = LoopThread()
     # NATS forgets ids at once: what is done again is known by what is stored.
     broker = brokering(url, Settings(prefix=target, dedupe=0.1))
     loop.run(broker.__aenter__())

@@ -31,7 +31,7 @@ def contents(store: Store) -> Contents:
         for name, arrays, meta in view.segments
     ]
     removed = [
-        (name, None if rows is None else rows.tolist()) for name, rows in view.removed.items()
+        (name, None if rows is None else rows.tolist()) for name, rows in view.removals.items()
     ]
     return Contents(view.version, view.covered, view.meta, segments, removed, store.changes)
 

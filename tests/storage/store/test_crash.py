@@ -68,7 +68,7 @@ def check(path: Path, said: Said) -> Said:
         assert more == 0 or (more == size[-1] and first[-1] == said.position + 1)
         assert said.version <= store.version <= said.version + 1
         for segment in store.segments:
-            rows = store.removed[segment.name]
+            rows = store.removals[segment.name]
             assert rows is None or (rows == segment.arrays["number"][::2]).all()
             assert segment.meta == {"rows": len(segment.arrays["number"])}
         return Said(position, store.version)

@@ -7,7 +7,7 @@ import pytest
 
 from tamis.errors import InputError
 from tamis.storage.store import Store
-from tamis.storage.store.manifest import switch_to
+from tamis.storage.store.manifest import switch_current
 from tests.storage.store.contents import check_tidy, contents, on_disk, small
 
 
@@ -77,7 +77,7 @@ def test_a_failed_switch_leaves_the_store_in_doubt(path: Path, monkeypatch) -> N
     store = Store.create(path)
     store.append([(1,)])
     with monkeypatch.context() as patch:
-        patch.setattr("tamis.storage.store.writer.switch_to", _fail)
+        patch.setattr("tamis.storage.store.writer.switch_current", _fail)
         with pytest.raises(OSError):
             store.commit(add=[small(1)], covers=1)
     with pytest.raises(InputError, match="a write failed half-way"):
@@ -92,12 +92,12 @@ def test_a_switch_that_is_done_before_it_fails(path: Path, monkeypatch) -> None:
     """Then the files of the new version must not be removed."""
 
     def late(*arguments) -> None:
-        switch_to(*arguments)
+        switch_current(*arguments)
         raise OSError("no")
 
     with Store.create(path) as store, monkeypatch.context() as patch:
         store.append([(1,)])
-        patch.setattr("tamis.storage.store.writer.switch_to", late)
+        patch.setattr("tamis.storage.store.writer.switch_current", late)
         with pytest.raises(OSError):
             store.commit(add=[small(1)], covers=1)
     with Store.open(path) as store:

@@ -77,7 +77,7 @@ def test_a_reader_tries_again_when_a_commit_comes_between(path: Path, monkeypatc
         def late(folder: Path, file: str):
             manifest = read_manifest(folder, file)
             if store.version < 5:
-                store.commit(add=[small(2)], drop=list(store.removed))
+                store.commit(add=[small(2)], drop=list(store.removals))
             return manifest
 
         monkeypatch.setattr("tamis.storage.store.view.read_manifest", late)

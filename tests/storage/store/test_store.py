@@ -100,8 +100,8 @@ def test_drop_and_removed(path: Path) -> None:
         store.commit(add=[small(3, 4)], drop=[b, c], removed={a: np.array([0, 1])})
         assert contents(store) == on_disk(path)
         assert [segment.arrays["n"].tolist() for segment in store.segments] == [[1, 2], [3, 4]]
-        assert store.removed[a].tolist() == [0, 1]
-        assert store.removed[store.segments[1].name] is None
+        assert store.removals[a].tolist() == [0, 1]
+        assert store.removals[store.segments[1].name] is None
         check_tidy(path)
 
 
@@ -109,7 +109,7 @@ def test_wrong_commits_change_nothing(path: Path) -> None:
     with Store.create(path) as store:
         store.append([(1,), (2,)])
         store.commit(add=[small(1)], covers=1)
-        (name,) = store.removed
+        (name,) = store.removals
         before = on_disk(path)
         files = sorted(path.iterdir())
         wrong = [

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import pyarrow as pa
 
 from tamis.errors import InputError
-from tamis_lab.simulation.topology import Tree, renumbered
+from tamis_lab.simulation.topology import OverlayTree, renumber_tree
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-class Brokers(NamedTuple):
+class NumberedBrokers(NamedTuple):
     """A network, and the numbers of its brokers.
 
     Attributes:
@@ -22,12 +22,12 @@ class Brokers(NamedTuple):
         table: `name` and `broker`, its number: to join tables with that name brokers.
     """
 
-    tree: Tree
+    tree: OverlayTree
     names: list[object]
     table: DataFrame
 
 
-def brokers_of(table: DataFrame) -> Brokers:
+def brokers_of(table: DataFrame) -> NumberedBrokers:
     """The network of a table with the columns `broker` and `parent`, which is null of one of them.
 
     Raises:
@@ -45,7 +45,7 @@ def brokers_of(table: DataFrame) -> Brokers:
         if row["parent"] is not None and row["parent"] not in places:
             raise InputError(f"there is no broker {row['parent']!r}, a parent", "brokers")
     parents = [-1 if row["parent"] is None else places[row["parent"]] for row in rows]
-    tree, numbers = renumbered(parents)
+    tree, numbers = renumber_tree(parents)
     ordered = sorted(names, key=lambda name: int(numbers[places[name]]))
     found = pa.table({"name": pa.array(names), "broker": pa.array(numbers, pa.int32())})
-    return Brokers(tree, ordered, table.sparkSession.createDataFrame(found))
+    return NumberedBrokers(tree, ordered, table.sparkSession.createDataFrame(found))

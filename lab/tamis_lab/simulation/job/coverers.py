@@ -12,10 +12,10 @@ from tamis_lab.kernels.overlay_tables import Coverers
 from tamis_lab.simulation.job.interests import starts
 
 # Per interest, the numbers of those that cover it, and whether it covers them too.
-Found = list[tuple[list[int], list[bool]]]
+CovererLists = list[tuple[list[int], list[bool]]]
 
 
-class Covering:
+class CovererFinder:
     """All interests, to be asked which of them cover one of them."""
 
     def __init__(self, texts: Sequence[str]) -> None:
@@ -27,19 +27,19 @@ class Covering:
             if interest.coverage.filters:  # others no event satisfies, and nobody is told
                 self._index.add(interest)
 
-    def of(self, begin: int, end: int) -> Found:
+    def find(self, begin: int, end: int) -> CovererLists:
         """For each interest of a range, all others that cover it."""
-        return [self._one(interest) for interest in self._interests[begin:end]]
+        return [self._find_one(interest) for interest in self._interests[begin:end]]
 
-    def _one(self, interest: Interest) -> tuple[list[int], list[bool]]:
+    def _find_one(self, interest: Interest) -> tuple[list[int], list[bool]]:
         if not interest.coverage.filters:
             return [], []
-        above = [each for each in self._index.all_covering(interest) if each != interest]
+        above = [each for each in self._index.all_covers(interest) if each != interest]
         numbers = [self._numbers[each.text] for each in above]
         return numbers, [interest.covers(each) for each in above]
 
 
-def joined(found: Found) -> Coverers:
+def coverer_arrays(found: CovererLists) -> Coverers:
     """As arrays."""
     return Coverers(
         starts(len(by) for by, _ in found),

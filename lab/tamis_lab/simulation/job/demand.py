@@ -6,15 +6,15 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.errors import InputError
-from tamis_lab.kernels.overlay_tables import Wants
+from tamis_lab.kernels.overlay_tables import Demand
 from tamis_lab.simulation.job.interests import Interests, starts
 
 Longs = npt.NDArray[np.int64]
 
 
-def wants_of(
+def demand_of(
     interests: Interests, interest: Longs, broker: Longs, count: Longs, first: Longs, brokers: int
-) -> Wants:
+) -> Demand:
     """From rows in any order, of which several may be of one interest and broker.
 
     Args:
@@ -36,7 +36,7 @@ def wants_of(
     begin = np.flatnonzero(fresh)
     counts = np.add.reduceat(count, begin) if len(begin) else count
     per_interest = np.bincount(interest[begin], minlength=len(interests.texts))
-    return Wants(
+    return Demand(
         starts(per_interest.tolist()),
         broker[begin].astype(np.int32),
         counts.astype(np.int32),

@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from tamis.bloom.hashing import Shape
 from tamis.matches import Matches
-from tamis_lab.kernels.false_claims import Lists, Marks, false_claims
-from tamis_lab.kernels.overlay_tables import Wants
-from tamis_lab.kernels.overlay_walk import Tree as Links
-from tamis_lab.kernels.overlay_walk import Way
+from tamis_lab.kernels.false_claims import EventLists, Marks, false_claims
+from tamis_lab.kernels.overlay_tables import Demand
+from tamis_lab.kernels.overlay_walk import BrokerTree as Links
+from tamis_lab.kernels.overlay_walk import EventPath
 from tamis_lab.kernels.strategy_counts import (
     COUNTED,
     COVERING,
@@ -21,16 +21,16 @@ from tamis_lab.kernels.strategy_counts import (
     FLOODING,
     MISSED,
     SIENA,
-    Going,
-    Known,
-    Overlay,
-    Room,
+    BrokerNetwork,
+    CoveringTables,
+    RoutedEvents,
+    Workspace,
     count_events,
 )
 from tamis_lab.simulation.job import link_tables
 from tamis_lab.simulation.job.filter_layout import layout_of
 from tamis_lab.simulation.job.interests import Interests
-from tamis_lab.simulation.topology import Tree
+from tamis_lab.simulation.topology import OverlayTree
 
 Ints = npt.NDArray[np.int32]
 
@@ -42,7 +42,7 @@ FILTERED = ("covering", "edge")  # those that depend on the shape of filters
 _CLAIMS = 1 << 20
 
 
-class Published(NamedTuple):
+class PublishedEvents(NamedTuple):
     """Events.
 
     Attributes:
@@ -66,8 +66,8 @@ class Walker:
     def __init__(
         self,
         interests: Interests,
-        wants: Wants,
-        networks: Mapping[str, tuple[Tree, link_tables.Known]],
+        wants: Demand,
+        networks: Mapping[str, tuple[OverlayTree, link_tables.NetworkTables]],
         shapes: Sequence[Shape],
         strategies: Sequence[str],
     ) -> None:
@@ -84,7 +84,7 @@ class Walker:
         self._layouts = [(shape, layout_of(interests.keys, shape)) for shape in shapes]
         self._strategies = strategies
         self._rooms = {
-            (name, shape): _room(interests, wants, tree, known, shape)
+            (name, shape): _workspace(interests, wants, tree, known, shape)
             for name, (tree, known) in networks.items()
             for shape in shapes
         }
@@ -96,17 +96,17 @@ class Walker:
             for shape in shapes
         }
 
-    def send(self, published: Published) -> None:
+    def send(self, published: PublishedEvents) -> None:
         """Send events through all networks."""
         events = len(published.source)
-        matched, satisfied = _lists(published.matches, len(self._interests.texts), events)
+        matched, satisfied = _match_lists(published.matches, len(self._interests.texts), events)
         for number, (shape, layout) in enumerate(self._layouts):
             asked = [s for s in self._strategies if not number or s in FILTERED]
             wanted = np.zeros(len(STRATEGIES), np.bool_)
             wanted[[STRATEGIES[strategy] for strategy in asked]] = True
-            claimed = Lists(np.zeros(events + 1, np.int64), self._claims)
+            claimed = EventLists(np.zeros(events + 1, np.int64), self._claims)
             sizes = np.zeros(events, np.int32)
-            going = Going(
+            going = RoutedEvents(
                 published.source, published.bytes, sizes, satisfied, matched, claimed
             )  # fmt: skip
             begin = 0
@@ -122,18 +122,18 @@ class Walker:
                     sizes,
                 )
                 for name, (tree, known) in self._networks.items():
-                    overlay = Overlay(
+                    overlay = BrokerNetwork(
                         Links(*tree),
                         self._wants,
                         self._interests.parts,
-                        Known(*known[:3], layout.places, shape.m),
+                        CoveringTables(*known[:3], layout.places, shape.m),
                     )
                     count_events(
                         overlay,
                         going,
                         begin,
                         end,
-                        self._with_lists(name, shape, satisfied),
+                        self._workspace_for(name, shape, satisfied),
                         wanted,
                         self.counted[name, shape],
                     )
@@ -143,7 +143,7 @@ class Walker:
                 for strategy in set(asked) & set(FILTERED):
                     told[STRATEGIES[strategy], MISSED, 0] = self._marks[shape].missed[0]
 
-    def _with_lists(self, name: str, shape: Shape, satisfied: Lists) -> Room:
+    def _workspace_for(self, name: str, shape: Shape, satisfied: EventLists) -> Workspace:
         """Room, with enough of it for the bits of the event that has most."""
         room = self._rooms[name, shape]
         most = int(np.diff(satisfied.start).max(initial=0)) * shape.k
@@ -152,12 +152,12 @@ class Walker:
         return room
 
 
-def _lists(matches: Matches, interests: int, events: int) -> tuple[Lists, Lists]:
+def _match_lists(matches: Matches, interests: int, events: int) -> tuple[EventLists, EventLists]:
     """By event, the interests that it satisfies, and the predicates."""
     event, number = matches.event, np.asarray(matches.subscription, np.int64)
     is_interest = number < interests
     return tuple(  # type: ignore[return-value]
-        Lists(
+        EventLists(
             np.concatenate([[0], np.cumsum(np.bincount(event[mine], minlength=events))]),
             (number[mine] - first).astype(np.int32),
         )
@@ -178,9 +178,13 @@ def _marks(interests: Interests, shape: Shape) -> Marks:
     )
 
 
-def _room(
-    interests: Interests, wants: Wants, tree: Tree, known: link_tables.Known, shape: Shape
-) -> Room:
+def _workspace(
+    interests: Interests,
+    wants: Demand,
+    tree: OverlayTree,
+    known: link_tables.NetworkTables,
+    shape: Shape,
+) -> Workspace:
     brokers = tree.brokers
     flags = [np.zeros(brokers, np.bool_) for _ in range(11)]
     loose, here, subscribed, up, down, never, exact_up, exact_down, *wide = flags
@@ -191,7 +195,7 @@ def _room(
         wide_up |= _flags(known.down[interest], brokers)
         wide_down |= _flags(known.up[interest], brokers)
         wide_here[wants.broker[wants.start[interest] : wants.start[interest + 1]]] = True
-    return Room(
+    return Workspace(
         np.zeros(brokers, np.int32),
         loose,
         here,
@@ -208,7 +212,7 @@ def _room(
         exact_down,
         np.full(shape.m, -1, np.int32),
         np.empty(0, np.int32),
-        Way(
+        EventPath(
             np.empty(brokers, np.int32),
             np.empty(brokers, np.int32),
             np.full(brokers, -1, np.int32),

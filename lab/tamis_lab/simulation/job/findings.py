@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from tamis_lab.kernels import overlay_tables as told_at
 from tamis_lab.kernels import strategy_counts as at
-from tamis_lab.simulation.job.link_tables import Known, predicates_by_broker
-from tamis_lab.simulation.topology import Tree
+from tamis_lab.simulation.job.link_tables import NetworkTables, predicates_by_broker
+from tamis_lab.simulation.topology import OverlayTree
 
 Longs = npt.NDArray[np.int64]
 Line = dict[str, Any]
@@ -38,7 +38,7 @@ _QUANTILES = (0.5, 0.9, 0.99, 1.0)
 _BINS = 40  # of a histogram, at most
 
 
-def gathered(rows: Iterable[Mapping[str, Any]], brokers: int) -> dict[tuple[Any, ...], Longs]:
+def counter_arrays(rows: Iterable[Mapping[str, Any]], brokers: int) -> dict[tuple[Any, ...], Longs]:
     """Counts as arrays, by network, strategy, m and k: by what is counted, by place."""
     found: dict[tuple[Any, ...], Longs] = {}
     for row in rows:
@@ -80,7 +80,7 @@ def events_line(counted: Longs) -> Line:
     }
 
 
-def tables_line(strategy: str, tree: Tree, known: Known, predicates: int) -> Line:
+def tables_line(strategy: str, tree: OverlayTree, known: NetworkTables, predicates: int) -> Line:
     """What brokers have in their tables, and what it took to tell each other."""
     counted = known.counted
     if strategy == "flooding":
@@ -103,10 +103,10 @@ def tables_line(strategy: str, tree: Tree, known: Known, predicates: int) -> Lin
     np.add.at(table, tree.parent[1:], up[1:])
     return {
         "table": float(table.mean()),
-        "table_quantiles": _of_values(table),
+        "table_quantiles": _value_quantiles(table),
         "table_from_neighbours": int(up.sum() + down.sum()),
         "predicates_held": float(held.mean()),
-        "predicates_held_quantiles": _of_values(held),
+        "predicates_held_quantiles": _value_quantiles(held),
         "telling_messages": messages,
         "telling_taken_back": taken_back,
         "telling_bytes": size,
@@ -127,7 +127,7 @@ def _quantiles(histogram: Longs) -> list[int]:
     return [int(np.searchsorted(sums, max(1, int(np.ceil(q * total))))) for q in _QUANTILES]
 
 
-def _of_values(values: Longs) -> list[int]:
+def _value_quantiles(values: Longs) -> list[int]:
     return [int(np.quantile(values, q, method="higher")) for q in _QUANTILES]
 
 

@@ -10,15 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.bloom.hashing import Keys, Shape
-from tamis.bloom.poset_predicate import Held, canonical
+from tamis.bloom.poset_predicate import StoredPredicate, canonical_text
 from tamis.engines.subscription import Subscription
 from tamis.routing.interest import Interest
-from tamis_lab.kernels.false_claims import Parts
+from tamis_lab.kernels.false_claims import Conjunctions
 
 _ANY_SHAPE = Shape(1, 1)  # keys do not depend on it
 
 
-class Apart(NamedTuple):
+class SplitSelector(NamedTuple):
     """A selector, taken apart.
 
     Attributes:
@@ -34,7 +34,7 @@ class Apart(NamedTuple):
     keys: list[list[int]]
 
 
-def apart(selector: str) -> Apart:
+def split_selector(selector: str) -> SplitSelector:
     """Take a selector apart.
 
     >>> apart("a = 1 AND b > 2").parts
@@ -45,8 +45,10 @@ def apart(selector: str) -> Apart:
     """
     interest = Interest.of(Subscription.of(0, selector))
     found = [()] if interest.conjunctions is None else interest.conjunctions
-    held = [[Held(leaf, canonical(leaf), _ANY_SHAPE) for leaf in part] for part in found]
-    return Apart(
+    held = [
+        [StoredPredicate(leaf, canonical_text(leaf), _ANY_SHAPE) for leaf in part] for part in found
+    ]
+    return SplitSelector(
         interest.text,
         not interest.coverage.filters,
         [[each.text for each in part] for part in held],
@@ -69,14 +71,14 @@ class Interests(NamedTuple):
     texts: list[str]
     predicates: list[str]
     keys: Keys
-    parts: Parts
+    parts: Conjunctions
     bytes: npt.NDArray[np.int32]
     void: npt.NDArray[np.bool_]
 
 
-def numbered(found: Iterable[Apart]) -> Interests:
+def number_interests(found: Iterable[SplitSelector]) -> Interests:
     """Number interests and predicates; of several with one text the first is taken."""
-    by_text: dict[str, Apart] = {}
+    by_text: dict[str, SplitSelector] = {}
     for each in found:
         by_text.setdefault(each.text, each)
     texts = sorted(by_text)
@@ -103,13 +105,13 @@ def numbered(found: Iterable[Apart]) -> Interests:
     )
 
 
-def _parts(parts: Sequence[tuple[int, list[int]]], predicates: int, interests: int) -> Parts:
+def _parts(parts: Sequence[tuple[int, list[int]]], predicates: int, interests: int) -> Conjunctions:
     start = starts(len(part) for _, part in parts)
     predicate = np.array([each for _, part in parts for each in part], np.int32)
     part = np.repeat(np.arange(len(parts), dtype=np.int32), np.diff(start))
     order = np.argsort(predicate, kind="stable")
     interest = np.array([interest for interest, _ in parts], np.int32)
-    return Parts(
+    return Conjunctions(
         start,
         predicate,
         interest,

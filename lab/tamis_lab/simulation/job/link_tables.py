@@ -7,14 +7,21 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tamis_lab.kernels.false_claims import Parts
-from tamis_lab.kernels.overlay_tables import COUNTED, Coverers, Tables, Wants, fill_tables, spread
-from tamis_lab.simulation.topology import Tree
+from tamis_lab.kernels.false_claims import Conjunctions
+from tamis_lab.kernels.overlay_tables import (
+    COUNTED,
+    Coverers,
+    Demand,
+    Tables,
+    fill_predicate_brokers,
+    fill_tables,
+)
+from tamis_lab.simulation.topology import OverlayTree
 
 Words = npt.NDArray[np.uint64]
 
 
-class Known(NamedTuple):
+class NetworkTables(NamedTuple):
     """The tables of all brokers, where covering keeps interests back: a bit per broker.
 
     Attributes:
@@ -30,14 +37,14 @@ class Known(NamedTuple):
     counted: npt.NDArray[np.int64]
 
 
-def words_for(brokers: int) -> int:
+def word_count(brokers: int) -> int:
     """How many words of 64 bits have a bit for each."""
     return (brokers + 63) >> 6
 
 
-def tables_of(wants: Wants, coverers: Coverers, tree: Tree, begin: int, end: int) -> Tables:
+def tables_of(wants: Demand, coverers: Coverers, tree: OverlayTree, begin: int, end: int) -> Tables:
     """The tables, of some interests."""
-    shape = end - begin, words_for(tree.brokers)
+    shape = end - begin, word_count(tree.brokers)
     out = Tables(
         np.zeros(shape, np.uint64),
         np.zeros(shape, np.uint64),
@@ -48,14 +55,14 @@ def tables_of(wants: Wants, coverers: Coverers, tree: Tree, begin: int, end: int
     return out
 
 
-def known_of(tables: Tables, parts: Parts, predicates: int) -> Known:
+def network_tables(tables: Tables, parts: Conjunctions, predicates: int) -> NetworkTables:
     """The tables of all interests, with the predicates in them."""
     out = np.zeros((predicates, tables.held.shape[1]), np.uint64)
-    spread(tables.held, parts.start, parts.predicate, parts.interest, out)
-    return Known(tables.up, tables.down, out, tables.counted)
+    fill_predicate_brokers(tables.held, parts.start, parts.predicate, parts.interest, out)
+    return NetworkTables(tables.up, tables.down, out, tables.counted)
 
 
-def predicates_by_broker(known: Known, brokers: int) -> npt.NDArray[np.int64]:
+def predicates_by_broker(known: NetworkTables, brokers: int) -> npt.NDArray[np.int64]:
     """How many predicates each broker has, where covering keeps interests back."""
     counts = np.zeros(64 * known.predicates.shape[1], np.int64)
     for begin in range(0, len(known.predicates), 4096):

@@ -11,35 +11,40 @@ import numpy as np
 from tamis.bloom.hashing import Shape
 from tamis.language.evaluate import Event
 from tamis.matcher import Matcher
-from tamis_lab.simulation.job.coverers import Covering, joined
-from tamis_lab.simulation.job.demand import wants_of
-from tamis_lab.simulation.job.event_walk import STRATEGIES, Published, Walker
-from tamis_lab.simulation.job.interests import Interests, apart, numbered, subscriptions_of
-from tamis_lab.simulation.job.link_tables import Known, known_of, tables_of
-from tamis_lab.simulation.topology import Tree, line
+from tamis_lab.simulation.job.coverers import CovererFinder, coverer_arrays
+from tamis_lab.simulation.job.demand import demand_of
+from tamis_lab.simulation.job.event_walk import STRATEGIES, PublishedEvents, Walker
+from tamis_lab.simulation.job.interests import (
+    Interests,
+    number_interests,
+    split_selector,
+    subscriptions_of,
+)
+from tamis_lab.simulation.job.link_tables import NetworkTables, network_tables, tables_of
+from tamis_lab.simulation.topology import OverlayTree, line
 
 
-class AtOnce(NamedTuple):
+class LocalSimulation(NamedTuple):
     """What came of it.
 
     Attributes:
         interests: The different interests.
-        known: By network, its tables.
+        tables: By network, its tables.
         walker: The counters.
     """
 
     interests: Interests
-    known: dict[str, Known]
+    tables: dict[str, NetworkTables]
     walker: Walker
 
 
-def at_once(
-    trees: Mapping[str, Tree],
+def simulate_locally(
+    trees: Mapping[str, OverlayTree],
     subscriptions: Sequence[tuple[int, str]],
     events: Sequence[tuple[int, Event]],
     shapes: Sequence[Shape],
     strategies: Sequence[str] = tuple(STRATEGIES),
-) -> AtOnce:
+) -> LocalSimulation:
     """Simulate networks of equally many brokers.
 
     Args:
@@ -53,10 +58,10 @@ def at_once(
         InputError: There is no such broker.
         SelectorError: A selector is none.
     """
-    parts = [apart(selector) for _, selector in subscriptions]
-    interests = numbered(parts)
+    parts = [split_selector(selector) for _, selector in subscriptions]
+    interests = number_interests(parts)
     numbers = {text: number for number, text in enumerate(interests.texts)}
-    wants = wants_of(
+    wants = demand_of(
         interests,
         np.array([numbers[each.text] for each in parts], np.int64),
         np.array([broker for broker, _ in subscriptions], np.int64),
@@ -65,9 +70,9 @@ def at_once(
         next(iter(trees.values())).brokers,
     )
     count = len(interests.texts)
-    coverers = joined(Covering(interests.texts).of(0, count))
+    coverers = coverer_arrays(CovererFinder(interests.texts).find(0, count))
     known = {
-        name: known_of(
+        name: network_tables(
             tables_of(wants, coverers, tree, 0, count), interests.parts, len(interests.predicates)
         )
         for name, tree in trees.items()
@@ -80,16 +85,16 @@ def at_once(
         matcher.add_many(zip(ids.tolist(), texts, strict=True))
         values = [dict(event) for _, event in events]
         walker.send(
-            Published(
+            PublishedEvents(
                 np.array([broker for broker, _ in events], np.int32),
                 np.array([len(msgspec.json.encode(event)) for event in values], np.int32),
                 matcher.match_batch(values),
             )
         )
-    return AtOnce(interests, known, walker)
+    return LocalSimulation(interests, known, walker)
 
 
 def warm_up() -> None:
     """Have all kernels compiled, so that workers need not, all of them at once."""
     subscriptions = [(0, "a = 1"), (1, "a = 1 AND b > 2"), (1, "b > 5")]
-    at_once({"line": line(2)}, subscriptions, [(0, {"a": 1, "b": 1})], [Shape(8, 2)])
+    simulate_locally({"line": line(2)}, subscriptions, [(0, {"a": 1, "b": 1})], [Shape(8, 2)])

@@ -19,24 +19,24 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.storage.store.arrays import open_arrays, write_arrays
-from tamis_lab.kernels.false_claims import Parts
-from tamis_lab.kernels.overlay_tables import Coverers, Wants
-from tamis_lab.simulation.job.coverers import Covering
+from tamis_lab.kernels.false_claims import Conjunctions
+from tamis_lab.kernels.overlay_tables import Coverers, Demand
+from tamis_lab.simulation.job.coverers import CovererFinder
 from tamis_lab.simulation.job.interests import Interests
-from tamis_lab.simulation.job.link_tables import Known
-from tamis_lab.simulation.topology import Tree
+from tamis_lab.simulation.job.link_tables import NetworkTables
+from tamis_lab.simulation.topology import OverlayTree
 
 _KEPT = 2  # folders that a worker keeps open
 
 
-class Stored(NamedTuple):
+class StoredInterests(NamedTuple):
     """The interests and who wants them."""
 
     interests: Interests
-    wants: Wants
+    wants: Demand
 
 
-def store(folder: Path, interests: Interests, wants: Wants) -> None:
+def store(folder: Path, interests: Interests, wants: Demand) -> None:
     """Write interests and who wants them."""
     arrays: dict[str, npt.NDArray[Any]] = {
         **{f"parts.{name}": array for name, array in interests.parts._asdict().items()},
@@ -53,20 +53,20 @@ def store_coverers(folder: Path, coverers: Coverers) -> None:
     write_arrays(folder / "coverers", coverers._asdict(), {})
 
 
-def store_network(folder: Path, name: str, tree: Tree, known: Known) -> None:
+def store_network(folder: Path, name: str, tree: OverlayTree, known: NetworkTables) -> None:
     """Write the tables of a network."""
     write_arrays(folder / f"net-{name}", {**tree._asdict(), **known._asdict()}, {})
 
 
 @lru_cache(_KEPT)
-def opened(folder: Path) -> Stored:
+def open_interests(folder: Path) -> StoredInterests:
     """Map interests and who wants them; texts of predicates are left out."""
     arrays, meta = open_arrays(folder / "parts")
-    parts = Parts(*(arrays[f"parts.{name}"] for name in Parts._fields))
-    wants = Wants(*(arrays[f"wants.{name}"] for name in Wants._fields))
+    parts = Conjunctions(*(arrays[f"parts.{name}"] for name in Conjunctions._fields))
+    wants = Demand(*(arrays[f"wants.{name}"] for name in Demand._fields))
     predicates = [""] * int(meta["predicates"])  # type: ignore[call-overload]
     interests = Interests(texts(folder), predicates, arrays["keys"], parts, wants.bytes, wants.void)
-    return Stored(interests, wants)
+    return StoredInterests(interests, wants)
 
 
 @lru_cache(_KEPT)
@@ -78,9 +78,9 @@ def texts(folder: Path) -> list[str]:
 
 
 @lru_cache(_KEPT)
-def covering(folder: Path) -> Covering:
+def coverer_finder(folder: Path) -> CovererFinder:
     """All interests, to be asked which cover which; made once per worker."""
-    return Covering(texts(folder))
+    return CovererFinder(texts(folder))
 
 
 @lru_cache(_KEPT)
@@ -90,13 +90,13 @@ def coverers(folder: Path) -> Coverers:
     return Coverers(*(arrays[name] for name in Coverers._fields))
 
 
-def networks(folder: Path, names: Iterable[str]) -> Mapping[str, tuple[Tree, Known]]:
+def networks(folder: Path, names: Iterable[str]) -> Mapping[str, tuple[OverlayTree, NetworkTables]]:
     """Map the tables of networks."""
     return {name: _network(folder, name) for name in names}
 
 
 @lru_cache(16)
-def _network(folder: Path, name: str) -> tuple[Tree, Known]:
+def _network(folder: Path, name: str) -> tuple[OverlayTree, NetworkTables]:
     arrays, _ = open_arrays(folder / f"net-{name}")
-    tree = Tree(*(arrays[field] for field in Tree._fields))
-    return tree, Known(*(arrays[field] for field in Known._fields))
+    tree = OverlayTree(*(arrays[field] for field in OverlayTree._fields))
+    return tree, NetworkTables(*(arrays[field] for field in NetworkTables._fields))

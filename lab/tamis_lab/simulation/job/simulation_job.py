@@ -26,16 +26,28 @@ from tamis.bloom.hashing import Shape
 from tamis.spark.index.compile import compile
 from tamis.spark.index.versions import resolve
 from tamis.spark.match import match_worker
-from tamis_lab.kernels.overlay_tables import Tables, Wants
+from tamis_lab.kernels.overlay_tables import Demand, Tables
 from tamis_lab.simulation.job import shared_files
-from tamis_lab.simulation.job.coverers import joined
-from tamis_lab.simulation.job.demand import check_brokers, wants_of
-from tamis_lab.simulation.job.event_walk import FILTERED, STRATEGIES, Published, Walker
+from tamis_lab.simulation.job.coverers import coverer_arrays
+from tamis_lab.simulation.job.demand import check_brokers, demand_of
+from tamis_lab.simulation.job.event_walk import FILTERED, STRATEGIES, PublishedEvents, Walker
 from tamis_lab.simulation.job.findings import EVENT_COUNTERS
-from tamis_lab.simulation.job.interests import Apart, Interests, apart, numbered, subscriptions_of
-from tamis_lab.simulation.job.link_tables import Known, Words, known_of, tables_of, words_for
+from tamis_lab.simulation.job.interests import (
+    Interests,
+    SplitSelector,
+    number_interests,
+    split_selector,
+    subscriptions_of,
+)
+from tamis_lab.simulation.job.link_tables import (
+    NetworkTables,
+    Words,
+    network_tables,
+    tables_of,
+    word_count,
+)
 from tamis_lab.simulation.job.local_simulation import warm_up
-from tamis_lab.simulation.topology import Tree
+from tamis_lab.simulation.topology import OverlayTree
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -54,7 +66,7 @@ _TABLES = "network string, begin int, up binary, down binary, held binary, count
 COUNTS = "network string, strategy string, m int, k int, counter string, place int, value bigint"
 
 
-class Prepared(NamedTuple):
+class PreparedNetworks(NamedTuple):
     """Networks whose brokers have told each other all there is to tell.
 
     Attributes:
@@ -62,26 +74,26 @@ class Prepared(NamedTuple):
         trees: By name, the brokers.
         interests: The different interests.
         wants: Who wants which.
-        known: By name, the tables.
+        tables: By name, the tables.
         pairs_covered: How many pairs of interests there are of which one covers the other.
     """
 
     folder: Path
-    trees: Mapping[str, Tree]
+    trees: Mapping[str, OverlayTree]
     interests: Interests
-    wants: Wants
-    known: dict[str, Known]
+    wants: Demand
+    tables: dict[str, NetworkTables]
     pairs_covered: int
 
 
 def prepare(
     subscriptions: DataFrame,
-    trees: Mapping[str, Tree],
+    trees: Mapping[str, OverlayTree],
     folder: Path,
     *,
     sample: DataFrame | None = None,
     step: Step = nullcontext,
-) -> Prepared:
+) -> PreparedNetworks:
     """Have all subscriptions told, in networks of equally many brokers.
 
     Args:
@@ -102,19 +114,22 @@ def prepare(
         interests, wants = _interests(subscriptions, brokers)
         shared_files.store(folder, interests, wants)
     with step("index"):
-        _compiled(spark, interests, folder / "index", sample)
+        _compile_index(spark, interests, folder / "index", sample)
     with step("covering"):
-        coverers = joined(_covered(spark, folder, len(interests.texts)))
+        coverers = coverer_arrays(_find_coverers(spark, folder, len(interests.texts)))
         shared_files.store_coverers(folder, coverers)
     with step("tables"):
         known = _tables(spark, folder, interests, trees)
         for name, tree in trees.items():
             shared_files.store_network(folder, name, tree, known[name])
-    return Prepared(folder, trees, interests, wants, known, len(coverers.by))
+    return PreparedNetworks(folder, trees, interests, wants, known, len(coverers.by))
 
 
-def travelled(
-    events: DataFrame, prepared: Prepared, shapes: Sequence[Shape], strategies: Sequence[str]
+def route_events(
+    events: DataFrame,
+    prepared: PreparedNetworks,
+    shapes: Sequence[Shape],
+    strategies: Sequence[str],
 ) -> DataFrame:
     """Send events through all networks.
 
@@ -133,9 +148,9 @@ def travelled(
     folder, names = prepared.folder, list(prepared.trees)
     brokers = next(iter(prepared.trees.values())).brokers
 
-    def sent(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        found = shared_files.opened(folder)
-        matcher = match_worker.opened(resolve(folder / "index"), None)
+    def route_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        found = shared_files.open_interests(folder)
+        matcher = match_worker.open_version(resolve(folder / "index"), None)
         networks = shared_files.networks(folder, names)
         walker = Walker(found.interests, found.wants, networks, shapes, strategies)
         decode = msgspec.json.Decoder().decode
@@ -147,11 +162,11 @@ def travelled(
             texts = batch.column("event")
             sizes = pc.binary_length(texts).to_numpy(zero_copy_only=False).astype(np.int32)
             matches = matcher.match_batch([decode(text) for text in texts.to_pylist()])
-            walker.send(Published(source, sizes, matches))
+            walker.send(PublishedEvents(source, sizes, matches))
         for (name, shape), counted in walker.counted.items():
             yield from _rows(name, shape, shape == shapes[0], counted, strategies)
 
-    rows = events.select("broker", "event").mapInArrow(sent, COUNTS)
+    rows = events.select("broker", "event").mapInArrow(route_batches, COUNTS)
     keys = ["network", "strategy", "m", "k", "counter", "place"]
     return rows.groupBy(*keys).agg(F.sum("value").alias("value"))
 
@@ -183,14 +198,14 @@ def _rows(
 # -- what is wanted -------------------------------------------------------------------------------
 
 
-def _interests(subscriptions: DataFrame, brokers: int) -> tuple[Interests, Wants]:
+def _interests(subscriptions: DataFrame, brokers: int) -> tuple[Interests, Demand]:
     from pyspark.sql import functions as F
 
-    apart_rows = subscriptions.select("selector").distinct().mapInArrow(_taken_apart, _APART)
+    apart_rows = subscriptions.select("selector").distinct().mapInArrow(_split_selectors, _APART)
     found = apart_rows.toArrow()
     rows = found.to_pylist()
-    interests = numbered(
-        Apart(
+    interests = number_interests(
+        SplitSelector(
             row["text"],
             row["void"],
             row["parts"],
@@ -206,7 +221,7 @@ def _interests(subscriptions: DataFrame, brokers: int) -> tuple[Interests, Wants
     written = pc.index_in(table.column("selector"), found.column("selector").combine_chunks())
     text_of = pc.index_in(found.column("text"), pa.array(interests.texts)).to_numpy()
     column = {name: table.column(name).to_numpy() for name in ("broker", "count", "first")}
-    wants = wants_of(
+    wants = demand_of(
         interests,
         text_of[written.to_numpy()].astype(np.int64),
         column["broker"].astype(np.int64),
@@ -217,11 +232,11 @@ def _interests(subscriptions: DataFrame, brokers: int) -> tuple[Interests, Wants
     return interests, wants
 
 
-def _taken_apart(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _split_selectors(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     keys = pa.list_(pa.list_(pa.int64()))
     for batch in batches:
         selectors = batch.column(0).to_pylist()
-        found = [apart(selector) for selector in selectors]
+        found = [split_selector(selector) for selector in selectors]
         yield pa.RecordBatch.from_pydict(
             {
                 "selector": pa.array(selectors, pa.string()),
@@ -229,16 +244,18 @@ def _taken_apart(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
                 "void": pa.array([each.void for each in found], pa.bool_()),
                 "parts": pa.array([each.parts for each in found], pa.list_(pa.list_(pa.string()))),
                 # Spark has no unsigned numbers.
-                "keys": pa.array([[_signed(part) for part in each.keys] for each in found], keys),
+                "keys": pa.array(
+                    [[_signed_keys(part) for part in each.keys] for each in found], keys
+                ),
             }
         )
 
 
-def _signed(keys: list[int]) -> list[int]:
+def _signed_keys(keys: list[int]) -> list[int]:
     return [key - (1 << 64) if key >> 63 else key for key in keys]
 
 
-def _compiled(
+def _compile_index(
     spark: SparkSession, interests: Interests, index: Path, sample: DataFrame | None
 ) -> None:
     ids, texts = subscriptions_of(interests)
@@ -249,10 +266,12 @@ def _compiled(
 # -- what is told ---------------------------------------------------------------------------------
 
 
-def _covered(spark: SparkSession, folder: Path, count: int) -> list[tuple[list[int], list[bool]]]:
-    def asked(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _find_coverers(
+    spark: SparkSession, folder: Path, count: int
+) -> list[tuple[list[int], list[bool]]]:
+    def find_slices(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for begin in _numbers(batches):
-            found = shared_files.covering(folder).of(begin, min(begin + _SLICE, count))
+            found = shared_files.coverer_finder(folder).find(begin, min(begin + _SLICE, count))
             yield pa.RecordBatch.from_pydict(
                 {
                     "begin": pa.array([begin], pa.int32()),
@@ -263,7 +282,9 @@ def _covered(spark: SparkSession, folder: Path, count: int) -> list[tuple[list[i
                 }
             )
 
-    rows = _sliced(spark, count, _SLICE).mapInArrow(asked, _COVERED).toArrow().to_pylist()
+    rows = (
+        _slice_starts(spark, count, _SLICE).mapInArrow(find_slices, _COVERED).toArrow().to_pylist()
+    )
     ordered = sorted(rows, key=lambda row: int(row["begin"]))
     return [
         pair for row in ordered for pair in zip(row["by"], row["equal"], strict=True)
@@ -271,12 +292,12 @@ def _covered(spark: SparkSession, folder: Path, count: int) -> list[tuple[list[i
 
 
 def _tables(
-    spark: SparkSession, folder: Path, interests: Interests, trees: Mapping[str, Tree]
-) -> dict[str, Known]:
+    spark: SparkSession, folder: Path, interests: Interests, trees: Mapping[str, OverlayTree]
+) -> dict[str, NetworkTables]:
     count = len(interests.texts)
 
-    def filled(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        wants, coverers = shared_files.opened(folder).wants, shared_files.coverers(folder)
+    def fill_slices(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        wants, coverers = shared_files.open_interests(folder).wants, shared_files.coverers(folder)
         for begin in _numbers(batches):
             end = min(begin + _SLICE, count)
             for name, tree in trees.items():
@@ -292,7 +313,7 @@ def _tables(
                     }
                 )
 
-    rows = _sliced(spark, count, _SLICE).mapInArrow(filled, _TABLES).toArrow()
+    rows = _slice_starts(spark, count, _SLICE).mapInArrow(fill_slices, _TABLES).toArrow()
     known = {}
     for name, tree in trees.items():
         mine = rows.filter(pc.equal(rows.column("network"), name)).sort_by("begin")
@@ -305,17 +326,17 @@ def _tables(
                 for each in mine.column("counted").to_pylist()
             ),
         )
-        known[name] = known_of(tables, interests.parts, len(interests.predicates))
+        known[name] = network_tables(tables, interests.parts, len(interests.predicates))
     return known
 
 
-def _bits(rows: pa.Table, name: str, tree: Tree) -> Words:
+def _bits(rows: pa.Table, name: str, tree: OverlayTree) -> Words:
     # Of a bytearray, so that they can be written to: what cannot is another type to kernels.
     data = bytearray().join(rows.column(name).to_pylist())
-    return np.frombuffer(data, np.uint64).reshape(-1, words_for(tree.brokers))
+    return np.frombuffer(data, np.uint64).reshape(-1, word_count(tree.brokers))
 
 
-def _sliced(spark: SparkSession, count: int, size: int) -> DataFrame:
+def _slice_starts(spark: SparkSession, count: int, size: int) -> DataFrame:
     """Where slices begin, few to a partition."""
     slices = -(-count // size)
     return spark.range(0, count, size, max(1, min(slices, 8)))

@@ -26,7 +26,7 @@ from typing import Any
 
 from tamis.errors import InputError
 from tamis.events.batch import EventBatch
-from tamis_lab.workloads.atree2004.event_targets import EventKnobs, steered_events
+from tamis_lab.workloads.atree2004.event_targets import EventKnobs, steer_events
 from tamis_lab.workloads.atree2004.root_search import crossing
 from tamis_lab.workloads.atree2004.shared_fraction import sample_of, shared_fraction
 from tamis_lab.workloads.atree2004.workload import Workload
@@ -42,7 +42,7 @@ _TRIES = 4
 
 
 @dataclass(frozen=True)
-class Steered:
+class SteeredWorkload:
     """A workload and how its events are drawn, with what was measured.
 
     Attributes:
@@ -70,7 +70,7 @@ class Steered:
         return asdict(self)
 
     @classmethod
-    def of(cls, knobs: Mapping[str, Any]) -> Steered:
+    def of(cls, knobs: Mapping[str, Any]) -> SteeredWorkload:
         """The same again, without measuring."""
         return cls(
             Workload(**knobs["workload"]),
@@ -80,7 +80,7 @@ class Steered:
         )
 
 
-def steered(
+def steer_workload(
     *,
     snps: float | None = None,
     smpe: float | None = None,
@@ -88,7 +88,7 @@ def steered(
     events: int = EVENTS,
     least: int | None = None,
     **parameters: Any,
-) -> Steered:
+) -> SteeredWorkload:
     """A workload of a given SNPS and SMPE.
 
     Args:
@@ -115,14 +115,16 @@ def steered(
     for pool in pools:
         try:
             found = given if pool is None else given | {"pool": pool}
-            workload, shared = _shared(found, snps, tolerance, _least_repeated(found, smpe))
-            drawn, matched = steered_events(workload, smpe, tolerance, events, least)
+            workload, shared = _workload_of_snps(
+                found, snps, tolerance, _least_repeated(found, smpe)
+            )
+            drawn, matched = steer_events(workload, smpe, tolerance, events, least)
         except InputError:
             if pool == pools[-1]:
                 raise
         else:
             break
-    return Steered(workload, drawn, shared, matched)
+    return SteeredWorkload(workload, drawn, shared, matched)
 
 
 def _least_repeated(given: Mapping[str, Any], smpe: float | None) -> float:
@@ -140,7 +142,7 @@ def _overlap(given: Mapping[str, Any]) -> float:
     return max(1e-9, float(given.get("overlap", Workload.overlap)))
 
 
-def _shared(
+def _workload_of_snps(
     given: Mapping[str, Any], wanted: float | None, tolerance: float, least_repeated: float
 ) -> tuple[Workload, float]:
     """A workload of the wanted SNPS, and what was measured."""
@@ -153,8 +155,8 @@ def _shared(
     fixed_repeated = workload.repeated if "repeated" in given else None
     if wanted is None:
         workload = replace(workload, repeated=max(least_repeated, workload.repeated))
-        return workload, _measured(workload)
-    expected = Expected(length, workload.overlap)
+        return workload, _measure_snps(workload)
+    expected = ExpectedSharing(length, workload.overlap)
     lengths = range(1, length) if fixed_length is None else range(fixed_length, fixed_length + 1)
     low, high = (
         (least_repeated, 1.0) if fixed_repeated is None else (fixed_repeated, fixed_repeated)
@@ -163,17 +165,17 @@ def _shared(
     for _ in range(_TRIES):
         shared, repeated = expected.parameters(wanted - chance, lengths, low, high)
         workload = replace(workload, shared_predicates=shared, repeated=repeated)
-        found = _measured(workload)
+        found = _measure_snps(workload)
         if abs(found - wanted) <= tolerance / 4:
             return workload, found
         chance = found - expected.snps(shared, repeated)
-    workload, found = _searched(workload, wanted, tolerance, lengths, (low, high))
+    workload, found = _search_snps(workload, wanted, tolerance, lengths, (low, high))
     if abs(found - wanted) > tolerance:
         _refuse_snps(workload, wanted, found, fixed_length, (low, high))
     return workload, found
 
 
-def _searched(
+def _search_snps(
     workload: Workload,
     wanted: float,
     tolerance: float,
@@ -184,16 +186,16 @@ def _searched(
     low, high = repeated
     for shared in reversed(lengths):
         workload = replace(workload, shared_predicates=shared, repeated=low)
-        if _measured(workload) <= wanted:
+        if _measure_snps(workload) <= wanted:
             break
     place = crossing(
-        lambda share: _measured(replace(workload, repeated=share)) - wanted,
+        lambda share: _measure_snps(replace(workload, repeated=share)) - wanted,
         low,
         high,
         tolerance / 4,
     )
     workload = replace(workload, repeated=place)
-    return workload, _measured(workload)
+    return workload, _measure_snps(workload)
 
 
 def _refuse_snps(
@@ -210,7 +212,7 @@ def _refuse_snps(
     """
     ends = (1, workload.predicates - 1) if fixed_length is None else (fixed_length, fixed_length)
     least, most = (
-        _measured(replace(workload, shared_predicates=shared, repeated=share))
+        _measure_snps(replace(workload, shared_predicates=shared, repeated=share))
         for shared, share in zip(ends, repeated, strict=True)
     )
     hint = "take more `values`, or less `overlap`" if wanted < found else "take more `overlap`"
@@ -219,12 +221,12 @@ def _refuse_snps(
     )
 
 
-def _measured(workload: Workload) -> float:
+def _measure_snps(workload: Workload) -> float:
     return shared_fraction(sample_of(workload))
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class ExpectedSharing:
     """SNPS as it would be if nothing were shared by chance.
 
     >>> Expected(10, 0.9).snps(4, 0.1)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 
 from tamis.errors import InputError
-from tamis_lab.workloads.atree2004.matched_fraction import Sample
+from tamis_lab.workloads.atree2004.matched_fraction import SubscriptionSample
 from tamis_lab.workloads.atree2004.root_search import crossing
 from tamis_lab.workloads.atree2004.workload import Workload
 
@@ -32,7 +32,7 @@ class EventKnobs:
     least: int | None = None
 
 
-def steered_events(
+def steer_events(
     workload: Workload, wanted: float | None, tolerance: float, events: int, least: int | None
 ) -> tuple[EventKnobs, float]:
     """How to draw events that match so many subscriptions, and the SMPE that was measured.
@@ -47,7 +47,9 @@ def steered_events(
     Raises:
         InputError: There is no way to draw such events.
     """
-    return _Search(workload, Sample(workload, _MANY), events).found(wanted, tolerance, least)
+    return _Search(workload, SubscriptionSample(workload, _MANY), events).find(
+        wanted, tolerance, least
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +63,10 @@ class _Search:
     """
 
     workload: Workload
-    sample: Sample
+    sample: SubscriptionSample
     events: int
 
-    def found(
+    def find(
         self, wanted: float | None, tolerance: float, least: int | None
     ) -> tuple[EventKnobs, float]:
         if wanted is None:
@@ -76,12 +78,12 @@ class _Search:
         off = 0.0
         for _ in range(_ROUNDS):
             place = crossing(
-                lambda x: self.smpe(self.at(x, least), _SOME) - wanted + off,  # noqa: B023
+                lambda x: self.smpe(self.knobs_at(x, least), _SOME) - wanted + off,  # noqa: B023
                 start,
                 end,
                 precise / 4,
             )
-            knobs = self.at(place, least)
+            knobs = self.knobs_at(place, least)
             smpe = self.smpe(knobs, _MANY)
             if abs(smpe - wanted) <= precise / 2:
                 break
@@ -129,11 +131,11 @@ class _Search:
             places = _CHANCES
         else:
             places = _CHANCES[0], _CHANCES[-1]
-        found = [self.smpe(self.at(place, least), _FEW, _FEW_EVENTS) for place in places]
+        found = [self.smpe(self.knobs_at(place, least), _FEW, _FEW_EVENTS) for place in places]
         most = max(range(len(places)), key=found.__getitem__)
         return places[0], places[most], (found[0], found[most])
 
-    def at(self, place: float, least: int) -> EventKnobs:
+    def knobs_at(self, place: float, least: int) -> EventKnobs:
         """The knobs at a place between 0 and 1: the chance of a predicate, or of a made event."""
         if self.workload.relation != ">":
             return EventKnobs(matching=place, least=least)

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.language.expr import And, Or
-from tamis_lab.workloads.atree2004.trees import JUNCTIONS, folded
+from tamis_lab.workloads.atree2004.trees import JUNCTIONS, fold_tree
 from tamis_lab.workloads.atree2004.workload import Workload
 from tamis_lab.workloads.random_draws import Arrays
 
@@ -33,7 +33,7 @@ _HOLDS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-class Sample:
+class SubscriptionSample:
     """Some subscriptions of a workload, to be asked again and again."""
 
     def __init__(self, workload: Workload, count: int, start: int = 0) -> None:
@@ -72,13 +72,13 @@ class Sample:
             for truth, (attribute, _, _) in zip(truths, tests, strict=True)
         ]
         parts = (
-            folded(leaves[: self._cut], left[0], left[1], _joined),
-            folded(leaves[self._cut :], right[0], right[1], _joined),
+            fold_tree(leaves[: self._cut], left[0], left[1], _join_truths),
+            fold_tree(leaves[self._cut :], right[0], right[1], _join_truths),
         )
-        return _joined(root, *parts)[0]
+        return _join_truths(root, *parts)[0]
 
 
-def _joined(operator: int, left: Rails, right: Rails) -> Rails:
+def _join_truths(operator: int, left: Rails, right: Rails) -> Rails:
     (left_true, left_false), (right_true, right_false) = left, right
     if JUNCTIONS[operator] is And:
         return left_true & right_true, left_false | right_false

@@ -15,12 +15,12 @@ import numpy.typing as npt
 from tamis.errors import InputError
 from tamis_lab.workloads.atree2004.predicates import Numbers
 from tamis_lab.workloads.atree2004.trees import shapes
-from tamis_lab.workloads.random_draws import distinct, places
+from tamis_lab.workloads.random_draws import distinct_numbers, places
 
 Operators = npt.NDArray[np.int8]
 
 
-class Parts(NamedTuple):
+class ExpressionRows(NamedTuple):
     """Expressions of equally many predicates, one in each row.
 
     Attributes:
@@ -34,7 +34,9 @@ class Parts(NamedTuple):
     shapes: npt.NDArray[np.int64]
     operators: Operators
 
-    def put(self, where: npt.NDArray[np.bool_], parts: Parts, rows: npt.NDArray[np.int64]) -> None:
+    def put(
+        self, where: npt.NDArray[np.bool_], parts: ExpressionRows, rows: npt.NDArray[np.int64]
+    ) -> None:
         """Put rows of other parts where it is said."""
         self.numbers[where] = parts.numbers[rows]
         self.shapes[where] = parts.shapes[rows]
@@ -42,7 +44,7 @@ class Parts(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class ExpressionSide:
     """What the expressions on one side of the root have in common.
 
     Attributes:
@@ -59,13 +61,13 @@ class Side:
     choices: int
     frequencies: tuple[float, ...] | None
 
-    def drawn(self, rng: np.random.Generator, count: int) -> Parts:
+    def draw(self, rng: np.random.Generator, count: int) -> ExpressionRows:
         """Expressions of pool B: any predicates at all."""
         attributes = self._attributes(rng, count)
         values = rng.integers(self.choices, size=attributes.shape, dtype=np.int32)
         return self._parts(rng, attributes, values)
 
-    def dealt(self, rng: np.random.Generator, count: int) -> Parts:
+    def deal(self, rng: np.random.Generator, count: int) -> ExpressionRows:
         """Expressions of pool A: each predicate of an attribute goes round before it comes again.
 
         So no two expressions have a predicate in common, as long as there are values enough.
@@ -85,18 +87,18 @@ class Side:
         return parts
 
     def _attributes(self, rng: np.random.Generator, count: int) -> npt.NDArray[np.intp]:
-        attributes = distinct(rng, count, self.attributes, self.predicates)
+        attributes = distinct_numbers(rng, count, self.attributes, self.predicates)
         return np.sort(attributes, axis=1) if self.frequencies is None else attributes
 
     def _parts(
         self, rng: np.random.Generator, attributes: npt.NDArray[np.intp], values: Numbers
-    ) -> Parts:
+    ) -> ExpressionRows:
         count = len(values)
         numbers = (attributes.astype(np.int32) + np.int32(self.first)) * np.int32(self.choices)
         numbers += values
         if self.frequencies is None:
-            return Parts(numbers, np.zeros(count, np.int64), np.empty((count, 0), np.int8))
-        return Parts(
+            return ExpressionRows(numbers, np.zeros(count, np.int64), np.empty((count, 0), np.int8))
+        return ExpressionRows(
             numbers,
             rng.integers(shapes(self.predicates), size=count),
             drawn_operators(rng, self.frequencies, (count, self.predicates - 1)),

@@ -18,7 +18,7 @@ import numpy as np
 from tamis.engines.atree.plan import Operand, Plan
 from tamis.engines.atree.tree import Tree
 from tamis.kernels.atree.node_store import AND, OR, XOR
-from tamis_lab.workloads.atree2004.trees import folded
+from tamis_lab.workloads.atree2004.trees import fold_tree
 from tamis_lab.workloads.atree2004.workload import Workload
 
 # Trees go into an A-Tree one by one, conjunctions all at once.
@@ -48,23 +48,26 @@ def shared_fraction(workload: Workload) -> float:
     """SNPS over internal nodes, as an A-Tree of these very subscriptions has it."""
     subscriptions = range(workload.subscriptions)
     if workload.operators == "conjunctive":
-        return conjunctions_in_tree(workload).sharing(subscriptions)[1]
-    return trees_in_tree(workload).sharing(subscriptions)[1]
+        return tree_of_conjunctions(workload).sharing(subscriptions)[1]
+    return tree_of_expressions(workload).sharing(subscriptions)[1]
 
 
-def trees_in_tree(workload: Workload) -> Tree:
+def tree_of_expressions(workload: Workload) -> Tree:
     """An A-Tree of trees; XOR is a node of its own, as the filter `general` has it."""
     tree = Tree()
     cut = workload.shared_predicates
     known: dict[int, int] = {}
     for subscription, (numbers, left, right, root) in enumerate(workload.rows()):
         leaves: list[Operand] = [known.setdefault(number, len(known)) for number in numbers]
-        parts = folded(leaves[:cut], *left, _planned), folded(leaves[cut:], *right, _planned)
-        tree.insert(subscription, _planned(root, *parts))
+        parts = (
+            fold_tree(leaves[:cut], *left, _join_plans),
+            fold_tree(leaves[cut:], *right, _join_plans),
+        )
+        tree.insert(subscription, _join_plans(root, *parts))
     return tree
 
 
-def _planned(operator: int, left: Operand, right: Operand) -> Plan:
+def _join_plans(operator: int, left: Operand, right: Operand) -> Plan:
     """Two plans under an operator; a chain of one operator is one plan, as the engine has it."""
     function = _FUNCTIONS[operator]
     operands = [
@@ -77,7 +80,7 @@ def _planned(operator: int, left: Operand, right: Operand) -> Plan:
     return Plan(function, tuple(operands))
 
 
-def conjunctions_in_tree(workload: Workload) -> Tree:
+def tree_of_conjunctions(workload: Workload) -> Tree:
     """An A-Tree of conjunctions, whose leaves are numbered as they are by attribute and value."""
     numbers = workload.conjunctions()
     used, leaves = np.unique(numbers, return_inverse=True)

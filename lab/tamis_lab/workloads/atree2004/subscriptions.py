@@ -7,25 +7,30 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tamis_lab.workloads.atree2004.parts import Operators, Parts, Side, drawn_operators
+from tamis_lab.workloads.atree2004.parts import (
+    ExpressionRows,
+    ExpressionSide,
+    Operators,
+    drawn_operators,
+)
 from tamis_lab.workloads.atree2004.predicates import Numbers
 
 # Where an expression stands in `trees`: its shape, and its operators.
-Form = tuple[int, list[int]]
+TreeForm = tuple[int, list[int]]
 
 
-class Block(NamedTuple):
+class SubscriptionBlock(NamedTuple):
     """Subscriptions as their two expressions and the operators at their roots."""
 
-    left: Parts
-    right: Parts
+    left: ExpressionRows
+    right: ExpressionRows
     roots: Operators
 
     def numbers(self) -> Numbers:
         """The predicates of each subscription, in a row."""
         return np.hstack((self.left.numbers, self.right.numbers))
 
-    def rows(self) -> Iterator[tuple[list[int], Form, Form, int]]:
+    def rows(self) -> Iterator[tuple[list[int], TreeForm, TreeForm, int]]:
         """The subscriptions one by one: predicates, the forms of both expressions, root."""
         return zip(
             self.numbers().tolist(),
@@ -49,13 +54,13 @@ class Mixture(NamedTuple):
         repeated: The fraction of those that have both expressions from pool A.
     """
 
-    sides: tuple[Side, Side]
-    pools: tuple[Parts, Parts]
+    sides: tuple[ExpressionSide, ExpressionSide]
+    pools: tuple[ExpressionRows, ExpressionRows]
     frequencies: tuple[float, ...]
     overlap: float
     repeated: float
 
-    def drawn(self, rng: np.random.Generator, count: int) -> Block:
+    def draw(self, rng: np.random.Generator, count: int) -> SubscriptionBlock:
         """So many subscriptions."""
         left_from_pool = rng.random(count) < self.overlap
         right_from_pool = left_from_pool & (rng.random(count) < self.repeated)
@@ -63,8 +68,8 @@ class Mixture(NamedTuple):
         for side, pool, from_pool in zip(
             self.sides, self.pools, (left_from_pool, right_from_pool), strict=True
         ):
-            part = side.drawn(rng, count)
+            part = side.draw(rng, count)
             part.put(from_pool, pool, rng.integers(len(pool.numbers), size=count)[from_pool])
             parts.append(part)
         left, right = parts
-        return Block(left, right, drawn_operators(rng, self.frequencies, (count,)))
+        return SubscriptionBlock(left, right, drawn_operators(rng, self.frequencies, (count,)))

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tamis_lab.workloads.atree2004.parts import Parts
+from tamis_lab.workloads.atree2004.parts import ExpressionRows
 from tamis_lab.workloads.atree2004.predicates import Numbers, PredicateTable
-from tamis_lab.workloads.atree2004.trees import satisfying
+from tamis_lab.workloads.atree2004.trees import satisfying_values
 
 _Whole = npt.NDArray[np.int64]
 _Flags = npt.NDArray[np.bool_]
@@ -23,14 +23,14 @@ class Targets(NamedTuple):
     truths: _Flags
 
     @classmethod
-    def of(cls, parts: Parts) -> Targets:
+    def of(cls, parts: ExpressionRows) -> Targets:
         """The targets that these expressions are."""
         truths = np.ones(parts.numbers.shape, np.bool_)
         if parts.operators.size:
             for truth, shape, operators in zip(
                 truths, parts.shapes.tolist(), parts.operators.tolist(), strict=True
             ):
-                truth[:] = satisfying(len(truth), shape, operators)
+                truth[:] = satisfying_values(len(truth), shape, operators)
         return cls(parts.numbers, truths)
 
 
@@ -48,7 +48,7 @@ class EventMaker:
     targets: tuple[Targets, Targets]
     fewest: int
 
-    def drawn(
+    def draw(
         self, rng: np.random.Generator, count: int, matching: float, scale: float
     ) -> tuple[_Whole, _Flags]:
         """The values of so many events, by attribute, and which of them are there.
@@ -70,7 +70,7 @@ class EventMaker:
         numbers = np.hstack([target.numbers[which] for target, which in pairs])
         truths = np.hstack([target.truths[which] for target, which in pairs])
         attributes, constants = self.table.split(numbers)
-        values[rows, attributes] = self._deciding(
+        values[rows, attributes] = self._deciding_values(
             self.table.places(numbers),
             constants.astype(np.int64),
             truths,
@@ -84,7 +84,7 @@ class EventMaker:
         last = np.take_along_axis(np.sort(keys, axis=1), lengths[:, None] - 1, axis=1)
         return values, keys <= last
 
-    def _deciding(
+    def _deciding_values(
         self,
         places: Numbers,
         constants: _Whole,

@@ -30,7 +30,7 @@ def shapes(leaves: int) -> int:
     return comb(2 * leaves - 2, leaves - 1) // leaves
 
 
-def grown(leaves: Sequence[BoolExpr], shape: int, operators: Sequence[int]) -> BoolExpr:
+def build_tree(leaves: Sequence[BoolExpr], shape: int, operators: Sequence[int]) -> BoolExpr:
     """The tree of a shape, with these leaves from left to right.
 
     >>> from tamis.language.expr import Attribute
@@ -38,15 +38,15 @@ def grown(leaves: Sequence[BoolExpr], shape: int, operators: Sequence[int]) -> B
     >>> [str(grown(leaves, shape, [0, 1])) for shape in range(shapes(3))]
     ['a AND (b OR c)', '(a OR b) AND c']
     """
-    return folded(leaves, shape, operators, joined)
+    return fold_tree(leaves, shape, operators, join_trees)
 
 
-def joined(operator: int, left: BoolExpr, right: BoolExpr) -> BoolExpr:
+def join_trees(operator: int, left: BoolExpr, right: BoolExpr) -> BoolExpr:
     """Two trees under an operator, which is a place in `JUNCTIONS`."""
     return JUNCTIONS[operator]((left, right))
 
 
-def folded(
+def fold_tree(
     leaves: Sequence[T], shape: int, operators: Sequence[int], join: Callable[[int, T, T], T]
 ) -> T:
     """The same of anything that can be joined by an operator.
@@ -59,12 +59,12 @@ def folded(
     left, left_shape, right_shape = _split(len(leaves), shape)
     return join(
         operators[0],
-        folded(leaves[:left], left_shape, operators[1:left], join),
-        folded(leaves[left:], right_shape, operators[left:], join),
+        fold_tree(leaves[:left], left_shape, operators[1:left], join),
+        fold_tree(leaves[left:], right_shape, operators[left:], join),
     )
 
 
-def satisfying(leaves: int, shape: int, operators: Sequence[int]) -> list[bool]:
+def satisfying_values(leaves: int, shape: int, operators: Sequence[int]) -> list[bool]:
     """For each leaf, whether to make it true, such that the tree is true.
 
     False leaves make any tree false, for there is no NOT: so one side of an XOR is left false.
@@ -75,10 +75,10 @@ def satisfying(leaves: int, shape: int, operators: Sequence[int]) -> list[bool]:
     if leaves == 1:
         return [True]
     left, left_shape, right_shape = _split(leaves, shape)
-    found = satisfying(left, left_shape, operators[1:left])
+    found = satisfying_values(left, left_shape, operators[1:left])
     if operators[0] == _XOR:
         return found + [False] * (leaves - left)
-    return found + satisfying(leaves - left, right_shape, operators[left:])
+    return found + satisfying_values(leaves - left, right_shape, operators[left:])
 
 
 @lru_cache(1 << 16)  # asked for again and again, where subscriptions share expressions

@@ -21,11 +21,11 @@ import numpy as np
 
 from tamis.events.batch import EventBatch
 from tamis.language.expr import And, BoolExpr
-from tamis_lab.workloads.atree2004.parts import Parts, Side
+from tamis_lab.workloads.atree2004.parts import ExpressionRows, ExpressionSide
 from tamis_lab.workloads.atree2004.predicates import ANY, Numbers, PredicateTable
-from tamis_lab.workloads.atree2004.subscriptions import Block, Form, Mixture
+from tamis_lab.workloads.atree2004.subscriptions import Mixture, SubscriptionBlock, TreeForm
 from tamis_lab.workloads.atree2004.thesis_events import EventMaker, Targets
-from tamis_lab.workloads.atree2004.trees import grown, joined
+from tamis_lab.workloads.atree2004.trees import build_tree, join_trees
 from tamis_lab.workloads.random_draws import (
     POOLS,
     SUBSCRIPTIONS,
@@ -152,8 +152,8 @@ class Workload:
                 yield And(tuple(leaves))
             else:
                 cut = self.shared_predicates
-                parts = grown(leaves[:cut], *left), grown(leaves[cut:], *right)
-                yield joined(root, *parts)
+                parts = build_tree(leaves[:cut], *left), build_tree(leaves[cut:], *right)
+                yield join_trees(root, *parts)
 
     def selectors(self, start: int = 0, count: int | None = None) -> Iterator[str]:
         """The subscriptions as texts; parsed, they are the expressions.
@@ -221,7 +221,7 @@ class Workload:
         return events_in_blocks(
             self.seed,
             count,
-            lambda rng, rows: maker.drawn(rng, rows, matching, scale),
+            lambda rng, rows: maker.draw(rng, rows, matching, scale),
             _EVENT_BLOCK,
             start,
         )
@@ -232,34 +232,36 @@ class Workload:
         return generator(self.seed, *key)
 
     @cached_property
-    def _sides(self) -> tuple[Side, Side]:
+    def _sides(self) -> tuple[ExpressionSide, ExpressionSide]:
         cut = self.shared_predicates
         # Rounded down, this is at least `cut`, and leaves enough for the right.
         first = self.attributes * cut // self.predicates
         choices = self.table.choices
         frequencies = None if self.operators == "conjunctive" else FREQUENCIES[self.operators]
         return (
-            Side(0, first, cut, choices, frequencies),
-            Side(first, self.attributes - first, self.predicates - cut, choices, frequencies),
+            ExpressionSide(0, first, cut, choices, frequencies),
+            ExpressionSide(
+                first, self.attributes - first, self.predicates - cut, choices, frequencies
+            ),
         )
 
     @cached_property
-    def _pools(self) -> tuple[Parts, Parts]:
+    def _pools(self) -> tuple[ExpressionRows, ExpressionRows]:
         left, right = (
-            side.dealt(self._rng(POOLS, place), self.pool) for place, side in enumerate(self._sides)
+            side.deal(self._rng(POOLS, place), self.pool) for place, side in enumerate(self._sides)
         )
         return left, right
 
-    def _blocks(self, first: int = 0, end: int | None = None) -> Iterator[Block]:
+    def _blocks(self, first: int = 0, end: int | None = None) -> Iterator[SubscriptionBlock]:
         end = -(-self.subscriptions // _BLOCK) if end is None else end
         frequencies = FREQUENCIES[self.operators]
         mixture = Mixture(self._sides, self._pools, frequencies, self.overlap, self.repeated)
         for index in range(first, end):
-            yield mixture.drawn(self._rng(SUBSCRIPTIONS, index), _BLOCK)
+            yield mixture.draw(self._rng(SUBSCRIPTIONS, index), _BLOCK)
 
     def rows(
         self, start: int = 0, count: int | None = None
-    ) -> Iterator[tuple[list[int], Form, Form, int]]:
+    ) -> Iterator[tuple[list[int], TreeForm, TreeForm, int]]:
         """So many subscriptions from the one at `start`: predicates, two forms, root."""
         start, end = part_of(self.subscriptions, start, count)
         first = start // _BLOCK

@@ -37,7 +37,7 @@ _TOKEN = re.compile(r'"([^"]*)"|\[([^\]]*)\]|(\w+)|(\|)|(\S)')
 
 
 @dataclass(frozen=True)
-class Rule:
+class Production:
     """The alternatives of a name.
 
     Attributes:
@@ -53,7 +53,7 @@ class Rule:
 class Grammar:
     """Rules by name."""
 
-    rules: Mapping[str, Rule]
+    rules: Mapping[str, Production]
 
     @classmethod
     def of(cls, text: str) -> Grammar:
@@ -76,7 +76,7 @@ class Grammar:
                     raise InputError(f"the rule {name!r} uses {part[0]!r}, which has no rule")
         return cls(rules)
 
-    def derived(self, start: str, random: Callable[[], float]) -> str:
+    def derive(self, start: str, random: Callable[[], float]) -> str:
         """A text that a name stands for; `random` gives numbers from 0 to 1."""
         rules = self.rules
         texts: list[str] = []
@@ -92,7 +92,7 @@ class Grammar:
         return "".join(texts)
 
 
-def _rule(right: str, number: int) -> Rule:
+def _rule(right: str, number: int) -> Production:
     shares: list[float] = []
     alternatives: list[list[str | tuple[str]]] = []
     begun = False
@@ -113,7 +113,7 @@ def _rule(right: str, number: int) -> Rule:
             alternatives[-1].append((name,) if name else text)
     if not begun or not math.isclose(sum(shares), 1.0, abs_tol=1e-6) or min(shares) < 0:
         raise InputError(f"line {number}: the probabilities of the alternatives make 1 together")
-    return Rule(tuple(accumulate(shares[:-1])), tuple(map(tuple, alternatives)))
+    return Production(tuple(accumulate(shares[:-1])), tuple(map(tuple, alternatives)))
 
 
 @cache
@@ -130,16 +130,16 @@ def grammar(conjunctive: float = CONJUNCTIVE) -> Grammar:
         _line("join", [(conjunctive, '" AND "'), (1 - conjunctive, '" OR "')]),
         "chain1 = [1] part",
         # The last two need no parentheses around one atom.
-        _line("chain2", _negated("part join part")),
+        _line("chain2", _with_negation("part join part")),
     ]
     lines += [
-        _line(f"chain{n}", _negated(f'part join "(" chain{n - 1} ")"'))
+        _line(f"chain{n}", _with_negation(f'part join "(" chain{n - 1} ")"'))
         for n in range(3, LONGEST + 1)
     ]
     return Grammar.of("\n".join(lines))
 
 
-def _negated(parts: str) -> list[tuple[float, str]]:
+def _with_negation(parts: str) -> list[tuple[float, str]]:
     return [(1 - NEGATED, parts), (NEGATED, f'"NOT (" {parts} ")"')]
 
 

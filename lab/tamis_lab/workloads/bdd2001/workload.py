@@ -17,7 +17,7 @@ from tamis_lab.workloads.random_draws import (
     Arrays,
     check,
     check_counts,
-    drawn_in_blocks,
+    draw_in_blocks,
     events_in_blocks,
 )
 
@@ -61,14 +61,14 @@ class Workload:
 
     def selectors(self, start: int = 0, count: int | None = None) -> Iterator[str]:
         """The queries as texts: so many from the one at `start`, or all."""
-        return drawn_in_blocks(self.seed, self.subscriptions, self._drawn_queries, start, count)
+        return draw_in_blocks(self.seed, self.subscriptions, self._drawn_queries, start, count)
 
     def _drawn_queries(self, rng: np.random.Generator, count: int) -> Iterator[str]:
         if self.form == "trees":
             return drawn_queries(rng, count, self.conjunctive)
         random = Random(int(rng.integers(1 << 62))).random
         rules = grammar(self.conjunctive)
-        return (rules.derived("query", random) for _ in range(count))
+        return (rules.derive("query", random) for _ in range(count))
 
     def events(self, count: int, start: int = 0) -> EventBatch:
         """So many messages of random values, from the one at `start`.

@@ -19,13 +19,13 @@ Numbers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class NameChoice:
     """A choice among so many names, by number."""
 
     count: int
     choice: str
 
-    def drawn(self, rng: np.random.Generator, size: int | tuple[int, int]) -> Numbers:
+    def draw(self, rng: np.random.Generator, size: int | tuple[int, int]) -> Numbers:
         """Any names."""
         if self.choice == "uniform":
             return rng.integers(self.count, size=size)
@@ -35,21 +35,21 @@ class Names:
         ranks = (_SCALE / share - _SCALE).astype(np.int64)
         return np.minimum(ranks, self.count - 1)
 
-    def distinct(self, rng: np.random.Generator, rows: int, taken: int) -> Numbers:
+    def draw_distinct(self, rng: np.random.Generator, rows: int, taken: int) -> Numbers:
         """In each row, different names: what came before in it is drawn again."""
-        found = self.drawn(rng, (rows, taken))
+        found = self.draw(rng, (rows, taken))
         open_rows = np.arange(rows)
         while len(open_rows):
-            again = _met_before(found[open_rows])
+            again = _repeat_mask(found[open_rows])
             open_rows = open_rows[again.any(axis=1)]
             again = again[again.any(axis=1)]
             fresh = found[open_rows]
-            fresh[again] = self.drawn(rng, int(again.sum()))
+            fresh[again] = self.draw(rng, int(again.sum()))
             found[open_rows] = fresh
         return found
 
 
-def _met_before(rows: Numbers) -> npt.NDArray[np.bool_]:
+def _repeat_mask(rows: Numbers) -> npt.NDArray[np.bool_]:
     """Where a number stands that stood in its row before."""
     order = rows.argsort(axis=1, kind="stable")
     ascending = np.take_along_axis(rows, order, axis=1)

@@ -20,7 +20,7 @@ from tamis_lab.workloads.random_draws import batch_of, check
 _MOST_SLOTS = 1 << 28
 
 
-class Pairs(NamedTuple):
+class EventPairs(NamedTuple):
     """Events as names and values: of each row, the first so many.
 
     Attributes:

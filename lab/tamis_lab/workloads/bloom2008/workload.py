@@ -14,14 +14,14 @@ from functools import cached_property
 import numpy as np
 
 from tamis.events.batch import EventBatch
-from tamis_lab.workloads.bloom2008.names import CHOICES, Names
-from tamis_lab.workloads.bloom2008.sparse_events import Pairs
+from tamis_lab.workloads.bloom2008.names import CHOICES, NameChoice
+from tamis_lab.workloads.bloom2008.sparse_events import EventPairs
 from tamis_lab.workloads.pronounceable import words
 from tamis_lab.workloads.random_draws import (
     Arrays,
     check,
     check_counts,
-    drawn_in_blocks,
+    draw_in_blocks,
     events_in_blocks,
     places,
 )
@@ -73,7 +73,7 @@ class Workload:
 
     def selectors(self, start: int = 0, count: int | None = None) -> Iterator[str]:
         """The subscriptions as texts: so many from the one at `start`, or all."""
-        return drawn_in_blocks(self.seed, self.subscriptions, self._drawn_selectors, start, count)
+        return draw_in_blocks(self.seed, self.subscriptions, self._drawn_selectors, start, count)
 
     def events(self, count: int, start: int = 0) -> EventBatch:
         """So many events in one batch, from the one at `start`.
@@ -88,7 +88,7 @@ class Workload:
         pairs = self._pairs(count)
         for start in range(0, count, _BATCH):
             part = (array[start : start + _BATCH] for array in pairs)
-            yield Pairs(*part).as_batch(self.words)
+            yield EventPairs(*part).as_batch(self.words)
 
     def events_as_dicts(self, count: int, start: int = 0) -> Iterator[dict[str, object]]:
         """The same events, one by one."""
@@ -100,16 +100,16 @@ class Workload:
         return words(LISTED, self.seed)[: self.names]
 
     @cached_property
-    def _names(self) -> Names:
-        return Names(self.names, self.choice)
+    def _names(self) -> NameChoice:
+        return NameChoice(self.names, self.choice)
 
-    def _pairs(self, count: int, start: int = 0) -> Pairs:
-        return Pairs(*events_in_blocks(self.seed, count, self._drawn_events, start=start))
+    def _pairs(self, count: int, start: int = 0) -> EventPairs:
+        return EventPairs(*events_in_blocks(self.seed, count, self._drawn_events, start=start))
 
     def _drawn_selectors(self, rng: np.random.Generator, count: int) -> Iterator[str]:
         fewest, most = self.predicates
         lengths = rng.integers(fewest, most, size=count, endpoint=True)
-        names = self._names.distinct(rng, count, most)
+        names = self._names.draw_distinct(rng, count, most)
         rest = (1 - self.equalities) / 2
         relations = places((self.equalities, rest, rest), rng.random(names.shape))
         tests = relations * self.values + rng.integers(self.values, size=names.shape)
@@ -122,6 +122,6 @@ class Workload:
 
     def _drawn_events(self, rng: np.random.Generator, count: int) -> Arrays:
         fewest, most = self.pairs
-        names = self._names.distinct(rng, count, most)
+        names = self._names.draw_distinct(rng, count, most)
         values = rng.integers(self.values, size=names.shape)
         return names, values, rng.integers(fewest, most, size=count, endpoint=True)

@@ -25,7 +25,7 @@ TRAVELLER, OPERATOR = "traveller", "operator"
 PRIORITIES = 10
 
 
-class Form(NamedTuple):
+class AlertForm(NamedTuple):
     """What an alert looks like.
 
     Attributes:
@@ -43,80 +43,80 @@ _ROUTE = "origin = '{origin}' AND dest = '{dest}'"
 _DATE = "month = {month} AND day = {day}"
 
 FORMS = (
-    Form(150, TRAVELLER, "carrier = '{carrier}' AND flight = {flight} AND dep_delay > {late}"),
-    Form(60, TRAVELLER, "carrier = '{carrier}' AND flight = {flight} AND dep_time IS NULL"),
-    Form(60, TRAVELLER, "carrier = '{carrier}' AND flight = {flight} AND " + _DATE),
-    Form(90, TRAVELLER, _ROUTE + " AND " + _DATE + " AND hour BETWEEN {hour} AND {until}"),
-    Form(60, TRAVELLER, _ROUTE + " AND carrier = '{carrier}' AND arr_delay > {late}"),
-    Form(
+    AlertForm(150, TRAVELLER, "carrier = '{carrier}' AND flight = {flight} AND dep_delay > {late}"),
+    AlertForm(60, TRAVELLER, "carrier = '{carrier}' AND flight = {flight} AND dep_time IS NULL"),
+    AlertForm(60, TRAVELLER, "carrier = '{carrier}' AND flight = {flight} AND " + _DATE),
+    AlertForm(90, TRAVELLER, _ROUTE + " AND " + _DATE + " AND hour BETWEEN {hour} AND {until}"),
+    AlertForm(60, TRAVELLER, _ROUTE + " AND carrier = '{carrier}' AND arr_delay > {late}"),
+    AlertForm(
         50,
         TRAVELLER,
         _ROUTE + " AND time BETWEEN TIMESTAMP '{time}' AND TIMESTAMP '{later}' "
         "AND NOT (dep_delay <= {late})",
     ),
-    Form(
+    AlertForm(
         50,
         TRAVELLER,
         "dest IN ('{dest}', '{dest2}', '{dest3}') AND " + _DATE + " AND carrier <> '{carrier2}'",
     ),
-    Form(
+    AlertForm(
         40,
         TRAVELLER,
         "(dest = '{dest}' OR dest = '{dest2}') AND NOT origin = '{origin2}' AND month = {month} "
         "AND (dep_time IS NULL OR dep_delay > {late})",
     ),
-    Form(40, TRAVELLER, "to.name LIKE '{place}%' AND airline LIKE '{line}%' AND " + _DATE),
-    Form(100, OPERATOR, "tailnum = '{tailnum}'"),
-    Form(70, OPERATOR, "tailnum = '{tailnum}' AND (dep_delay > {late} OR dep_time IS NULL)"),
-    Form(
+    AlertForm(40, TRAVELLER, "to.name LIKE '{place}%' AND airline LIKE '{line}%' AND " + _DATE),
+    AlertForm(100, OPERATOR, "tailnum = '{tailnum}'"),
+    AlertForm(70, OPERATOR, "tailnum = '{tailnum}' AND (dep_delay > {late} OR dep_time IS NULL)"),
+    AlertForm(
         50,
         OPERATOR,
         "tailnum IN ('{tailnum}', '{tailnum2}', '{tailnum3}') AND arr_delay - dep_delay > {lost}",
     ),
-    Form(
+    AlertForm(
         40,
         OPERATOR,
         "origin = '{origin}' AND hour = {hour} AND weather.wind_speed > {wind} "
         "AND weather.visib < {visib}",
     ),
-    Form(
+    AlertForm(
         40,
         OPERATOR,
         "plane.manufacturer = '{maker}' AND 2013 - plane.year > {age} AND dest = '{dest}' "
         "AND month = {month}",
     ),
-    Form(30, OPERATOR, "plane.model LIKE '{model}%' AND plane.seats > {seats} AND " + _DATE),
-    Form(
+    AlertForm(30, OPERATOR, "plane.model LIKE '{model}%' AND plane.seats > {seats} AND " + _DATE),
+    AlertForm(
         30,
         OPERATOR,
         _ROUTE + " AND AT LEAST 2 OF (dep_delay > {late}, weather.visib < {visib}, "
         "weather.wind_gust > {wind}, weather.precip > 0.1)",
     ),
-    Form(
+    AlertForm(
         20,
         OPERATOR,
         "AT LEAST 3 OF (dest = '{dest}', carrier = '{carrier2}', plane.model = '{model}', "
         "arr_delay > {late}) AND " + _DATE,
     ),
-    Form(
+    AlertForm(
         10, OPERATOR, "carrier = '{carrier}' AND plane.model IS NULL AND tailnum IS NOT NULL AND "
         + _DATE,
     ),
-    Form(5, OPERATOR, _ROUTE + " AND distance / air_time * 60 > {mph}"),
-    Form(2, TRAVELLER, "dest = '{dest}'"),
-    Form(2, OPERATOR, "arr_delay - dep_delay > {lost} AND origin = '{origin}'"),
-    Form(1, OPERATOR, "dep_delay > {late} OR dep_time IS NULL"),
+    AlertForm(5, OPERATOR, _ROUTE + " AND distance / air_time * 60 > {mph}"),
+    AlertForm(2, TRAVELLER, "dest = '{dest}'"),
+    AlertForm(2, OPERATOR, "arr_delay - dep_delay > {lost} AND origin = '{origin}'"),
+    AlertForm(1, OPERATOR, "dep_delay > {late} OR dep_time IS NULL"),
 )  # fmt: skip
 
 
-class Sources(NamedTuple):
+class ConstantSources(NamedTuple):
     """Flights to take constants from: all of them, and those of which the aircraft is known."""
 
     all: pa.Table
     registered: pa.Table
 
     @classmethod
-    def of(cls, flights: pa.Table) -> Sources:
+    def of(cls, flights: pa.Table) -> ConstantSources:
         """The few columns that alerts name, `to.name` and the like beside the others."""
         flat = flights.flatten().select([*_FIRST, "tailnum", "plane.manufacturer", "plane.model"])
         return cls(flat, flat.filter(pc.is_valid(flat["plane.model"])))
@@ -129,7 +129,7 @@ _OTHER = ("origin", "dest", "carrier", "tailnum")
 _KNOWN = ("tailnum", "plane.manufacturer", "plane.model")
 
 
-def drawn_alerts(rng: np.random.Generator, count: int, sources: Sources) -> Iterator[Alert]:
+def drawn_alerts(rng: np.random.Generator, count: int, sources: ConstantSources) -> Iterator[Alert]:
     """So many alerts, with ids that are to be numbered yet: (whose, selector, priority)."""
     forms = places([form.share / 1000 for form in FORMS], rng.random(count)).tolist()
     priorities = rng.integers(PRIORITIES, size=count).tolist()

@@ -59,10 +59,10 @@ def departures() -> pa.Table:
             "airline": airlines["name"].take(_places(carrier, airlines["carrier"])),
             **{name: flights[name] for name in ("flight", "tailnum", "origin", "dest", "distance")},
             **{name: flights[name] for name in _ARRIVAL},
-            "from": _found(airports.select(_AIRPORT), _places(origin, airports["faa"])),
-            "to": _found(airports.select(_AIRPORT), _places(dest, airports["faa"])),
-            "plane": _found(planes.select(_PLANE), _places(tailnum, planes["tailnum"])),
-            "weather": _found(weather.select(_WEATHER), _places(*hours)),
+            "from": _take_objects(airports.select(_AIRPORT), _places(origin, airports["faa"])),
+            "to": _take_objects(airports.select(_AIRPORT), _places(dest, airports["faa"])),
+            "plane": _take_objects(planes.select(_PLANE), _places(tailnum, planes["tailnum"])),
+            "weather": _take_objects(weather.select(_WEATHER), _places(*hours)),
         }
     ).combine_chunks()
 
@@ -101,5 +101,5 @@ def _places(wanted: pa.ChunkedArray, known: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.index_in(wanted, known, skip_nulls=True)
 
 
-def _found(objects: pa.Table, places: pa.ChunkedArray) -> pa.ChunkedArray:
+def _take_objects(objects: pa.Table, places: pa.ChunkedArray) -> pa.ChunkedArray:
     return objects.to_struct_array().combine_chunks().take(places)

@@ -9,10 +9,10 @@ import pyarrow as pa
 
 from tamis.events.batch import EventBatch
 from tamis.schema import Schema
-from tamis_lab.workloads.flights.alerts import Alert, Sources, drawn_alerts
+from tamis_lab.workloads.flights.alerts import Alert, ConstantSources, drawn_alerts
 from tamis_lab.workloads.flights.departures import DEPARTURES, departures
 from tamis_lab.workloads.flights.invalid_alerts import BROKEN
-from tamis_lab.workloads.random_draws import check, drawn_in_blocks
+from tamis_lab.workloads.random_draws import check, draw_in_blocks
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,8 +43,8 @@ class Flights:
             start: The first of them; those before it are not drawn, but for some in its own block.
             count: How many; None for all from there.
         """
-        sources = Sources.of(departures())
-        drawn = drawn_in_blocks(
+        sources = ConstantSources.of(departures())
+        drawn = draw_in_blocks(
             self.seed,
             self.alerts,
             lambda rng, rows: drawn_alerts(rng, rows, sources),
@@ -58,7 +58,7 @@ class Flights:
         """Their selectors alone."""
         return (selector for _, selector, _ in self.subscriptions(start, count))
 
-    def broken(self) -> Iterator[Alert]:
+    def broken_alerts(self) -> Iterator[Alert]:
         """Twenty more that are refused, as some always are: of syntax, or by the schema."""
         for number, selector in enumerate(BROKEN):
             yield f"broken-{number:02}", selector, 0

@@ -39,7 +39,7 @@ MOST_POINTS = 1 << 20
 _NEVER, _ALWAYS, _WRITTEN = 0, 1, 2
 
 
-class TooLarge(Exception):
+class TooManyWords(Exception):
     """A selector takes more words than are worth it."""
 
 
@@ -59,7 +59,7 @@ class Draft:
         return len(self._offsets) - 1
 
     @property
-    def roomy(self) -> bool:
+    def has_room(self) -> bool:
         """Whether another selector surely fits into the words of one segment."""
         # The last leaf that fits may be of several words.
         return (
@@ -77,7 +77,7 @@ class Draft:
         begin, self._points_before = len(self._code), self._leaves.points
         plain = plain_tests(selector)  # type: ignore[arg-type]
         if plain is not None and len(plain) < MOST_WORDS:
-            code, quick = self._code, self._leaves.quick
+            code, quick = self._code, self._leaves.plain_test
             if len(plain) > 1:
                 code.append(operator_word(AND, 0, 1 + len(plain)))
             for test in plain:
@@ -85,18 +85,18 @@ class Draft:
         else:
             try:
                 self._top(subscription.condition)  # type: ignore[arg-type]
-            except TooLarge:
+            except TooManyWords:
                 del self._code[begin:]
                 raise
         self._offsets.append(len(self._code))
 
-    def only(self, numbers: Iterable[int]) -> Draft:
+    def select(self, numbers: Iterable[int]) -> Draft:
         """A draft of some of the selectors, in the order given."""
         new = Draft(self._terms)
         predicates = list(self._leaves.predicates)
         for number in numbers:
             for word in self._code[self._offsets[number] : self._offsets[number + 1]]:
-                new._code.append(new._leaves.copied(self._leaves, predicates, word))
+                new._code.append(new._leaves.copy_word(self._leaves, predicates, word))
             new._offsets.append(len(new._code))
         return new
 
@@ -118,8 +118,8 @@ class Draft:
     def _top(self, condition: BoolExpr) -> None:
         """A whole selector. What `strict` adds is left out where another test implies it."""
         if isinstance(condition, And):
-            tested = {_tested(operand) for operand in condition.operands}
-            kept = tuple(o for o in condition.operands if _present(o) not in tested)
+            tested = {_tested_attribute(operand) for operand in condition.operands}
+            kept = tuple(o for o in condition.operands if _present_attribute(o) not in tested)
             condition = And(kept) if len(kept) > 1 else kept[0]
         became = self._put(condition, True)
         if became != _WRITTEN:
@@ -140,7 +140,7 @@ class Draft:
 
     def _put_leaf(self, leaf: Leaf) -> int:
         if len(self._code) - self._offsets[-1] > MOST_WORDS:
-            raise TooLarge
+            raise TooManyWords
         place = placement(leaf)
         if place.always:
             return _ALWAYS
@@ -154,7 +154,7 @@ class Draft:
         leaves = self._leaves
         words = [word for test in place.tests for word in leaves.tests(place.term, test, leaf)]
         if leaves.points > self._points_before + MOST_POINTS:
-            raise TooLarge
+            raise TooManyWords
         words = list(dict.fromkeys(words))  # two texts tests of one predicate are one leaf
         if len(words) > 1:
             self._code.append(operator_word(OR, 0, 1 + len(words)))
@@ -211,7 +211,7 @@ class Draft:
 
     def _begin(self) -> int:
         if len(self._code) - self._offsets[-1] > MOST_WORDS:
-            raise TooLarge
+            raise TooManyWords
         self._code.append(0)
         return len(self._code) - 1
 
@@ -221,12 +221,12 @@ class Draft:
         else:
             length = len(self._code) - begin
             if length > MOST_WORDS:
-                raise TooLarge
+                raise TooManyWords
             self._code[begin] = operator_word(operator, low, length)
         return _WRITTEN
 
 
-def _tested(operand: BoolExpr) -> Attribute | None:
+def _tested_attribute(operand: BoolExpr) -> Attribute | None:
     """The attribute that must have a value for this to hold, if that is plain to see."""
     found: object = None
     if isinstance(operand, Comparison):
@@ -236,7 +236,7 @@ def _tested(operand: BoolExpr) -> Attribute | None:
     return found if isinstance(found, Attribute) else None
 
 
-def _present(operand: BoolExpr) -> Attribute | bool:
+def _present_attribute(operand: BoolExpr) -> Attribute | bool:
     """The attribute of `attribute IS NOT NULL`; False, which nothing tests, of others."""
     if isinstance(operand, Not) and isinstance(operand.operand, IsNull):
         tested = operand.operand.operand

@@ -48,7 +48,7 @@ _FAMILIES = {
 }
 
 
-class Made(NamedTuple):
+class LeafWords(NamedTuple):
     """Leaves as they are in a segment.
 
     Attributes:
@@ -106,13 +106,13 @@ class DraftLeaves:
             self._constants.append([False] if kind == PRESENCE else [])
         return axis
 
-    def quick(self, test: Comparison | Between) -> int:
+    def plain_test(self, test: Comparison | Between) -> int:
         """A test of an attribute against literals, as `plain_tests` found it."""
         if type(test) is Comparison:
             value: Scalar = test.right.value  # type: ignore[union-attr, assignment]
             slot = self._terms.by_path.get(test.left.path)  # type: ignore[union-attr]
             if slot is None:
-                slot = self._terms.of_path(test.left.path)  # type: ignore[union-attr]
+                slot = self._terms.slot_of_path(test.left.path)  # type: ignore[union-attr]
             kind = KIND_OF[type(value)]
             axis = self._axes[kind].get(slot)
             if axis is None:
@@ -127,7 +127,7 @@ class DraftLeaves:
             self._leaf_flags.append(flags)
             return len(self._leaf_axis) - 1
         low, high = test.low.value, test.high.value  # type: ignore[union-attr]
-        slot = self._terms.of_path(test.operand.path)  # type: ignore[union-attr]
+        slot = self._terms.slot_of_path(test.operand.path)  # type: ignore[union-attr]
         return self.leaf(self.axis(slot, KIND_OF[type(low)]), low, high, _CLOSED_HIGH)
 
     def leaf(
@@ -195,21 +195,21 @@ class DraftLeaves:
         """Whether a term is a text."""
         return self.leaf(self.axis(self._terms.slot(term), TEXT))
 
-    def copied(self, other: DraftLeaves, predicates: list[Leaf], word: int) -> int:
+    def copy_word(self, other: DraftLeaves, predicates: list[Leaf], word: int) -> int:
         """A word that refers to others, as it is with these; with the others' predicates."""
         kind, number = word >> AXIS_SHIFT, (word >> LOW_SHIFT) & FIELD
         if kind < AXES:
-            return self._copied_leaf(other, word)
+            return self._copy_leaf(other, word)
         if kind == PREDICATE:
             return self.predicate(predicates[number]) | (word & FIELD)
         if kind == SET:
             axis, first, count = other._sets[number]
             points = other._constants[axis][first : first + count]
-            return self._set(self._axis_like(other, axis), points, word & FIELD)
+            return self._set(self._copy_axis(other, axis), points, word & FIELD)
         return word
 
-    def _copied_leaf(self, other: DraftLeaves, leaf: int) -> int:
-        axis = self._axis_like(other, other._leaf_axis[leaf])
+    def _copy_leaf(self, other: DraftLeaves, leaf: int) -> int:
+        axis = self._copy_axis(other, other._leaf_axis[leaf])
         low, high = other._leaf_low[leaf], other._leaf_high[leaf]
         if self._kinds[axis] == PRESENCE:
             return self._presence(axis, low < 0)
@@ -217,10 +217,10 @@ class DraftLeaves:
         ends = [None if end < 0 else constants[end] for end in (low, high)]
         return self.leaf(axis, ends[0], ends[1], other._leaf_flags[leaf])
 
-    def _axis_like(self, other: DraftLeaves, axis: int) -> int:
+    def _copy_axis(self, other: DraftLeaves, axis: int) -> int:
         return self.axis(other._slots[axis], other._kinds[axis])
 
-    def words(self) -> Made:
+    def words(self) -> LeafWords:
         """All of it with the constants in order."""
         axes, at, places = axes_of(self._slots, self._kinds, self._constants)
         axis = np.array(self._leaf_axis, np.int64)
@@ -236,9 +236,9 @@ class DraftLeaves:
             places,
             words,
         )
-        return Made(axes, self._made_sets(at, places), words)
+        return LeafWords(axes, self._build_sets(at, places), words)
 
-    def _made_sets(self, at: np.ndarray, places: np.ndarray) -> Sets:
+    def _build_sets(self, at: np.ndarray, places: np.ndarray) -> Sets:
         ranks = [
             np.unique(2 * places[at[axis] + first : at[axis] + first + count] + 1)
             for axis, first, count in self._sets

@@ -12,10 +12,10 @@ import numpy as np
 
 from tamis.engines.block.draft.draft import Draft
 from tamis.engines.block.id_table import tag_of
-from tamis.engines.block.layout.rules import pruned
+from tamis.engines.block.layout.rules import prune_rules
 from tamis.engines.block.report.costs import carry_over
 from tamis.engines.block.segment.ledger import Ledger
-from tamis.engines.block.segment.segment import Sample, Segment, numbers_of
+from tamis.engines.block.segment.segment import EventSample, Segment, numbers_of
 from tamis.engines.block.terms import Terms
 from tamis.engines.subscription import Subscription
 from tamis.matches import Id
@@ -27,7 +27,7 @@ _SEALED = 4096
 _IDLE = 64
 
 
-class Pending:
+class PendingSubscriptions:
     """A draft and its tail. Whoever calls a method that changes it holds the engine's lock.
 
     Attributes:
@@ -60,14 +60,14 @@ class Pending:
         return iter(self._places)
 
     @property
-    def full(self) -> bool:
+    def is_full(self) -> bool:
         """Whether there are enough for a segment that stays."""
         return len(self._drafted) >= _SEALED
 
     @property
-    def roomy(self) -> bool:
+    def has_room(self) -> bool:
         """Whether another subscription may be added."""
-        return not self.full and self._draft.roomy
+        return not self.is_full and self._draft.has_room
 
     def place(self, id: Id) -> int:
         """The record in the tail of a subscription that is here."""
@@ -105,9 +105,9 @@ class Pending:
     def _redraft(self) -> None:
         """Begin the draft again, with those that have not been removed."""
         places = list(self._places.values())
-        draft, kept = self._draft.only(places), [self._drafted[place] for place in places]
+        draft, kept = self._draft.select(places), [self._drafted[place] for place in places]
         if self.tail is not None:
-            self.tail.let_go(self._index)
+            self.tail.release_predicates(self._index)
         self.clear()
         self._draft, self._drafted = draft, kept
         self._places = {id: place for place, (id, _, _) in enumerate(kept)}
@@ -120,23 +120,23 @@ class Pending:
             return True
         return events_known and not self.tail.informed
 
-    def catch_up(self, sampled: Callable[[], Sample | None]) -> None:
+    def catch_up(self, sample: Callable[[], EventSample | None]) -> None:
         """Make the tail anew of all that is in the draft.
 
         Args:
-            sampled: What is known of events, as soon as all predicates have numbers.
+            sample: What is known of events, as soon as all predicates have numbers.
         """
         drafted = self._drafted
         ids, texts, priorities = zip(*drafted, strict=True)
         ledger = Ledger.of(ids, texts, priorities, [tag_of(id) for id in ids])
-        rules = pruned(self._draft.rules())
+        rules = prune_rules(self._draft.rules())
         numbers = numbers_of(rules.predicates, self._index)
-        tail = Segment.of(ledger, rules, sampled())
+        tail = Segment.of(ledger, rules, sample())
         tail.numbers = numbers
         alive = np.zeros(len(drafted), np.uint8)
         alive[list(self._places.values())] = 1
         tail.alive, tail.dead = alive, len(drafted) - len(self._places)
         if self.tail is not None:
             carry_over(self.tail, tail, np.arange(len(self.tail.ledger)), 0)
-            self.tail.let_go(self._index)
+            self.tail.release_predicates(self._index)
         self.tail = tail

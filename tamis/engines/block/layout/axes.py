@@ -73,14 +73,14 @@ class Axes:
         """By axis, the rank of an event without a value."""
         return np.where(self.kind == PRESENCE, 0, -1).astype(np.int32)
 
-    def only(self, kept: Longs) -> Axes:
+    def select(self, kept: Longs) -> Axes:
         """Some of the axes, in their order."""
         if len(kept) == len(self):
             return self
         begin, count, kind = self.begin[kept], self.count[kept], self.kind[kept]
         text = kind == TEXT
         numbers = _ranges(begin[~text], count[~text])
-        bounds, texts = taken(self.bounds, self.texts, _ranges(begin[text], count[text]))
+        bounds, texts = take_texts(self.bounds, self.texts, _ranges(begin[text], count[text]))
         new = np.zeros(len(kept), np.int64)
         for mine in (text, ~text):
             new[mine] = np.cumsum(count[mine]) - count[mine]
@@ -125,7 +125,7 @@ class Axes:
     ) -> Scales:
         """Constants in the range of the type, by axis; on each they are next to each other."""
         held = np.where(self.kind == TEXT, 0, self.count)
-        kept_before, below_before = _before(inside), _before(below)
+        kept_before, below_before = _counts_before(inside), _counts_before(below)
         begin = np.where(self.kind == TEXT, 0, self.begin)
         count = kept_before[begin + held] - kept_before[begin]
         under = below_before[begin + held] - below_before[begin]
@@ -168,9 +168,9 @@ def axes_of(
 
     numeric = [a for a, k in enumerate(kinds) if k != TEXT]
     flat = [c for a in numeric for c in constants[a]]
-    value, residual = _exact(flat)
+    value, residual = _exact_numbers(flat)
     owner = np.repeat(np.array(numeric, np.int64), [len(constants[a]) for a in numeric])
-    value, residual, owners, found = _distinct(owner, value, residual)
+    value, residual, owners, found = _distinct_numbers(owner, value, residual)
     in_numeric = np.concatenate([np.arange(at[a], at[a + 1]) for a in numeric] or [at[:0]])
     places[in_numeric] = found
     count += np.bincount(owners, minlength=len(slots))
@@ -184,12 +184,12 @@ def axes_of(
             places[at[axis] : at[axis + 1]] = [index[text] for text in some]
             begin[axis], count[axis] = len(words), len(distinct)
             words.extend(text.encode() for text in distinct)  # type: ignore[union-attr]
-    bounds, texts = packed(words)
+    bounds, texts = pack_texts(words)
     slot = np.array(slots, np.int64)
     return Axes(slot, kind, begin, count, value, residual, bounds, texts), at, places
 
 
-def packed(words: Sequence[bytes]) -> tuple[Longs, Bytes]:
+def pack_texts(words: Sequence[bytes]) -> tuple[Longs, Bytes]:
     """Texts end to end, and where each begins.
 
     In memory that can be written to: what cannot is another type to Numba.
@@ -199,7 +199,7 @@ def packed(words: Sequence[bytes]) -> tuple[Longs, Bytes]:
     return bounds, np.frombuffer(bytearray().join(words), np.uint8)
 
 
-def joined(left: Axes, right: Axes) -> tuple[Axes, tuple[Mapping, Mapping]]:
+def join_axes(left: Axes, right: Axes) -> tuple[Axes, tuple[AxisMapping, AxisMapping]]:
     """The axes of both, and how to get there from either."""
     slots = int(max(left.slot.max(initial=0), right.slot.max(initial=0))) + 1
     known = left.lookup(slots)
@@ -211,7 +211,7 @@ def joined(left: Axes, right: Axes) -> tuple[Axes, tuple[Mapping, Mapping]]:
     left_axis = np.arange(len(left))
 
     left_owner, right_owner = _owners(left, left_axis), _owners(right, right_axis)
-    value, residual, owners, places = _distinct(
+    value, residual, owners, places = _distinct_numbers(
         np.concatenate([left_owner, right_owner]),
         np.concatenate([left.value, right.value]),
         np.concatenate([left.residual, right.residual]),
@@ -230,7 +230,7 @@ def joined(left: Axes, right: Axes) -> tuple[Axes, tuple[Mapping, Mapping]]:
 
 
 @dataclass(frozen=True)
-class Mapping:
+class AxisMapping:
     """From the axes of a segment to others.
 
     Attributes:
@@ -247,13 +247,13 @@ class Mapping:
 # -- parts ----------------------------------------------------------------------------------------
 
 
-def _before(flags: NDArray[np.generic]) -> Longs:
+def _counts_before(flags: NDArray[np.generic]) -> Longs:
     before = np.zeros(len(flags) + 1, np.int64)
     np.cumsum(flags, out=before[1:])
     return before
 
 
-def _exact(constants: Sequence[Scalar]) -> tuple[Doubles, Longs]:
+def _exact_numbers(constants: Sequence[Scalar]) -> tuple[Doubles, Longs]:
     """Numbers, instants and truths as doubles and what is missing."""
     try:
         # By far the most common: numbers, of which none is large.
@@ -270,7 +270,9 @@ def _exact(constants: Sequence[Scalar]) -> tuple[Doubles, Longs]:
     return value, residual
 
 
-def _distinct(owner: Longs, value: Doubles, residual: Longs) -> tuple[Doubles, Longs, Longs, Longs]:
+def _distinct_numbers(
+    owner: Longs, value: Doubles, residual: Longs
+) -> tuple[Doubles, Longs, Longs, Longs]:
     """The distinct numbers of each owner in order; their owners; by number, its place there."""
     keys = (value, owner) if not residual.any() else (residual, value, owner)
     order = np.lexsort(keys)
@@ -297,7 +299,7 @@ def _owners(axes: Axes, new: Longs) -> Longs:
     return np.repeat(new[numeric], axes.count[numeric])
 
 
-def _mapping(axes: Axes, new: Longs, numbers: Longs, texts: Longs, count: Longs) -> Mapping:
+def _mapping(axes: Axes, new: Longs, numbers: Longs, texts: Longs, count: Longs) -> AxisMapping:
     at = np.zeros(len(axes) + 1, np.int64)
     np.cumsum(axes.count + 1, out=at[1:])
     constant = np.empty(at[-1], np.int64)
@@ -310,7 +312,7 @@ def _mapping(axes: Axes, new: Longs, numbers: Longs, texts: Longs, count: Longs)
     found = np.empty(len(source), np.int64)
     found[text], found[~text] = texts[source[text]], numbers[source[~text]]
     constant[inner] = found
-    return Mapping(new, at[:-1], constant)
+    return AxisMapping(new, at[:-1], constant)
 
 
 def _joined_texts(
@@ -334,15 +336,15 @@ def _joined_texts(
         at = start + (count[0] if side else 0)
         which = _ranges(at, count[side])
         laid[which] = _ranges(begin[side], count[side])
-    laid_bounds, laid_data = taken(bounds, data, laid)
+    laid_bounds, laid_data = take_texts(bounds, data, laid)
     order, same = np.empty(len(laid), np.int64), np.zeros(len(laid), np.uint8)
     merge_texts(laid_bounds, laid_data, start, start + count[0], end, order, same)
     number = np.cumsum(same == 0) - 1
-    first = np.repeat(_before(same == 0)[start], total)
+    first = np.repeat(_counts_before(same == 0)[start], total)
     places = np.empty(len(laid), np.int64)
     places[laid[order]] = number - first
     kept = order[same == 0]
-    new_bounds, new_data = taken(laid_bounds, laid_data, kept)
+    new_bounds, new_data = take_texts(laid_bounds, laid_data, kept)
     owner = np.repeat(np.arange(axes), total)
     return new_bounds, new_data, np.bincount(owner[same == 0], minlength=axes), places
 
@@ -354,7 +356,7 @@ def _ranges(begin: Longs, count: Longs) -> Longs:
     return numbers
 
 
-def taken(bounds: Longs, data: Bytes, chosen: Longs) -> tuple[Longs, Bytes]:
+def take_texts(bounds: Longs, data: Bytes, chosen: Longs) -> tuple[Longs, Bytes]:
     """Some texts, end to end."""
     new_bounds = np.zeros(len(chosen) + 1, np.int64)
     np.cumsum(bounds[chosen + 1] - bounds[chosen], out=new_bounds[1:])
@@ -375,7 +377,7 @@ def _tables(
     )
     some = np.flatnonzero(count >= _MANY)
     first, last = floors[begin[some]], floors[begin[some] + count[some] - 1]
-    uneven = _before(floors != ceilings)
+    uneven = _counts_before(floors != ceilings)
     whole = uneven[begin[some] + count[some]] == uneven[begin[some]]
     # As doubles: the difference of two integers may overflow.
     wide = last.astype(np.float64) - first.astype(np.float64)

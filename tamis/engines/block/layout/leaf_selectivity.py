@@ -19,23 +19,23 @@ class LeafShares:
         """Take what is known of the events."""
         self._axes, self._shares = axes, shares
 
-    def of(self, word: int) -> float:
+    def share(self, word: int) -> float:
         """The part of the events that satisfies a leaf."""
         axis, low, high = parts_of(word)
         if axis < AXES:
             if low == 0 and self._shares.lacking[axis]:  # IS NULL
-                return 1.0 - self._between(axis, 1, 2)
+                return 1.0 - self._interval_share(axis, 1, 2)
             if low < high:
-                return self._between(axis, low, high)
-            return self._all(axis) - self._between(axis, high, low)
+                return self._interval_share(axis, low, high)
+            return self._axis_share(axis) - self._interval_share(axis, high, low)
         if axis == CONSTANT:
             return float(low)
         if axis == PREDICATE:
             share = float(self._shares.predicates[low])
             return 1.0 - share if high else share
-        return self._of_set(low, high == 1)
+        return self._set_share(low, high == 1)
 
-    def looked_up(self, word: int) -> float:
+    def bucket_share(self, word: int) -> float:
         """The part of the events that finds a leaf in a bucket; NO_COVER if it can be in none."""
         axis, low, high = parts_of(word)
         if axis < AXES:
@@ -44,19 +44,19 @@ class LeafShares:
             nowhere = low == 1
         else:
             nowhere = high == 1
-        return NO_COVER if nowhere else self.of(word)
+        return NO_COVER if nowhere else self.share(word)
 
-    def _of_set(self, number: int, unwanted: bool) -> float:
+    def _set_share(self, number: int, unwanted: bool) -> float:
         shares = self._shares
         axis = int(shares.set_axis[number])
         first, last = shares.set_offsets[number], shares.set_offsets[number + 1]
         ranks = shares.set_ranks[first:last].tolist()
-        found = sum(self._between(axis, rank, rank + 1) for rank in ranks)
-        return self._all(axis) - found if unwanted else found
+        found = sum(self._interval_share(axis, rank, rank + 1) for rank in ranks)
+        return self._axis_share(axis) - found if unwanted else found
 
-    def _between(self, axis: int, low: int, high: int) -> float:
+    def _interval_share(self, axis: int, low: int, high: int) -> float:
         at, below = self._shares.at[axis], self._shares.below
         return max(0.0, float(below[at + high] - below[at + low]))
 
-    def _all(self, axis: int) -> float:
-        return self._between(axis, 0, 2 * int(self._axes.count[axis]) + 1)
+    def _axis_share(self, axis: int) -> float:
+        return self._interval_share(axis, 0, 2 * int(self._axes.count[axis]) + 1)

@@ -16,8 +16,8 @@ from tamis.engines.block.layout.rules import Rules
 from tamis.kernels.block.covers import NO_COVER, Shares
 from tamis.kernels.block.holds import Sets
 from tamis.kernels.block.layout import lay_general, lay_narrow, lay_trees, sort_into_buckets
-from tamis.kernels.block.masks import Wide
-from tamis.kernels.block.match import Buckets, General, Narrow
+from tamis.kernels.block.masks import WideSelectors
+from tamis.kernels.block.match import Buckets, GeneralSelectors, NarrowSelectors
 from tamis.kernels.block.merge import (
     flat_lengths,
     general_lengths,
@@ -75,9 +75,9 @@ class Plan:
     """
 
     buckets: Buckets
-    narrow: Narrow
-    general: General
-    wide: Wide
+    narrow: NarrowSelectors
+    general: GeneralSelectors
+    wide: WideSelectors
     never: Ints
     leaves: Words
     defaults: Ints
@@ -85,7 +85,7 @@ class Plan:
     general_cost: float
 
 
-def laid_out(rules: Rules, shares: Shares) -> Plan:
+def lay_out(rules: Rules, shares: Shares) -> Plan:
     """Lay selectors out."""
     axes, code, offsets = rules.axes, rules.code.copy(), rules.offsets
     count = len(offsets) - 1
@@ -108,11 +108,11 @@ def laid_out(rules: Rules, shares: Shares) -> Plan:
     level_offsets, level_shift, level_at, level_bucket, total = _levels(axes, levels, points)
     buckets = Buckets(point_at, level_offsets, level_shift, level_at, predicate_at)
     chosen = [np.flatnonzero(choice.kind == kind) for kind in range(NEVER + 1)]
-    wide = _wide(rules, code, chosen[WIDE_FLAT], chosen[WIDE_TREE], len(rules.predicates))
+    wide = _wide_selectors(rules, code, chosen[WIDE_FLAT], chosen[WIDE_TREE], len(rules.predicates))
     return Plan(
         buckets,
-        _narrow(rules, code, choice, chosen[NARROW], points),
-        _general(
+        _narrow_selectors(rules, code, choice, chosen[NARROW], points),
+        _general_selectors(
             rules,
             code,
             choice,
@@ -157,7 +157,9 @@ def _leaves(axes: Axes, predicates: int) -> Words:
     return np.concatenate([points.astype(np.uint64), others])
 
 
-def _narrow(rules: Rules, code: Words, choice: Choice, chosen: Longs, buckets: int) -> Narrow:
+def _narrow_selectors(
+    rules: Rules, code: Words, choice: Choice, chosen: Longs, buckets: int
+) -> NarrowSelectors:
     offsets = np.zeros(buckets + 1, np.int32)
     order = np.empty(len(chosen), np.int64)
     sort_into_buckets(choice.bucket[chosen], offsets, order)
@@ -167,10 +169,12 @@ def _narrow(rules: Rules, code: Words, choice: Choice, chosen: Longs, buckets: i
     second, rest = np.empty(len(chosen), np.uint64), np.empty(rest_count, np.uint64)
     rest_offsets = np.zeros(len(chosen) + 1, np.int64)
     lay_narrow(code, rules.offsets, chosen, choice.place, second, rest_offsets, rest)
-    return Narrow(offsets, second, rest_offsets.astype(np.int32), rest, rules.record[chosen])
+    return NarrowSelectors(
+        offsets, second, rest_offsets.astype(np.int32), rest, rules.record[chosen]
+    )
 
 
-def _general(
+def _general_selectors(
     rules: Rules,
     code: Words,
     choice: Choice,
@@ -180,7 +184,7 @@ def _general(
     predicate_at: int,
     level_bucket: Longs,
     buckets: int,
-) -> General:
+) -> GeneralSelectors:
     count = int(choice.entries[chosen].sum())
     bucket, program = np.empty(count, np.int64), np.empty(count, np.int32)
     gate = np.empty(count, np.uint64)
@@ -198,11 +202,13 @@ def _general(
     )
     offsets, order = np.zeros(buckets + 1, np.int32), np.empty(count, np.int64)
     sort_into_buckets(bucket, offsets, order)
-    code_offsets, kept = _gathered(code, rules.offsets, chosen)
-    return General(offsets, program[order], gate[order], code_offsets, kept, rules.record[chosen])
+    code_offsets, kept = _gather_words(code, rules.offsets, chosen)
+    return GeneralSelectors(
+        offsets, program[order], gate[order], code_offsets, kept, rules.record[chosen]
+    )
 
 
-def _gathered(code: Words, offsets: Longs, chosen: Longs) -> tuple[Longs, Words]:
+def _gather_words(code: Words, offsets: Longs, chosen: Longs) -> tuple[Longs, Words]:
     """The words of some selectors, one after the other."""
     lengths = offsets[chosen + 1] - offsets[chosen]
     kept = np.zeros(len(chosen) + 1, np.int64)
@@ -214,9 +220,11 @@ def _gathered(code: Words, offsets: Longs, chosen: Longs) -> tuple[Longs, Words]
 # -- blocks ---------------------------------------------------------------------------------------
 
 
-def _wide(rules: Rules, code: Words, flat: Longs, trees: Longs, predicates: int) -> Wide:
-    flat_offsets, flat_code = _gathered(code, rules.offsets, flat)
-    tree_offsets, tree_code = _gathered(code, rules.offsets, trees)
+def _wide_selectors(
+    rules: Rules, code: Words, flat: Longs, trees: Longs, predicates: int
+) -> WideSelectors:
+    flat_offsets, flat_code = _gather_words(code, rules.offsets, flat)
+    tree_offsets, tree_code = _gather_words(code, rules.offsets, trees)
     words = np.concatenate([flat_code, tree_code])
     is_leaf = ~_is_operator(words)
     leaves, owner, number = _distinct_leaves(words[is_leaf], rules.sets)
@@ -246,7 +254,7 @@ def _wide(rules: Rules, code: Words, flat: Longs, trees: Longs, predicates: int)
         mine = is_predicate & ((leaves & np.uint64(FIELD)) == flag)
         numbers = (leaves[mine] >> np.uint64(LOW_SHIFT)) & np.uint64(FIELD)
         rows[numbers.astype(np.int64)] = np.flatnonzero(mine)
-    return Wide(
+    return WideSelectors(
         Leaves(
             leaves,
             axes.astype(np.int32),
@@ -323,22 +331,22 @@ def words_of(plan: Plan, alive: Bytes) -> tuple[Words, Longs, Ints]:
     """
     narrow, general, wide = plan.narrow, plan.general, plan.wide
     parts = [
-        _taken(
+        _take_words(
             narrow.record,
             lambda lengths: narrow_lengths(narrow, alive, lengths),
             lambda lengths, words: take_narrow(narrow, plan.leaves, lengths, words),
         ),
-        _taken(
+        _take_words(
             general.record,
             lambda lengths: general_lengths(general, alive, lengths),
             lambda lengths, words: take_general(general, lengths, words),
         ),
-        _taken(
+        _take_words(
             wide.flat_record,
             lambda lengths: flat_lengths(wide, alive, lengths),
             lambda lengths, words: take_flat(wide, lengths, words),
         ),
-        _taken(
+        _take_words(
             wide.tree_record,
             lambda lengths: tree_lengths(wide, alive, lengths),
             lambda lengths, words: take_trees(wide, lengths, words),
@@ -357,7 +365,7 @@ def words_of(plan: Plan, alive: Bytes) -> tuple[Words, Longs, Ints]:
     return words[where], offsets, record[by_record]
 
 
-def _taken(
+def _take_words(
     record: Ints, measure: Callable[[Longs], None], take: Callable[[Longs, Words], None]
 ) -> tuple[Words, Longs, Ints]:
     """The words of the selectors of one kind, their lengths, and their records."""

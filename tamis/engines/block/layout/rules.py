@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tamis.engines.block.layout.axes import Axes, Mapping, joined
+from tamis.engines.block.layout.axes import Axes, AxisMapping, join_axes
 from tamis.kernels.block.holds import Sets
 from tamis.kernels.block.merge import mark_used, move_ranks, remap
 from tamis.kernels.block.words import Bytes, Ints, Longs, Words
@@ -44,8 +44,8 @@ def no_sets() -> Sets:
 
 def join(left: Rules, right: Rules) -> Rules:
     """The selectors of both, on common axes; the records of the right have their numbers."""
-    axes, (left_map, right_map) = joined(left.axes, right.axes)
-    left_sets, right_sets = _moved(left.sets, left_map), _moved(right.sets, right_map)
+    axes, (left_map, right_map) = join_axes(left.axes, right.axes)
+    left_sets, right_sets = _move_sets(left.sets, left_map), _move_sets(right.sets, right_map)
     known = {predicate: i for i, predicate in enumerate(left.predicates)}
     for predicate in right.predicates:
         known.setdefault(predicate, len(known))
@@ -73,13 +73,13 @@ def join(left: Rules, right: Rules) -> Rules:
     )
 
 
-def _moved(sets: Sets, mapping: Mapping) -> Sets:
+def _move_sets(sets: Sets, mapping: AxisMapping) -> Sets:
     ranks = sets.ranks.copy()
     move_ranks(ranks, sets.axis, sets.offsets, mapping.constant_at, mapping.constant)
     return Sets(mapping.axis[sets.axis].astype(np.int32), sets.offsets, ranks)
 
 
-def pruned(rules: Rules) -> Rules:
+def prune_rules(rules: Rules) -> Rules:
     """Without the axes, sets and predicates that nothing names any more.
 
     Constants stay: one that nothing asks for does no harm.
@@ -102,7 +102,7 @@ def pruned(rules: Rules) -> Rules:
     np.cumsum(lengths, out=offsets[1:])
     where = np.arange(offsets[-1]) + np.repeat(sets.offsets[kept] - offsets[:-1], lengths)
     return Rules(
-        axes.only(np.flatnonzero(axis_used)),
+        axes.select(np.flatnonzero(axis_used)),
         Sets(_places(axis_used)[sets.axis[kept]].astype(np.int32), offsets, sets.ranks[where]),
         tuple(p for p, wanted in zip(predicates, used, strict=True) if wanted),
         code,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tamis.engines.block.segment.segment import Segment
 from tamis.engines.subscription import Subscription, satisfies
 from tamis.events.batch import EventBatch
-from tamis.kernels.block.masks import Found
+from tamis.kernels.block.masks import MatchBuffer
 from tamis.kernels.block.words import Ints, Longs, Words
 from tamis.matches import Matches, Tiles, ids_array
 
@@ -30,7 +30,7 @@ class _Pieces:
         self.tile_masks: list[Words] = []
 
 
-class Answer:
+class MatchCollector:
     """Pairs of events and subscriptions, and masks, as they come in."""
 
     def __init__(self, events: int) -> None:
@@ -47,7 +47,7 @@ class Answer:
     def totals(self, segment: Segment) -> None:
         """There are no totals: every match is kept."""
 
-    def add(self, segment: Segment, first: int, found: Found) -> None:
+    def add(self, segment: Segment, first: int, found: MatchBuffer) -> None:
         """Take what was found in some events; `first` is the event that their chunk begins with."""
         pieces = self._pieces.setdefault(segment, _Pieces())
         if found.pairs:
@@ -61,7 +61,7 @@ class Answer:
             width = len(found.tile_masks) // len(found.tile_record)
             pieces.tile_masks.append(found.tile_masks.reshape(-1, width)[: found.tiles])
 
-    def add_whole(self, subscriptions: Sequence[Subscription], batch: EventBatch) -> None:
+    def add_unindexed(self, subscriptions: Sequence[Subscription], batch: EventBatch) -> None:
         """Ask the oracle about subscriptions that are in no segment."""
         rows = batch.rows()
         for subscription in subscriptions:
@@ -78,16 +78,16 @@ class Answer:
         ids = pa.concat_arrays(self._ids) if self._ids else pa.array([], pa.string())
         return Matches(
             self._events,
-            _joined(self._event),
-            _joined(self._code),
+            _join_arrays(self._event),
+            _join_arrays(self._code),
             ids,
-            _joined(self._priorities),
+            _join_arrays(self._priorities),
             _tiles(self._tiles),
         )
 
     def _take(self, segment: Segment, pieces: _Pieces) -> None:
-        event, record = _joined(pieces.event), _joined(pieces.record)
-        tile_record = _joined(pieces.tile_record).astype(np.int64)
+        event, record = _join_arrays(pieces.event), _join_arrays(pieces.record)
+        tile_record = _join_arrays(pieces.tile_record).astype(np.int64)
         if not len(record) and not len(tile_record):
             return  # its ids may be of another kind, if all of it has been removed
         size = len(segment.ledger)
@@ -104,7 +104,7 @@ class Answer:
         self._event.append(event)
         self._code.append(codes)
         if len(tile_record):
-            first, masks = _joined(pieces.tile_first), _joined(pieces.tile_masks)
+            first, masks = _join_arrays(pieces.tile_first), _join_arrays(pieces.tile_masks)
             self._tiles.append(Tiles(first, tile_codes + self._named, masks))
         every = every.astype(np.int64)
         self._name(segment.ledger.ids_of(every), segment.ledger.priorities_of(every))
@@ -135,7 +135,7 @@ def _tiles(parts: list[Tiles]) -> Tiles | None:
     return Tiles(*(np.concatenate(column) for column in zip(*cut, strict=True)))
 
 
-def _joined(parts: Sequence[NDArray[N]]) -> NDArray[N]:
+def _join_arrays(parts: Sequence[NDArray[N]]) -> NDArray[N]:
     if len(parts) == 1:
         return parts[0]
     return np.concatenate(parts) if parts else np.zeros(0, np.int64)

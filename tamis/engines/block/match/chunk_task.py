@@ -5,8 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from tamis.engines.block.report.tally import NOT_COUNTED
-from tamis.engines.block.segment.segment import LEAST_BLOCK, Board, Segment, nothing_found
-from tamis.kernels.block.masks import Found, match_blocks
+from tamis.engines.block.segment.segment import (
+    LEAST_BLOCK,
+    Segment,
+    SegmentScratch,
+    new_match_buffer,
+)
+from tamis.kernels.block.masks import MatchBuffer, match_blocks
 from tamis.kernels.block.match import match_rows
 from tamis.kernels.block.ranks import Rows
 from tamis.kernels.block.values import match_values
@@ -27,7 +32,7 @@ class Task:
         ids: np.ndarray,
         capacity: int,
         counted: int,
-        together: int,
+        chunk_events: int,
         totals: Longs | None = None,
     ) -> None:
         """Take the rows of the chunk, and the predicates that its events satisfy.
@@ -38,19 +43,19 @@ class Task:
         by record, what is found in blocks is only counted there.
         """
         self._segment, self._rows, self._offsets, self._ids = segment, rows, offsets, ids
-        self._local = segment.local(capacity)
+        self._local = segment.local_numbers(capacity)
         self._counted = counted
-        least = max(LEAST_BLOCK, 1 << (together - 1).bit_length())
+        least = max(LEAST_BLOCK, 1 << (chunk_events - 1).bit_length())
         self._size = min(segment.block_size, least)
         self._totals = np.zeros(0, np.int64) if totals is None else totals
 
-    def __call__(self, begin: int, end: int) -> Found:
+    def __call__(self, begin: int, end: int) -> MatchBuffer:
         """What some of the events match."""
         segment, plan = self._segment, self._segment.plan
         events, size = end - begin, self._size
-        visits: Ints = segment.tally.open() if begin < self._counted else NOT_COUNTED
-        board = segment.take_board()
-        found = nothing_found(
+        visits: Ints = segment.tally.visit_counters() if begin < self._counted else NOT_COUNTED
+        board = segment.take_scratch()
+        found = new_match_buffer(
             size // 64,
             1024 + int(1.1 * board.pairs * events),
             64 + int(1.1 * board.tiles * events),
@@ -75,10 +80,12 @@ class Task:
                 found,
             )
         board.pairs, board.tiles = found.pairs / events, found.tiles / events
-        segment.give_board(board)
+        segment.return_scratch(board)
         return found
 
-    def _match_rows(self, begin: int, end: int, board: Board, visits: Ints, found: Found) -> Found:
+    def _match_rows(
+        self, begin: int, end: int, scratch: SegmentScratch, visits: Ints, found: MatchBuffer
+    ) -> MatchBuffer:
         segment, plan = self._segment, self._segment.plan
         by_value = len(plan.narrow.record) > _LONG * len(plan.leaves) and self._rows.dense
         if by_value and not len(segment.predicates) and not len(plan.general.record):
@@ -108,13 +115,13 @@ class Task:
                 plan.general,
                 segment.sets,
                 segment.alive,
-                board.board,
-                board.clock,
+                scratch.row_scratch,
+                scratch.clock,
                 visits,
                 found.event,
                 found.record,
             )
-            board.clock += end - begin
+            scratch.clock += end - begin
         else:
             return found
         return found._replace(event=event, record=record, pairs=pairs)

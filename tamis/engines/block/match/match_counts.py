@@ -9,12 +9,12 @@ import numpy as np
 from tamis.engines.block.segment.segment import Segment
 from tamis.engines.subscription import Subscription, satisfies
 from tamis.events.batch import EventBatch
-from tamis.kernels.block.masks import Found
+from tamis.kernels.block.masks import MatchBuffer
 from tamis.kernels.block.words import Longs
 from tamis.matches import Id
 
 
-class Counted:
+class CountCollector:
     """How many events each subscription has matched so far."""
 
     def __init__(self) -> None:
@@ -29,13 +29,13 @@ class Counted:
             totals = self._totals[segment] = np.zeros(len(segment.ledger), np.int64)
         return totals
 
-    def add(self, segment: Segment, first: int, found: Found) -> None:
+    def add(self, segment: Segment, first: int, found: MatchBuffer) -> None:
         """Take what was found as pairs."""
         if found.pairs:
             record = found.record[: found.pairs]
             self._totals[segment] += np.bincount(record, minlength=len(segment.ledger))
 
-    def add_whole(self, subscriptions: Sequence[Subscription], batch: EventBatch) -> None:
+    def add_unindexed(self, subscriptions: Sequence[Subscription], batch: EventBatch) -> None:
         """Ask the oracle about subscriptions that are in no segment."""
         for subscription in subscriptions:
             count = sum(satisfies(row, subscription) for row in batch.rows())

@@ -26,7 +26,7 @@ from tamis.kernels.block.ranks import (
     rank_texts,
 )
 from tamis.kernels.block.words import Bytes, Ints, Longs
-from tamis.predicates.term_values import Cells, Sheet
+from tamis.predicates.term_values import Sheet, TermColumn
 from tamis.values import Type
 
 # Below this part of all cells it is quicker to note down where there are values.
@@ -90,7 +90,7 @@ class Columns:
         if nulls and buffers[0] is not None:
             valid_at = self._put_bits(buffers[0], offset)
         self.cells += len(data) - nulls
-        self._presence(slot, valid_at)
+        self._add_presence(slot, valid_at)
         if type not in _KIND_OF:
             return
         axis_kind, kind = _KIND_OF[type]
@@ -108,13 +108,13 @@ class Columns:
             self._texts.append(_utf8(encoded.dictionary))
         self._note(slot, axis_kind, kind, data_at, valid_at, text)
 
-    def _add_derived(self, slot: int, cells: Cells) -> None:
+    def _add_derived(self, slot: int, cells: TermColumn) -> None:
         valid_at = -1
         if cells.valid is not None:
             packed = np.packbits(cells.valid, bitorder="little")
             valid_at = 8 * self._put(2, self._bits, packed)
         self.cells += self.events if cells.valid is None else int(cells.valid.sum())
-        self._presence(slot, valid_at)
+        self._add_presence(slot, valid_at)
         if cells.type not in _KIND_OF:
             return
         axis_kind, kind = _KIND_OF[cells.type]
@@ -140,7 +140,7 @@ class Columns:
         at = self._put(2, self._bits, np.frombuffer(buffer, np.uint8, last - first, first))
         return 8 * at + (offset & 7)
 
-    def _presence(self, slot: int, valid_at: int) -> None:
+    def _add_presence(self, slot: int, valid_at: int) -> None:
         self._note(slot, PRESENCE, block_ranks.PRESENCE, 0, valid_at, -1)
 
     def _note(
@@ -159,9 +159,9 @@ class Columns:
         self._data = np.array(self._data_at, np.int64)
         self._valid = np.array(self._valid_at, np.int64)
         self._texts_of = np.array(self._text, np.int64)
-        self._all_keys = _joined(self._keys, np.int64)
-        self._all_codes = _joined(self._codes, np.int32)
-        self._all_bits = _joined(self._bits, np.uint8)
+        self._all_keys = _join_arrays(self._keys, np.int64)
+        self._all_codes = _join_arrays(self._codes, np.int32)
+        self._all_bits = _join_arrays(self._bits, np.uint8)
 
     # -- ranking ----------------------------------------------------------------------------------
 
@@ -222,7 +222,7 @@ class Columns:
             self._all_keys,
             self._all_codes,
             self._all_bits,
-            _joined(ranks, np.int32),
+            _join_arrays(ranks, np.int32),
         )
 
 
@@ -258,6 +258,6 @@ def _utf8(texts: pa.Array) -> _Texts:
     return _Texts(bounds.astype(np.int64), data)
 
 
-def _joined(parts: list[np.ndarray], kind: type) -> np.ndarray:
+def _join_arrays(parts: list[np.ndarray], kind: type) -> np.ndarray:
     """The parts end to end, in memory of our own: Arrow's is read-only, another type to Numba."""
     return np.concatenate(parts) if parts else np.zeros(0, kind)

@@ -26,7 +26,7 @@ _NO_OFFSETS = np.zeros(2, np.int64)
 assert INSTANT not in _AXIS_KINDS  # datetimes are for columns to deal with
 
 
-class Values(NamedTuple):
+class TermValues(NamedTuple):
     """The values of an event that some term asks for; see `rank_event`."""
 
     slots: Longs
@@ -37,7 +37,7 @@ class Values(NamedTuple):
     texts: Bytes
 
 
-def values_of(event: Mapping[str, object], terms: Terms) -> Values | None:
+def values_of(event: Mapping[str, object], terms: Terms) -> TermValues | None:
     """The values of an event; None if they are of kinds that only columns know how to take."""
     by_path = terms.by_path
     slots: list[int] = []
@@ -79,7 +79,7 @@ def values_of(event: Mapping[str, object], terms: Terms) -> Values | None:
     bounds = np.zeros(len(texts) + 1, np.int64)
     if texts:
         np.cumsum([len(text) for text in texts], out=bounds[1:])
-    return Values(
+    return TermValues(
         np.array(slots, np.int64),
         np.array(kinds, np.int64),
         np.array(ints, np.int64),
@@ -89,7 +89,7 @@ def values_of(event: Mapping[str, object], terms: Terms) -> Values | None:
     )
 
 
-def matched(values: Values, segment: Segment, slots: int) -> tuple[list[Id], list[int]]:
+def match_segment(values: TermValues, segment: Segment, slots: int) -> tuple[list[Id], list[int]]:
     """The ids of the subscriptions of a segment that the event matches, and their priorities.
 
     No priorities stand for nothing but 0.
@@ -112,7 +112,7 @@ def matched(values: Values, segment: Segment, slots: int) -> tuple[list[Id], lis
         owners,
         ranks,
     )
-    board = segment.take_board()
+    board = segment.take_scratch()
     rows = Rows(np.array([0, filled], np.int64), ranks, owners, False)
     records, found = np.empty(64, np.int64), 0
     if len(plan.narrow.record) or len(plan.general.record):
@@ -128,7 +128,7 @@ def matched(values: Values, segment: Segment, slots: int) -> tuple[list[Id], lis
             plan.general,
             segment.sets,
             segment.alive,
-            board.board,
+            board.row_scratch,
             board.clock,
             _NOTHING,
             np.empty(64, np.int64),
@@ -142,15 +142,15 @@ def matched(values: Values, segment: Segment, slots: int) -> tuple[list[Id], lis
             owners,
             ranks,
             filled,
-            board.board.row,
+            board.row_scratch.row,
             plan.defaults,
-            board.board.true,
+            board.row_scratch.true,
             segment.sets,
             segment.alive,
             records,
             found,
         )
-    segment.give_board(board)
+    segment.return_scratch(board)
     ledger, records = segment.ledger, records[:found]
     urgent = ledger.priorities[records].tolist() if len(ledger.priorities) else []
     return ledger.few_ids(records), urgent

@@ -14,12 +14,14 @@ from tamis.kernels.block.words import Bytes, Longs
 from tamis.matches import Id
 
 
-def most_expensive(stack: Sequence[Segment], whole: Iterable[Id], events: int, limit: int) -> Costs:
+def most_expensive(
+    stack: Sequence[Segment], unindexed: Iterable[Id], events: int, limit: int
+) -> Costs:
     """The most expensive subscriptions of all segments, and of those that are in none.
 
     Args:
         stack: The segments.
-        whole: Subscriptions that the oracle decides.
+        unindexed: Subscriptions that the oracle decides.
         events: How many events have been counted, of which `whole` has seen all.
         limit: At most so many rows.
     """
@@ -32,7 +34,7 @@ def most_expensive(stack: Sequence[Segment], whole: Iterable[Id], events: int, l
             total += float(cost.sum())
             found += [(float(cost[r]), _row(segment, r, way[r])) for r in _highest(cost, limit)]
     if events:
-        rows = [Cost(id, "oracle", 1000.0, None, 0.0) for id in whole]
+        rows = [Cost(id, "oracle", 1000.0, None, 0.0) for id in unindexed]
         total += ORACLE * len(rows)
         found += [(ORACLE, row) for row in rows]
     found.sort(key=lambda pair: (-pair[0], str(pair[1].id)))
@@ -86,7 +88,7 @@ def carry_over(old: Segment, new: Segment, records: Longs, begin: int) -> None:
     past, tally = old.tally, new.tally
     if not past.events:
         return
-    tally.open()
+    tally.visit_counters()
     tally.events = tally.events or past.events
     scale = tally.events / past.events
     visits, matched = past.visits[records] * scale, past.matched[records] * scale

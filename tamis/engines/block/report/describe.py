@@ -11,8 +11,8 @@ from tamis.engines.block.layout.plan import GENERAL_BELOW, NARROW_BELOW, Plan
 from tamis.engines.block.layout.rules import Rules
 from tamis.engines.block.layout.selectivity import shares_of
 from tamis.engines.block.layout.ways import average_cost, way_of, weight
-from tamis.engines.block.report.leaf_text import Wording, parts_of
-from tamis.engines.block.segment.segment import Sample, Segment
+from tamis.engines.block.report.leaf_text import LeafPrinter, parts_of
+from tamis.engines.block.segment.segment import EventSample, Segment
 from tamis.engines.block.terms import Terms
 from tamis.engines.introspection import Check, SubscriptionPlan, percent
 from tamis.kernels.block.covers import NO_COVER, Shares
@@ -24,7 +24,7 @@ _LISTED = 20
 _NAMES = {AND: "AND", OR: "OR", XOR: "XOR"}
 
 
-class Known(NamedTuple):
+class DescribeContext(NamedTuple):
     """What is known of the events and the engine when somebody asks.
 
     Attributes:
@@ -35,48 +35,50 @@ class Known(NamedTuple):
     """
 
     terms: Terms
-    sample: Sample | None
+    sample: EventSample | None
     events: int
     segments: int
 
 
-def described(segment: Segment, number: int, record: int, known: Known) -> SubscriptionPlan:
+def describe_record(
+    segment: Segment, number: int, record: int, context: DescribeContext
+) -> SubscriptionPlan:
     """Say where a record is; the number is that of its segment, from 1."""
     only = np.zeros(len(segment.ledger), np.uint8)
     only[record] = 1
     rules = segment.rules(only)
-    shares = LeafShares(segment.axes, _shares(rules, known.sample))
+    shares = LeafShares(segment.axes, _shares(rules, context.sample))
     way = way_of(segment.plan, record)
     cover = _cover(segment.plan, record)
-    tree = _Tree(rules.code.tolist(), Wording(segment, known.terms), shares)
-    looks = _looks(way, segment, [shares.of(word) for word in cover])
+    tree = _SelectorTree(rules.code.tolist(), LeafPrinter(segment, context.terms), shares)
+    looks = _looks(way, segment, [shares.share(word) for word in cover])
     average = average_cost(segment)
     return SubscriptionPlan(
         segment.ledger.id(record),
         segment.ledger.text(record),
         way,
-        _why(way, looks, tree.cheapest()),
+        _reason(way, looks, tree.cheapest_share()),
         number,
-        known.segments,
+        context.segments,
         len(segment),
-        known.events,
+        context.events,
         segment.block_size if way == "block" else None,
-        _listed(cover, tree),
-        () if way == "never" else _rest(tree, cover),
+        _cover_checks(cover, tree),
+        () if way == "never" else _remaining_checks(tree, cover),
         looks,
         looks * weight(way, segment) / average if average else None,
     )
 
 
-def described_whole(id: Id, text: str, known: Known) -> SubscriptionPlan:
+def describe_unindexed(id: Id, text: str, context: DescribeContext) -> SubscriptionPlan:
     """The same of a subscription that is in no segment."""
     why = "as a normal form it would take more words than are worth it"
     return SubscriptionPlan(
-        id, text, "oracle", why, None, known.segments, 1, known.events, None, (), (), 1.0, None
+        id, text, "oracle", why, None, context.segments, 1, context.events, None, (), (), 1.0, None
     )
 
 
-def _shares(rules: Rules, sample: Sample | None) -> Shares:
+def _shares(rules: Rules, sample: EventSample | None) -> Shares:
     if sample is not None:
         return sample.shares(rules)
     return shares_of(rules.axes, rules.sets, len(rules.predicates), None, None)
@@ -88,7 +90,7 @@ def _looks(way: str, segment: Segment, shares: list[float]) -> float:
     return min(1.0, sum(shares))
 
 
-def _why(way: str, looks: float, cheapest: float) -> str:
+def _reason(way: str, looks: float, cheapest: float) -> str:
     if way == "never":
         return "the tests contradict each other, or one of them can never hold"
     if way == "value":
@@ -140,11 +142,11 @@ def _leaf(plan: Plan, bucket: int) -> int:
     return int(plan.leaves[bucket])
 
 
-def _listed(cover: list[int], tree: _Tree) -> tuple[Check, ...]:
+def _cover_checks(cover: list[int], tree: _SelectorTree) -> tuple[Check, ...]:
     checks = [tree.leaf(word) for word in cover[:_LISTED]]
     rest = cover[_LISTED:]
     if rest:
-        share = sum(tree.shares.of(word) for word in rest)
+        share = sum(tree.shares.share(word) for word in rest)
         checks.append(Check(f"… and {len(rest):,} more", share))
     return tuple(checks)
 
@@ -152,7 +154,7 @@ def _listed(cover: list[int], tree: _Tree) -> tuple[Check, ...]:
 # -- what is checked ------------------------------------------------------------------------------
 
 
-def _rest(tree: _Tree, cover: list[int]) -> tuple[Check, ...]:
+def _remaining_checks(tree: _SelectorTree, cover: list[int]) -> tuple[Check, ...]:
     """What is checked after the cover: of a conjunction, the other operands."""
     whole = tree.check()
     if whole.text != "AND":
@@ -161,15 +163,15 @@ def _rest(tree: _Tree, cover: list[int]) -> tuple[Check, ...]:
     return tuple(part for part in whole.parts if part.parts or part.text not in mine)
 
 
-class _Tree:
+class _SelectorTree:
     """A selector in words, in prefix order."""
 
-    def __init__(self, code: list[int], wording: Wording, shares: LeafShares) -> None:
+    def __init__(self, code: list[int], wording: LeafPrinter, shares: LeafShares) -> None:
         self._code, self._wording, self.shares = code, wording, shares
 
     def leaf(self, word: int) -> Check:
         """A leaf, of this selector or another."""
-        return Check(self._wording.text(word), self.shares.of(word))
+        return Check(self._wording.text(word), self.shares.share(word))
 
     def check(self, at: int = 0) -> Check:
         """The operand at a place."""
@@ -183,13 +185,13 @@ class _Tree:
         name = f"AT LEAST {low} OF" if axis == AT_LEAST else _NAMES.get(axis, "NOT XOR")
         return Check(name, None, tuple(self.check(operand) for operand in shown))
 
-    def cheapest(self, at: int = 0) -> float:
+    def cheapest_share(self, at: int = 0) -> float:
         """The part of the events that the cheapest cover of an operand lets through."""
         word = self._code[at]
         axis, low, _ = parts_of(word)
         if not _is_operator(axis):
-            return self.shares.looked_up(word)
-        costs = [self.cheapest(operand) for operand in self._operands(at)]
+            return self.shares.bucket_share(word)
+        costs = [self.cheapest_share(operand) for operand in self._operands(at)]
         if axis == AND:
             return min(costs)
         if axis == OR:

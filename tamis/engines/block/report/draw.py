@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from tamis.dot import quoted
+from tamis.dot import quote
 from tamis.engines.block.layout.ways import counts
-from tamis.engines.block.report.leaf_text import Wording
+from tamis.engines.block.report.leaf_text import LeafPrinter
 from tamis.engines.block.segment.segment import Segment
 from tamis.engines.block.terms import Terms
 from tamis.kernels.block.words import AXIS_SHIFT, LOW_SHIFT
@@ -61,7 +61,7 @@ def _buckets(parent: str, segment: Segment, terms: Terms, colour: str) -> Iterat
     held = np.diff(offsets)
     some = np.flatnonzero(held)
     largest = some[np.argsort(-held[some], kind="stable")[:_BUCKETS]]
-    wording = Wording(segment, terms)
+    wording = LeafPrinter(segment, terms)
     for i, bucket in enumerate(largest.tolist()):
         text = wording.text(_leaf(segment, bucket))
         yield from _node(parent, f"{parent}_{i}", text, int(held[bucket]), colour)
@@ -86,11 +86,11 @@ def _leaf(segment: Segment, bucket: int) -> int:
 
 def _node(parent: str, name: str, text: str, count: int, colour: str = "white") -> list[str]:
     return [
-        f"  {name} [label={_label(text, count)}, fillcolor={quoted(colour)}];",
+        f"  {name} [label={_label(text, count)}, fillcolor={quote(colour)}];",
         f"  {parent} -> {name};",
     ]
 
 
 def _label(text: str, count: int) -> str:
     shown = text if len(text) <= 60 else text[:59] + "…"
-    return quoted(f"{shown}\n{count:,}")
+    return quote(f"{shown}\n{count:,}")

@@ -20,7 +20,7 @@ def parts_of(word: int) -> tuple[int, int, int]:
     return word >> AXIS_SHIFT, (word >> LOW_SHIFT) & FIELD, word & FIELD
 
 
-class Wording:
+class LeafPrinter:
     """Says what leaves mean; of the selectors of one segment."""
 
     def __init__(self, segment: Segment, terms: Terms) -> None:

@@ -12,7 +12,7 @@ from tamis.engines.block.layout.ways import NAMES, counts
 from tamis.engines.block.segment.segment import Segment
 
 
-def surveyed(stack: Sequence[Segment]) -> dict[str, object]:
+def segment_stats(stack: Sequence[Segment]) -> dict[str, object]:
     """The segments and what was chosen for their subscriptions."""
     ways = [counts(segment.plan) for segment in stack]
     return {
@@ -22,7 +22,7 @@ def surveyed(stack: Sequence[Segment]) -> dict[str, object]:
         "ways": {name: sum(some[name] for some in ways) for name in NAMES},
         "thresholds": {"value": NARROW_BELOW, "cover": GENERAL_BELOW},
         "block_sizes": sorted({segment.block_size for segment in stack}),
-        "informed": _informed(stack),
+        "informed": _informed_share(stack),
         "events_counted": max((segment.tally.events for segment in stack), default=0),
         "axes": sum(len(segment.axes) for segment in stack),
         "constants": sum(int(segment.axes.count.sum()) for segment in stack),
@@ -30,7 +30,7 @@ def surveyed(stack: Sequence[Segment]) -> dict[str, object]:
     }
 
 
-def _informed(stack: Sequence[Segment]) -> float:
+def _informed_share(stack: Sequence[Segment]) -> float:
     """The part of the subscriptions whose place was chosen by events, not by guesses."""
     every = sum(map(len, stack))
     return sum(len(segment) for segment in stack if segment.informed) / every if every else 0.0
@@ -41,18 +41,18 @@ def sizes(stack: Iterable[Segment]) -> dict[str, int]:
     found = {"axes": 0, "value": 0, "cover": 0, "block": 0, "ledger": 0, "counters": 0, "other": 0}
     for segment in stack:
         plan, tally = segment.plan, segment.tally
-        found["axes"] += _room([segment.axes, segment.sets])
-        found["value"] += _room([plan.narrow])
-        found["cover"] += _room([plan.general])
-        found["block"] += _room([plan.wide])
-        found["ledger"] += _room([segment.ledger])
-        found["counters"] += _room([tally.visits, tally.matched])
-        found["other"] += _room([plan.buckets, plan.leaves, plan.defaults])
-        found["other"] += _room([plan.never, segment.alive])
+        found["axes"] += _total_bytes([segment.axes, segment.sets])
+        found["value"] += _total_bytes([plan.narrow])
+        found["cover"] += _total_bytes([plan.general])
+        found["block"] += _total_bytes([plan.wide])
+        found["ledger"] += _total_bytes([segment.ledger])
+        found["counters"] += _total_bytes([tally.visits, tally.matched])
+        found["other"] += _total_bytes([plan.buckets, plan.leaves, plan.defaults])
+        found["other"] += _total_bytes([plan.never, segment.alive])
     return {**found, "all": sum(found.values())}
 
 
-def _room(things: Iterable[object]) -> int:
+def _total_bytes(things: Iterable[object]) -> int:
     return sum(array.nbytes for array in _arrays(things))
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tamis.kernels.block.masks import Found
+from tamis.kernels.block.masks import MatchBuffer
 from tamis.kernels.block.words import Ints
 
 # One event in so many is counted.
@@ -20,7 +20,7 @@ _FADING = 1 << 16
 NOT_COUNTED: Ints = np.zeros(0, np.int32)
 
 
-class Counting:
+class CountSchedule:
     """Which events are counted: the first ones, and from then on one in 128.
 
     Attributes:
@@ -59,16 +59,16 @@ class Tally:
         self.visits = NOT_COUNTED
         self.matched = NOT_COUNTED
 
-    def open(self) -> Ints:
+    def visit_counters(self) -> Ints:
         """The array for kernels to count in."""
         if len(self.visits) != self._records:
             self.visits = np.zeros(self._records, np.int32)
             self.matched = np.zeros(self._records, np.int32)
         return self.visits
 
-    def add(self, events: int, found: Found) -> None:
+    def add(self, events: int, found: MatchBuffer) -> None:
         """Take what some counted events matched."""
-        self.open()
+        self.visit_counters()
         # At the places given only: there may be a million records, and one event.
         np.add.at(self.matched, found.record[: found.pairs], 1)
         if found.tiles:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from tamis.engines.block.layout.axes import packed, taken
+from tamis.engines.block.layout.axes import pack_texts, take_texts
 from tamis.kernels.block.words import Bytes, Longs
 from tamis.matches import Id
 
@@ -39,14 +39,14 @@ class Ledger:
     ) -> Ledger:
         """Take subscriptions in order."""
         numeric = bool(ids) and isinstance(ids[0], int)
-        id_bounds, id_data = packed([] if numeric else [id.encode() for id in ids])  # type: ignore[union-attr]
-        text_bounds, text_data = packed([text.encode() for text in texts])
+        id_bounds, id_data = pack_texts([] if numeric else [id.encode() for id in ids])  # type: ignore[union-attr]
+        text_bounds, text_data = pack_texts([text.encode() for text in texts])
         urgent = np.array(priorities, np.int64)
         return cls(
             np.array(ids if numeric else [], np.int64),
-            _small(id_bounds),
+            _compact_bounds(id_bounds),
             id_data,
-            _small(text_bounds),
+            _compact_bounds(text_bounds),
             text_data,
             urgent if urgent.any() else urgent[:0],
             np.array(tags, np.uint32),
@@ -102,7 +102,7 @@ class Ledger:
             buffers = [None, pa.py_buffer(bounds), pa.py_buffer(self.ids)]
             every = pa.Array.from_buffers(kind, len(self), buffers).cast(pa.string())
             return every if len(records) == len(self) else every.take(pa.array(records))
-        bounds, data = taken(self.id_bounds.astype(np.int64, copy=False), self.ids, records)
+        bounds, data = take_texts(self.id_bounds.astype(np.int64, copy=False), self.ids, records)
         buffers = [None, pa.py_buffer(bounds.astype(np.int32)), pa.py_buffer(data)]
         return pa.Array.from_buffers(pa.string(), len(records), buffers)
 
@@ -112,48 +112,48 @@ class Ledger:
             return np.zeros(len(records), np.int64)
         return self.priorities[records]
 
-    def kept(self, records: Longs) -> Ledger:
+    def select(self, records: Longs) -> Ledger:
         """Some of the records, in the order given."""
         id_bounds, ids = self.id_bounds, self.ids
         if not len(self.numbers):
-            id_bounds, ids = taken(id_bounds.astype(np.int64), ids, records)
-        text_bounds, texts = taken(self.text_bounds.astype(np.int64), self.texts, records)
+            id_bounds, ids = take_texts(id_bounds.astype(np.int64), ids, records)
+        text_bounds, texts = take_texts(self.text_bounds.astype(np.int64), self.texts, records)
         return Ledger(
             self.numbers[records] if len(self.numbers) else self.numbers,
-            _small(id_bounds),
+            _compact_bounds(id_bounds),
             ids,
-            _small(text_bounds),
+            _compact_bounds(text_bounds),
             texts,
             self.priorities[records] if len(self.priorities) else self.priorities,
             self.tags[records],
         )
 
-    def followed_by(self, other: Ledger) -> Ledger:
+    def concat(self, other: Ledger) -> Ledger:
         """The records of both, one after the other."""
         return Ledger(
             np.concatenate([self.numbers, other.numbers]),
-            _after(self.id_bounds, other.id_bounds),
+            _concat_bounds(self.id_bounds, other.id_bounds),
             np.concatenate([self.ids, other.ids]),
-            _after(self.text_bounds, other.text_bounds),
+            _concat_bounds(self.text_bounds, other.text_bounds),
             np.concatenate([self.texts, other.texts]),
-            np.concatenate([self._urgencies(), other._urgencies()])
+            np.concatenate([self._all_priorities(), other._all_priorities()])
             if len(self.priorities) or len(other.priorities)
             else self.priorities,
             np.concatenate([self.tags, other.tags]),
         )
 
-    def _urgencies(self) -> Longs:
+    def _all_priorities(self) -> Longs:
         return self.priorities if len(self.priorities) else np.zeros(len(self), np.int64)
 
 
-def _small(bounds: np.ndarray) -> np.ndarray:
+def _compact_bounds(bounds: np.ndarray) -> np.ndarray:
     return bounds.astype(np.int32) if bounds[-1] < 2**31 else bounds
 
 
-def _after(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+def _concat_bounds(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     last = int(left[-1])
     joined = np.empty(len(left) + len(right) - 1, np.int64)
     joined[: len(left)] = left
     joined[len(left) :] = right[1:]
     joined[len(left) :] += last
-    return _small(joined)
+    return _compact_bounds(joined)

@@ -9,16 +9,16 @@ from functools import cached_property
 import numpy as np
 
 from tamis.engines.block.layout.axes import Axes
-from tamis.engines.block.layout.plan import Plan, laid_out, words_of
-from tamis.engines.block.layout.rules import Leaf, Rules, join, pruned
+from tamis.engines.block.layout.plan import Plan, lay_out, words_of
+from tamis.engines.block.layout.rules import Leaf, Rules, join, prune_rules
 from tamis.engines.block.layout.selectivity import shares_of
 from tamis.engines.block.report.tally import Tally
 from tamis.engines.block.segment.ledger import Ledger
-from tamis.engines.block.terms import Terms, calls
+from tamis.engines.block.terms import Terms, calls_function
 from tamis.kernels.block.covers import Shares
 from tamis.kernels.block.holds import Sets
-from tamis.kernels.block.masks import Found
-from tamis.kernels.block.match import Board as Arrays
+from tamis.kernels.block.masks import MatchBuffer
+from tamis.kernels.block.match import RowScratch as Arrays
 from tamis.kernels.block.ranks import Rows
 from tamis.kernels.block.rows import Block
 from tamis.kernels.block.words import Bytes, Ints, Longs, Words
@@ -73,7 +73,7 @@ class Segment:
         self.dead = 0
         self.base = 0
         self.tally = Tally(len(ledger))
-        self._boards: list[Board] = []
+        self._boards: list[SegmentScratch] = []
         self._lookup = np.zeros(0, np.int64)
         self._derived: list[int] | None = None
         self._calls: bool | None = None
@@ -81,7 +81,7 @@ class Segment:
         self.numbers = np.zeros(0, np.int32)
         self.block_size = _block_size(plan)
 
-    def local(self, capacity: int) -> Ints:
+    def local_numbers(self, capacity: int) -> Ints:
         """By number in the index that all segments share, the predicate's number here, or -1."""
         local = self._local
         if len(local) < capacity:
@@ -90,17 +90,17 @@ class Segment:
             self._local = local
         return local  # not `_local`: another thread may have put a shorter one there
 
-    def let_go(self, index: PredicateIndex) -> None:
+    def release_predicates(self, index: PredicateIndex) -> None:
         """Give back the numbers of its predicates."""
         for number in self.numbers.tolist():
             index.release(number)
 
     @classmethod
-    def of(cls, ledger: Ledger, rules: Rules, sample: Sample | None) -> Segment:
+    def of(cls, ledger: Ledger, rules: Rules, sample: EventSample | None) -> Segment:
         """Lay selectors out, by what is known of events."""
-        rules = pruned(rules)
-        shares = sample.shares(rules) if sample else _guessed(rules)
-        plan = laid_out(rules, shares)
+        rules = prune_rules(rules)
+        shares = sample.shares(rules) if sample else _guessed_shares(rules)
+        plan = lay_out(rules, shares)
         return cls(
             ledger, rules.axes, rules.sets, rules.predicates, plan, informed=sample is not None
         )
@@ -121,7 +121,7 @@ class Segment:
         return self._lookup
 
     @cached_property
-    def empty(self) -> bool:
+    def is_empty(self) -> bool:
         """Whether nothing can ever match."""
         plan = self.plan
         return not (
@@ -131,18 +131,18 @@ class Segment:
             or len(plan.wide.tree_record)
         )
 
-    def derived(self, terms: Terms) -> list[int]:
+    def derived_terms(self, terms: Terms) -> list[int]:
         """The terms that must be computed for it."""
         if self._derived is None:
             known = set(terms.derived.values())
             self._derived = [slot for slot in set(self.axes.slot.tolist()) if slot in known]
         return self._derived
 
-    def calls(self, terms: Terms) -> bool:
+    def calls_functions(self, terms: Terms) -> bool:
         """Whether functions of the caller's are called for it."""
         if self._calls is None:
-            self._calls = any(map(terms.calls, self.derived(terms))) or any(
-                map(calls, self.predicates)
+            self._calls = any(map(terms.calls_function, self.derived_terms(terms))) or any(
+                map(calls_function, self.predicates)
             )
         return self._calls
 
@@ -152,16 +152,16 @@ class Segment:
         wide = self.plan.wide
         return wide.leaves.words[wide.flat[wide.flat_offsets[:-1]]]
 
-    def take_board(self) -> Board:
+    def take_scratch(self) -> SegmentScratch:
         """What to write on: several threads may match at once, each on its own."""
         try:
             return self._boards.pop()
         except IndexError:
-            return Board(self)
+            return SegmentScratch(self)
 
-    def give_board(self, board: Board) -> None:
+    def return_scratch(self, scratch: SegmentScratch) -> None:
         """Give it back, as it was; after an error it is left to the collector."""
-        self._boards.append(board)
+        self._boards.append(scratch)
 
     def __getstate__(self) -> dict[str, object]:
         """Leave out what is only for matching."""
@@ -173,7 +173,7 @@ def numbers_of(predicates: Iterable[Leaf], index: PredicateIndex) -> Ints:
     return np.array([index.intern(predicate) for predicate in predicates], np.int32)
 
 
-class Sample:
+class EventSample:
     """Some events, to lay out selectors by."""
 
     def __init__(self, rows_on: RowsOn, satisfied: CountOf) -> None:
@@ -188,17 +188,17 @@ class Sample:
         return shares_of(rules.axes, rules.sets, len(rules.predicates), rows, counts)
 
 
-def _guessed(rules: Rules) -> Shares:
+def _guessed_shares(rules: Rules) -> Shares:
     return shares_of(rules.axes, rules.sets, len(rules.predicates), None, None)
 
 
-def merged(
-    left: Segment, right: Segment, alive: Sequence[Bytes], sample: Sample | None
+def merge_segments(
+    left: Segment, right: Segment, alive: Sequence[Bytes], sample: EventSample | None
 ) -> tuple[Segment, Longs, Longs]:
     """One segment of two, and the records of each that are in it, in order."""
     parts = [left.rules(alive[0]), right.rules(alive[1])]
     kept = [np.sort(rules.record).astype(np.int64) for rules in parts]
-    ledger = left.ledger.kept(kept[0]).followed_by(right.ledger.kept(kept[1]))
+    ledger = left.ledger.select(kept[0]).concat(right.ledger.select(kept[1]))
     first = replace(parts[0], record=np.searchsorted(kept[0], parts[0].record).astype(np.int32))
     second = replace(
         parts[1],
@@ -207,15 +207,17 @@ def merged(
     return Segment.of(ledger, join(first, second), sample), kept[0], kept[1]
 
 
-def renewed(segment: Segment, alive: Bytes, sample: Sample | None) -> tuple[Segment, Longs]:
+def rebuild_segment(
+    segment: Segment, alive: Bytes, sample: EventSample | None
+) -> tuple[Segment, Longs]:
     """The same laid out anew, and the records that are in it, in order."""
     rules = segment.rules(alive)
     kept = np.sort(rules.record).astype(np.int64)
     rules = replace(rules, record=np.searchsorted(kept, rules.record).astype(np.int32))
-    return Segment.of(segment.ledger.kept(kept), rules, sample), kept
+    return Segment.of(segment.ledger.select(kept), rules, sample), kept
 
 
-class Board:
+class SegmentScratch:
     """The arrays that one thread writes on."""
 
     def __init__(self, segment: Segment) -> None:
@@ -224,10 +226,10 @@ class Board:
         self.clock = 0
         # What was found last, per event: as much room is made next time.
         self.pairs = self.tiles = 0.0
-        depth = max(DEEP, _deepest(plan))
+        depth = max(DEEP, _max_depth(plan))
         row = np.full(1 << 16, -1, np.int32)
         row[: len(plan.defaults)] = plan.defaults
-        self.board = Arrays(
+        self.row_scratch = Arrays(
             row,
             plan.defaults,
             np.zeros(len(segment.predicates), np.int64),
@@ -286,14 +288,14 @@ def _block_size(plan: Plan) -> int:
     return best
 
 
-def _deepest(plan: Plan) -> int:
+def _max_depth(plan: Plan) -> int:
     """At most as deep as a selector has words."""
     return int(np.diff(plan.general.code_offsets).max(initial=0)) + 1
 
 
-def nothing_found(words: int, pairs: int = 1024, tiles: int = 64) -> Found:
+def new_match_buffer(words: int, pairs: int = 1024, tiles: int = 64) -> MatchBuffer:
     """An empty answer, with room for some."""
-    return Found(
+    return MatchBuffer(
         np.empty(pairs, np.int64),
         np.empty(pairs, np.int64),
         0,

@@ -33,7 +33,7 @@ REMOVED = "removed"
 _BOUNDS, _TEXTS, _SLOT = "predicates.bounds", "predicates.texts", "axes.slot"
 
 
-class Stored(NamedTuple):
+class PackedSegment(NamedTuple):
     """What a segment is on disk, but for those removed from it."""
 
     arrays: Mapping[str, Array]
@@ -46,59 +46,59 @@ class Snapshot(NamedTuple):
     Attributes:
         stack: Its segments.
         alive: By segment, what was alive in it.
-        whole: The subscriptions that are in no segment: id, selector, priority.
+        unindexed: The subscriptions that are in no segment: id, selector, priority.
     """
 
     stack: tuple[Segment, ...]
     alive: list[Bytes]
-    whole: list[tuple[Id, str, int]]
+    unindexed: list[tuple[Id, str, int]]
 
 
-class OtherLayout(Exception):
+class LayoutMismatch(Exception):
     """What is stored has other parts than this Tamis knows."""
 
 
-def stored(segment: Segment, terms: Terms) -> Stored:
+def pack_segment(segment: Segment, terms: Terms) -> PackedSegment:
     """A segment as arrays. Its terms get numbers of its own: another engine has others."""
     arrays: dict[str, Array] = {}
     numbers: dict[str, int | float] = {}
     for name in _PARTS:
-        _take_apart(getattr(segment, name), name, arrays, numbers)
+        _flatten(getattr(segment, name), name, arrays, numbers)
     slots, arrays[_SLOT] = np.unique(segment.axes.slot, return_inverse=True)
     arrays[_BOUNDS], arrays[_TEXTS] = packed_leaves(segment.predicates)
-    told = [_told(terms[slot]) for slot in slots.tolist()]
-    return Stored(arrays, {"informed": segment.informed, "numbers": numbers, "terms": told})
+    told = [_encode_term(terms[slot]) for slot in slots.tolist()]
+    return PackedSegment(arrays, {"informed": segment.informed, "numbers": numbers, "terms": told})
 
 
-def restored(found: Stored, terms: Terms, read: Read) -> Segment:
+def unpack_segment(packed: PackedSegment, terms: Terms, read: Read) -> Segment:
     """The segment that was stored.
 
     Args:
-        found: Its arrays, with what was removed from it, and what was told about them.
+        packed: Its arrays, with what was removed from it, and what was told about them.
         terms: Those of the engine that it is for.
         read: Reads a selector.
 
     Raises:
         OtherLayout: It was written by a Tamis with another layout.
     """
-    arrays, meta = dict(found.arrays), found.meta
+    arrays, meta = dict(packed.arrays), packed.meta
     try:
-        slots = [terms.slot(_heard(term, read)) for term in meta["terms"]]
+        slots = [terms.slot(_decode_term(term, read)) for term in meta["terms"]]
         arrays[_SLOT] = np.array(slots, np.int64)[arrays[_SLOT]]
         predicates = StoredLeaves(arrays.pop(_BOUNDS), arrays.pop(_TEXTS), read)
-        parts = {n: _put_together(kind, n, arrays, meta["numbers"]) for n, kind in _PARTS.items()}
+        parts = {n: _unflatten(kind, n, arrays, meta["numbers"]) for n, kind in _PARTS.items()}
         removed, informed = arrays.pop(REMOVED), bool(meta["informed"])
     except KeyError as error:
-        raise OtherLayout(f"has no {error}") from error
+        raise LayoutMismatch(f"has no {error}") from error
     if arrays:
-        raise OtherLayout(f"has {', '.join(sorted(arrays))}, which this Tamis does not know")
+        raise LayoutMismatch(f"has {', '.join(sorted(arrays))}, which this Tamis does not know")
     segment = Segment(predicates=predicates, informed=informed, **parts)
     segment.alive[removed] = 0
     segment.dead = len(removed)
     return segment
 
 
-def removed_from(alive: Array) -> Array:
+def removed_records(alive: Array) -> Array:
     """The records that are not alive."""
     return np.flatnonzero(alive == 0).astype(np.int32)
 
@@ -106,7 +106,7 @@ def removed_from(alive: Array) -> Array:
 # -- parts ----------------------------------------------------------------------------------------
 
 
-def _take_apart(
+def _flatten(
     part: Any, name: str, arrays: dict[str, Array], numbers: dict[str, int | float]
 ) -> None:
     if isinstance(part, np.ndarray):
@@ -115,10 +115,10 @@ def _take_apart(
         numbers[name] = part.item() if isinstance(part, np.number) else part
     else:
         for inner in _names(type(part)):
-            _take_apart(getattr(part, inner), f"{name}.{inner}", arrays, numbers)
+            _flatten(getattr(part, inner), f"{name}.{inner}", arrays, numbers)
 
 
-def _put_together(
+def _unflatten(
     kind: type, name: str, arrays: dict[str, Array], numbers: Mapping[str, int | float]
 ) -> Any:
     hints = get_type_hints(kind)
@@ -126,7 +126,7 @@ def _put_together(
     for inner in _names(kind):
         path, hint = f"{name}.{inner}", hints[inner]
         if isinstance(hint, type) and _is_compound(hint):
-            found[inner] = _put_together(hint, path, arrays, numbers)
+            found[inner] = _unflatten(hint, path, arrays, numbers)
         else:
             found[inner] = numbers[path] if hint in (int, float) else arrays.pop(path)
     return kind(**found)
@@ -142,14 +142,14 @@ def _names(kind: type) -> Iterator[str]:
     return iter(kind._fields)  # type: ignore[attr-defined]
 
 
-def _told(term: ValueExpr) -> list[str] | str:
+def _encode_term(term: ValueExpr) -> list[str] | str:
     """An attribute as its path, any other term as text."""
     return list(term.path) if isinstance(term, Attribute) else str(term)
 
 
-def _heard(told: list[str] | str, read: Read) -> ValueExpr:
-    if not isinstance(told, str):
-        return Attribute(tuple(told))
-    test = read(f"({told}) IS NULL")
+def _decode_term(encoded: list[str] | str, read: Read) -> ValueExpr:
+    if not isinstance(encoded, str):
+        return Attribute(tuple(encoded))
+    test = read(f"({encoded}) IS NULL")
     assert isinstance(test, IsNull)
     return test.operand

@@ -9,7 +9,7 @@ from typing import overload
 
 import numpy as np
 
-from tamis.engines.block.layout.axes import packed
+from tamis.engines.block.layout.axes import pack_texts
 from tamis.engines.block.layout.rules import Leaf
 from tamis.kernels.block.words import Bytes, Longs
 from tamis.language.expr import Selector
@@ -48,7 +48,7 @@ class StoredLeaves(Sequence[Leaf]):
         """One or some of them."""
         return self._leaves[at]
 
-    def packed(self) -> tuple[Longs, Bytes]:
+    def packed_texts(self) -> tuple[Longs, Bytes]:
         """The texts as they are."""
         return self._bounds, self._texts
 
@@ -56,6 +56,6 @@ class StoredLeaves(Sequence[Leaf]):
 def packed_leaves(leaves: Sequence[Leaf]) -> tuple[Longs, Bytes]:
     """Predicates as texts, end to end."""
     if isinstance(leaves, StoredLeaves):
-        return leaves.packed()
-    bounds, texts = packed([str(leaf).encode() for leaf in leaves])
+        return leaves.packed_texts()
+    bounds, texts = pack_texts([str(leaf).encode() for leaf in leaves])
     return np.asarray(bounds), texts

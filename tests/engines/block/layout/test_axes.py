@@ -17,10 +17,10 @@ from tamis.engines.block.layout.axes import (
     TEXT,
     TRUTH,
     axes_of,
-    joined,
+    join_axes,
     no_axes,
     order_of_doubles,
-    packed,
+    pack_texts,
 )
 from tamis.engines.block.layout.rules import no_sets
 from tamis.kernels.block.ranks import ordered_double, rank_of, rank_texts
@@ -90,7 +90,7 @@ def test_texts(constants, values) -> None:
     axes, at, places = axes_of([0, 1], [TEXT, TEXT], [["z"], constants])
     distinct = sorted(set(constants))
     assert [distinct[p] for p in places[at[1] :]] == constants
-    bounds, data = packed([value.encode() for value in values])
+    bounds, data = pack_texts([value.encode() for value in values])
     found = np.empty(len(values), np.int32)
     rank_texts(bounds, data, axes.begin[1], axes.count[1], axes.bounds, axes.texts, found)
     assert found.tolist() == [rank(distinct, value) for value in values]
@@ -120,7 +120,7 @@ def made(held: dict[tuple[int, int], list[object]]) -> object:
 
 @given(left=some_axes(), right=some_axes())
 def test_joining_is_making_them_of_all(left, right) -> None:
-    axes, mappings = joined(made(left), made(right))
+    axes, mappings = join_axes(made(left), made(right))
     both = {key: left.get(key, []) + right.get(key, []) for key in {**left, **right}}
     wanted = made(both)
     assert len(axes) == len(both)
@@ -149,5 +149,5 @@ def _word(axes, place: int) -> bytes:
 
 
 def test_nothing_at_all() -> None:
-    axes, _ = joined(no_axes(), no_axes())
+    axes, _ = join_axes(no_axes(), no_axes())
     assert len(axes) == 0 and len(no_sets().axis) == 0

@@ -6,7 +6,7 @@ import random
 
 import numpy as np
 
-from tamis.kernels.block.covers import NO_COVER, Shares, covered, entries_of, weigh
+from tamis.kernels.block.covers import NO_COVER, Shares, cheapest_cover, entries_of, weigh
 from tamis.kernels.block.plan import GENERAL, Choice, choose
 from tamis.kernels.block.words import AND, OR, PREDICATE, TRUE, Words, operator_word
 
@@ -58,7 +58,7 @@ def laid(code: Words, shares: Shares) -> int:
     """How many there are, as `lay_general` finds them."""
     cost, cover = np.empty(len(code)), np.empty(len(code), np.int64)
     weigh(code, cost, 0, len(code), shares)
-    count = covered(code, cost, cover, np.empty(len(code) + 1, np.int64))
+    count = cheapest_cover(code, cost, cover, np.empty(len(code) + 1, np.int64))
     return sum(entries_of(code[at], shares) for at in cover[:count])
 
 

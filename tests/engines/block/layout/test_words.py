@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tamis.engines.block.draft.draft import Draft
-from tamis.engines.block.layout.plan import laid_out, words_of
-from tamis.engines.block.layout.rules import Rules, join, pruned
-from tamis.engines.block.segment.segment import _guessed
+from tamis.engines.block.layout.plan import lay_out, words_of
+from tamis.engines.block.layout.rules import Rules, join, prune_rules
+from tamis.engines.block.segment.segment import _guessed_shares
 from tamis.engines.block.terms import Terms
 from tamis.engines.subscription import Subscription
-from tamis.kernels.block.covers import covered, leaf_cost, level_of, weigh
+from tamis.kernels.block.covers import cheapest_cover, leaf_cost, level_of, weigh
 from tamis.kernels.block.words import (
     AND,
     AT_LEAST,
@@ -124,7 +124,7 @@ def mine(rules: Rules, s: int) -> np.ndarray:
 def test_a_selector_that_holds_holds_in_its_cover(seed: int) -> None:
     draw = random.Random(seed)
     rules = rules_of(drawn_selectors(draw, 150), Terms())
-    guessed = _guessed(rules)
+    guessed = _guessed_shares(rules)
     held = 0
     for _ in range(12):
         weights = np.array([draw.random() ** 9 for _ in guessed.below])
@@ -137,7 +137,7 @@ def test_a_selector_that_holds_holds_in_its_cover(seed: int) -> None:
             if cost[0] > 1.5 or not truth(rules, code, 0, facts):
                 continue
             held += 1
-            chosen = cover[: covered(code, cost, cover, np.empty(len(code) + 1, np.int64))]
+            chosen = cover[: cheapest_cover(code, cost, cover, np.empty(len(code) + 1, np.int64))]
             assert all(leaf_cost(code[at], shares) < 2 for at in chosen)
             assert any(leaf(rules, code[at], facts) for at in chosen)
     assert held > 20
@@ -149,7 +149,7 @@ def test_what_is_laid_out_can_be_taken_out(way: str) -> None:
     rules = rules_of(drawn_selectors(draw, 200), Terms())
     alive = np.array([draw.random() < 0.8 for _ in range(200)], np.uint8)
     with forced(way):
-        plan = laid_out(rules, _guessed(rules))
+        plan = lay_out(rules, _guessed_shares(rules))
     code, offsets, record = words_of(plan, alive)
     assert record.tolist() == np.flatnonzero(alive).tolist()
     again = replace(rules, code=code, offsets=offsets, record=record)
@@ -199,9 +199,9 @@ def test_pruned_of_what_nothing_names() -> None:
         offsets=np.concatenate([[0], np.cumsum(lengths)]),
         record=rules.record[chosen],
     )
-    left = pruned(some)
+    left = prune_rules(some)
     assert len(left.predicates) < len(rules.predicates)
     assert len(left.sets.axis) < len(rules.sets.axis)
     assert len(left.axes) < len(rules.axes)
-    assert pruned(left) is left
+    assert prune_rules(left) is left
     assert_same(draw, left, rules, chosen)

@@ -7,7 +7,7 @@ import pickle
 import pytest
 
 import tamis
-from tamis.engines.block.report.tally import Counting
+from tamis.engines.block.report.tally import CountSchedule
 from tamis.errors import InputError
 from tests.engines.block.oracle_comparison import engine_of
 from tests.engines.block.ways import segments
@@ -115,7 +115,7 @@ def test_recent_events_weigh_more() -> None:
     engine = engine_of(matcher)
     matcher.match_batch([{"b": 1}] * 8192)
     for _ in range(20):
-        engine._counting = Counting()  # so that as many are counted again
+        engine._count_schedule = CountSchedule()  # so that as many are counted again
         matcher.match_batch([{"b": 2}] * 8192)
     rows = {row.id: row for row in matcher.costs()}
     assert matcher.costs().events < 1 << 16
@@ -125,14 +125,14 @@ def test_recent_events_weigh_more() -> None:
 
 def test_few_events_are_counted() -> None:
     for size in (1, 100, 5000, 65_536):
-        counting = Counting()
+        counting = CountSchedule()
         batches = max(200, 2_000_000 // size)
         counted = sum(counting.take(size) for _ in range(batches))
         assert counted == counting.events
         first = 3 * 8192
         assert batches * size / 128 - 8192 <= counted <= batches * size / 128 + first
-    assert Counting().take(100) == 100
-    assert Counting().take(10_000) == 8192
+    assert CountSchedule().take(100) == 100
+    assert CountSchedule().take(10_000) == 8192
 
 
 def test_a_limit_is_a_number() -> None:

@@ -46,18 +46,18 @@ def test_kept_and_followed(left, right, draw) -> None:
         left = []  # all of one matcher are of one kind, but those of before may be gone
     first, second = ledger_of(left), ledger_of(right)
     check(first, left)
-    check(first.followed_by(second), left + right)
+    check(first.concat(second), left + right)
     records = draw.sample(range(len(left)), draw.randint(0, len(left)))
     kept = [left[r] for r in records]
-    check(first.kept(np.array(records, np.int64)), kept)
-    check(first.kept(np.array(records, np.int64)).followed_by(second), kept + right)
+    check(first.select(np.array(records, np.int64)), kept)
+    check(first.select(np.array(records, np.int64)).concat(second), kept + right)
 
 
 def test_none_of_one_kind_followed_by_the_other() -> None:
     numbers, names = [(1, "a", 0), (2, "b", 3)], [("x", "c", 0), ("y", "d", 4)]
     none = np.zeros(0, np.int64)
-    check(ledger_of(numbers).kept(none).followed_by(ledger_of(names)), names)
-    check(ledger_of(names).kept(none).followed_by(ledger_of(numbers)), numbers)
+    check(ledger_of(numbers).select(none).concat(ledger_of(names)), names)
+    check(ledger_of(names).select(none).concat(ledger_of(numbers)), numbers)
 
 
 @given(
