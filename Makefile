@@ -40,7 +40,7 @@ check: $(WARM)  ## Lint, format, types, layers, examples in the docs
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/python -m pytest -q --doctest-modules --doctest-glob='*.md' --ignore=docs/spark.md tamis lab/tamis_lab docs README.md  # tests/spark runs docs/spark.md
+	$(BIN)/python -m pytest -q --doctest-modules --doctest-glob='*.md' --ignore=docs/guides/spark.md tamis lab/tamis_lab docs README.md  # tests/spark runs docs/guides/spark.md
 
 format: $(STAMP)  ## Lay out the code
 	$(BIN)/ruff check --fix .
@@ -58,7 +58,7 @@ bench: $(STAMP)  ## Measure
 	$(BIN)/tamis bench bdd --full --out results/bdd.json
 	$(BIN)/tamis bench lint --full --out results/lint.json
 	$(BIN)/tamis bench peers --full --out results/peers.json
-	$(BIN)/python -m tamis_lab.peers.peer_tables results/peers.json docs/peers.md
+	$(BIN)/python -m tamis_lab.peers.peer_tables results/peers.json docs/evaluation/peers.md
 	$(BIN)/tamis bench broker --out results/broker.json
 	$(BIN)/tamis bench overlay --full --out results/overlay.json
 	$(BIN)/tamis simulate --out results/simulate.jsonl

@@ -98,7 +98,7 @@ class Matcher:
         Args:
             schema: The attributes of events, e.g. `{"price": "DBL", "city": ("STR", "")}`; needed
                 by the semantics `default` and `total`.
-            semantics: One of `sql`, `strict`, `default`, `total`; see docs/language.md.
+            semantics: One of `sql`, `strict`, `default`, `total`; see docs/guides/language.md.
             engine: One of `tamis.ENGINES`.
             functions: What selectors may call besides the built-in functions, by name, e.g.
                 `{"distance": distance}`. They must be pure: the same arguments, the same result.

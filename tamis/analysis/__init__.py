@@ -1,7 +1,7 @@
 """Reasoning about rule sets with BDDs: what is dead, doubled or covered, and what a change changes.
 
 Every verdict is proved, or shown by an event that was tried on the meaning itself, or it is
-"undecided"; docs/lint.md says how.
+"undecided"; docs/guides/lint.md says how.
 """
 
 from __future__ import annotations

@@ -85,5 +85,5 @@ def _tamis(
     """Which of many selectors does an event satisfy?
 
     A selector is what may stand after WHERE in Spark SQL, for example
-    [cyan]company IN ('IBM', 'Dell') AND price <= 1000[/cyan]; docs/language.md has it all.
+    [cyan]company IN ('IBM', 'Dell') AND price <= 1000[/cyan]; docs/guides/language.md has it all.
     """

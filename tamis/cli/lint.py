@@ -41,7 +41,7 @@ EXAMPLES = """\
   2  the file or the schema cannot be read, or bad usage
 
 Each finding is proved, or shown by an event; what could not be settled is [cyan]undecided[/cyan].
-docs/lint.md says what each kind of finding means.
+docs/guides/lint.md says what each kind of finding means.
 """
 
 

@@ -29,7 +29,7 @@ EXAMPLES = """\
   tamis overlay unlink rome
   tamis overlay unlink rome --forget             rome will not come back
 
-All nodes are asked, from neighbour to neighbour. docs/overlay.md says what the figures mean.
+All nodes are asked, from neighbour to neighbour. docs/guides/overlay.md says what the figures mean.
 """
 UNLINK_EXAMPLES = """\
 [bold]Examples[/bold]

@@ -22,7 +22,7 @@ EXAMPLES = """\
   tamis publish --ttl 60 '{"price": 120}' '{"price": 7}'
 
 It ends when NATS has stored them all. A line of a file is published as it is: what is no JSON
-object is for the brokers to set aside, and to say why (docs/protocol.md).
+object is for the brokers to set aside, and to say why (docs/reference/protocol.md).
 """
 
 _CHUNK = 1000

@@ -31,7 +31,7 @@ EXAMPLES = """\
 Events from Kafka ([cyan]--format kafka[/cyan]) are the values of messages, as JSON. They need
 --schema, [cyan]--option kafka.bootstrap.servers=host:9092[/cyan],
 [cyan]--option subscribe=topic[/cyan], and Spark's connector, which
-[cyan]--conf spark.jars.packages=…[/cyan] brings; docs/spark.md has an example.
+[cyan]--conf spark.jars.packages=…[/cyan] brings; docs/guides/spark.md has an example.
 
 It runs until Ctrl-C and goes on from the checkpoint the next time: every event is in
 the output once. A micro-batch is judged by the version of the index that is newest then.

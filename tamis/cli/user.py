@@ -26,7 +26,7 @@ ADD_EXAMPLES = """\
 The token is printed once, and kept as a hash. With it:
   tamis subscribe "price > 100" --user ann       (the token in TAMIS_TOKEN)
   curl -H "Authorization: Bearer $TAMIS_TOKEN" …
-A `tamis serve` that runs takes new users at once. docs/security.md has it all.
+A `tamis serve` that runs takes new users at once. docs/operations/users-and-tls.md has it all.
 """
 EXAMPLES = """\
 [bold]Examples[/bold]

@@ -37,7 +37,7 @@ def document(version: str) -> dict[str, Any]:
         "info": {
             "title": _TITLE,
             "version": version,
-            "description": "Content-based publish/subscribe: docs/http.md.",
+            "description": "Content-based publish/subscribe: docs/reference/http.md.",
         },
         "paths": paths,
         "components": {

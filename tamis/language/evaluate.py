@@ -1,7 +1,7 @@
 """The meaning of a selector: the oracle that every engine equals.
 
 One node at a time, one function per kind of node, nothing clever. Truth is True, False or None
-(unknown), after Kleene; docs/language.md says the same in words.
+(unknown), after Kleene; docs/guides/language.md says the same in words.
 """
 
 from __future__ import annotations

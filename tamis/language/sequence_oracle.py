@@ -1,7 +1,7 @@
 """The meaning of a sequence: the oracle that `tamis.sequences` equals.
 
 An *occurrence* is a choice of events, one for each step. All of them are tried, so this is for
-short lists; docs/language.md says the same in words.
+short lists; docs/guides/language.md says the same in words.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The gateway: what docs/http.md promises, over real HTTP."""
+"""The gateway: what docs/reference/http.md promises, over real HTTP."""
 
 import json
 import time

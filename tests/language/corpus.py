@@ -1,6 +1,6 @@
 """Valid texts of selectors, written from the productions of the grammar.
 
-They are a function of their seed alone. Texts stay clear of what docs/language.md leaves open:
+They are a function of their seed alone. Texts stay clear of what docs/guides/language.md leaves open:
 white space other than blank, tab and line ends, and instants that only a zone carries out of range.
 """
 
@@ -63,7 +63,7 @@ _COMMENTS = (
 
 
 def valid(seed: int, count: int) -> list[str]:
-    """`count` texts that docs/language.md allows."""
+    """`count` texts that docs/guides/language.md allows."""
     rng = random.Random(f"valid {seed}")
     return [spaced(rng, Writer(rng).selector()) for _ in range(count)]
 

@@ -1,6 +1,6 @@
 """Is a text a valid selector? An answer that shares no code with `tamis`.
 
-`selector.lark` holds the grammar. This module holds the refusals of docs/language.md that a
+`selector.lark` holds the grammar. This module holds the refusals of docs/guides/language.md that a
 grammar cannot say. Every one of them can be seen in the tokens of a text: a word and what stands
 beside it mean the same wherever they are.
 
@@ -58,7 +58,7 @@ def _parser() -> Lark:
 
 
 def accepts(text: str) -> bool:
-    """Whether docs/language.md allows `text` as a selector."""
+    """Whether docs/guides/language.md allows `text` as a selector."""
     try:
         tokens = _tokens(text)
         parser = _parser().parse_interactive()

@@ -123,7 +123,7 @@ class Fails:
 
 @dataclass(frozen=True)
 class Difference:
-    """Where Tamis and a database differ by design; docs/language.md lists them.
+    """Where Tamis and a database differ by design; docs/guides/language.md lists them.
 
     Attributes:
         sql: What the selector would be in the database's own words, the event's values in it.

@@ -1,6 +1,6 @@
 """Random selectors over the columns, well-typed so that a database accepts them.
 
-The tree is made from the top down by a seeded generator; every construct of docs/language.md
+The tree is made from the top down by a seeded generator; every construct of docs/guides/language.md
 occurs. A dialect says what it leaves out: `without`, the constants below, in terms.py and in
 columns.py.
 """

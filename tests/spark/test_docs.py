@@ -1,4 +1,4 @@
-"""The examples of docs/spark.md give what they say."""
+"""The examples of docs/guides/spark.md give what they say."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["shared_nats"]
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
-DOCS = Path(__file__).parents[2] / "docs" / "spark.md"
+DOCS = Path(__file__).parents[2] / "docs" / "guides" / "spark.md"
 
 
 def test_the_examples(spark: SparkSession, shared_nats: Nats, tmp_path: Path) -> None:

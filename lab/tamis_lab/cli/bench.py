@@ -296,7 +296,7 @@ OVERLAY_EXAMPLES = """\
 line: in one process, without NATS, what the routers of a line of eight brokers do with an event,
 hop by hop; with --full 10,000 subscriptions instead of 1,000. nodes: three nodes on NATS, events a
 second and latency over no link, one and two; with --full 5,000 events instead of 1,000.
-docs/overlay.md.
+docs/guides/overlay.md.
 """
 
 

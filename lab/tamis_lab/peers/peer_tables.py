@@ -1,6 +1,6 @@
 """The figures of `tamis bench peers` as tables in Markdown, made from the JSON alone.
 
-    python -m tamis_lab.peers.peer_tables results/peers.json docs/peers.md
+    python -m tamis_lab.peers.peer_tables results/peers.json docs/evaluation/peers.md
 
 puts them between the two marks in the page.
 """

@@ -30,7 +30,7 @@ async def ask(
         connection: To NATS.
         names: All names.
         subscriber: In whose name.
-        verb: What for; docs/protocol.md has all.
+        verb: What for; docs/reference/protocol.md has all.
         asked: The request.
         timeout: How many seconds the answer may take.
         selector: What the request is about, for errors to show.

@@ -269,7 +269,7 @@ class OverlayTable:
         return RouteChanges(new, gone)
 
     def state(self) -> dict[str, Any]:
-        """The links, and how far they are told; see docs/protocol.md."""
+        """The links, and how far they are told; see docs/reference/protocol.md."""
         if self._state[0] != self._version:  # to look is cheap, as long as nothing changes
             self._state = self._version, self._build_state()
         found = self._state[1]

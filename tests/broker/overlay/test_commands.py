@@ -82,7 +82,7 @@ def test_help_and_errors(own_nats: Nats) -> None:
     for verb, example in (
         (("overlay",), "tamis overlay unlink rome"),
         (("overlay", "unlink"), "--forget"),
-        (("serve",), "docs/overlay.md"),
+        (("serve",), "docs/guides/overlay.md"),
     ):
         done = run(*verb, "--help")
         assert done.exit_code == 0 and example in done.stdout and "<bool>" not in done.stdout

@@ -1,4 +1,4 @@
-// What docs/protocol.md says, with the npm client of NATS and nothing of ours.
+// What docs/reference/protocol.md says, with the npm client of NATS and nothing of ours.
 // node client.mjs URL PREFIX: subscribes, publishes, receives, and prints what it saw as JSON.
 import { createRequire } from "node:module";
 const { connect, headers, JSONCodec } = createRequire(process.env.NODE_HOME + "/")("nats");

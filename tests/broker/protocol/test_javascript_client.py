@@ -1,4 +1,4 @@
-"""docs/protocol.md is enough: the npm client of NATS does all of it, without our code."""
+"""docs/reference/protocol.md is enough: the npm client of NATS does all of it, without our code."""
 
 import asyncio
 import json

@@ -213,7 +213,7 @@ def _with(monkeypatch: pytest.MonkeyPatch, name: str, **changed: object) -> None
 
 
 def test_the_page_has_the_figures_that_were_kept() -> None:
-    page = (ROOT / "docs" / "peers.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "evaluation" / "peers.md").read_text(encoding="utf-8")
     kept = json.loads((ROOT / "results" / "peers.json").read_text(encoding="utf-8"))
     assert insert_tables(page, kept) == page, "python -m tamis_lab.peers.peer_tables makes it anew"
     rows = [row for rows in kept["experiments"].values() for row in rows]
