@@ -306,7 +306,8 @@ class BrokerError(TamisError):
 
     Attributes:
         reason: What is wrong.
-        code: The kind of it in a word, such as "limit" or "unreachable"; see docs/reference/protocol.md.
+        code: The kind of it in a word, such as "limit" or "unreachable"; see
+            docs/reference/protocol.md.
     """
 
     def __init__(self, reason: str, code: str = "") -> None:

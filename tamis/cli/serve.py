@@ -43,7 +43,8 @@ Then, in other terminals:
 
 Start it several times, on one machine or on many, and the brokers share the work. Ctrl-C drains:
 what has begun is finished. It listens on this machine only, unless told otherwise, and then wants
-users (`tamis user add`). docs/operations/users-and-tls.md; docs/reference/http.md; docs/reference/protocol.md for other languages.
+users (`tamis user add`). See docs/operations/users-and-tls.md, docs/reference/http.md, and
+docs/reference/protocol.md for other languages.
 
 With --name and --link, brokers on several NATS servers are one overlay: who subscribes at one gets
 what is published at any. `tamis overlay` shows it; docs/guides/overlay.md has it all.

@@ -1,4 +1,4 @@
-"""Errors as answers: the JSON of docs/reference/protocol.md, and the status that HTTP has for it."""
+"""Errors as answers: the JSON of docs/reference/protocol.md, and the HTTP status for each."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Selectors as trees.
 
-Two kinds of node, as docs/guides/language.md has it: values (`Attribute`, `Literal`, `Arithmetic`, …)
-and Booleans (`Comparison`, `And`, …); `Attribute`, `Literal` and `Custom` are both. Nodes are
+Two kinds of node, as docs/guides/language.md has it: values (`Attribute`, `Literal`, `Arithmetic`,
+…) and Booleans (`Comparison`, `And`, …); `Attribute`, `Literal` and `Custom` are both. Nodes are
 immutable by agreement and by mypy, not at run time: a frozen dataclass costs twice as much to make,
 and parsing a million selectors makes tens of millions of nodes.
 

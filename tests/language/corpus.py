@@ -1,7 +1,8 @@
 """Valid texts of selectors, written from the productions of the grammar.
 
-They are a function of their seed alone. Texts stay clear of what docs/guides/language.md leaves open:
-white space other than blank, tab and line ends, and instants that only a zone carries out of range.
+They are a function of their seed alone. Texts stay clear of what docs/guides/language.md leaves
+open: white space other than blank, tab and line ends, and instants that only a zone carries out of
+range.
 """
 
 import random

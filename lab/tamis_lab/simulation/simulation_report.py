@@ -82,7 +82,8 @@ def _page(
     about: Line, strategies: Sequence[Line], lines: Sequence[Line], drawn: bool
 ) -> Iterator[str]:
     yield "# Networks of brokers, simulated\n"
-    yield "Made by `tamis simulate` of its results alone. How: [simulation.md](../evaluation/simulation.md).\n"
+    page = "[simulation.md](../evaluation/simulation.md)"
+    yield f"Made by `tamis simulate` of its results alone. How: {page}.\n"
     yield from _heading(about)
     yield "## What it means\n"
     for paragraph in meaning(about, strategies, _sweeps(lines)):

@@ -1,4 +1,7 @@
-"""What messages look like: headers of deliveries, errors as JSON; pure. See docs/reference/protocol.md."""
+"""What messages look like: headers of deliveries, errors as JSON; pure.
+
+See docs/reference/protocol.md.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """A store on disk: immutable segments, a log of the changes after them, one writer, many readers.
 
 Every change is in the log when `append` returns. A commit puts segments in the place of the changes
-that they hold, in one step. docs/internals/architecture.md shows the files and says what they promise.
+that they hold, in one step. docs/internals/architecture.md shows the files and says what they
+promise.
 """
 
 from __future__ import annotations
