@@ -4,8 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 WARM := $(VENV)/.warmed
+DOCS := $(VENV)/.docs
 
-.PHONY: help setup demo tour test check format soak bench clean
+.PHONY: help setup demo tour test check docs format soak bench clean
 
 help:  ## Show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -40,7 +41,15 @@ check: $(WARM)  ## Lint, format, types, layers, examples in the docs
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/python -m pytest -q --doctest-modules --doctest-glob='*.md' --ignore=docs/guides/spark.md tamis lab/tamis_lab docs README.md  # tests/spark runs docs/guides/spark.md
+	$(BIN)/python -m pytest -q --doctest-modules --doctest-glob='*.md' --ignore=docs/guides/spark.md --ignore=docs/conf.py --ignore=docs/_ext tamis lab/tamis_lab docs README.md  # tests/spark runs docs/guides/spark.md
+
+$(DOCS): $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	touch $@
+
+docs: $(DOCS)  ## Build the documentation site into docs/_build/html; a warning is an error
+	$(BIN)/python -m sphinx -b html -E -n -W --keep-going -q -d docs/_build/doctrees docs docs/_build/html
+	@echo 'Open docs/_build/html/index.html'
 
 format: $(STAMP)  ## Lay out the code
 	$(BIN)/ruff check --fix .
@@ -65,4 +74,4 @@ bench: $(STAMP)  ## Measure
 	$(BIN)/tamis simulate --scale large --out results/simulate.jsonl --report docs/simulation
 
 clean:  ## Remove what the other targets made
-	rm -rf $(VENV) demo-report .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) demo-report docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis
