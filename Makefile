@@ -68,6 +68,7 @@ bench: $(STAMP)  ## Measure
 	$(BIN)/tamis bench lint --full --out results/lint.json
 	$(BIN)/tamis bench peers --full --out results/peers.json
 	$(BIN)/python -m tamis_lab.peers.peer_tables results/peers.json docs/evaluation/peers.md
+	$(BIN)/python -m tamis_lab.peers.speed_chart results/peers.json results/block.json docs/images/speed.svg
 	$(BIN)/tamis bench broker --out results/broker.json
 	$(BIN)/tamis bench overlay --full --out results/overlay.json
 	$(BIN)/tamis simulate --out results/simulate.jsonl

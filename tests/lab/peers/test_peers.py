@@ -12,6 +12,7 @@ from tamis_lab.peers.peer import Limits
 from tamis_lab.peers.peer_catalogue import PEERS
 from tamis_lab.peers.peer_tables import insert_tables
 from tamis_lab.peers.peer_workload import WORKLOADS, peer_workload
+from tamis_lab.peers.speed_chart import chart
 
 from tamis.errors import InputError
 from tests.cli.command import ROOT, run
@@ -220,3 +221,16 @@ def test_the_page_has_the_figures_that_were_kept() -> None:
     assert {row["peer"] for row in rows} == set(PEERS)
     assert all(row["equal"] == "yes" for row in rows if row["events"])
     assert all(row["note"].startswith(("skipped", "failed")) for row in rows if not row["events"])
+
+
+def test_the_chart_has_the_figures_that_were_kept() -> None:
+    kept = [
+        json.loads((ROOT / "results" / name).read_text(encoding="utf-8"))
+        for name in ("peers.json", "block.json")
+    ]
+    drawn = (ROOT / "docs" / "images" / "speed.svg").read_text(encoding="utf-8")
+    assert chart(*kept) == drawn, "python -m tamis_lab.peers.speed_chart draws it anew"
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for row in kept[0]["experiments"]["selective"]:
+        if row["peer"] in ("tamis", "tamis-single", "polars", "duckdb", "a-tree", "event-ruler"):
+            assert f" {row['events_per_s']:,.0f}" in readme.replace("*", " "), row["peer"]
