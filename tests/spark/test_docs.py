@@ -1,4 +1,4 @@
-"""The examples of docs/guides/spark.md give what they say."""
+"""The examples of docs/guides/spark.md, and of the README on Spark, give what they say."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ __all__ = ["shared_nats"]
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
-DOCS = Path(__file__).parents[2] / "docs" / "guides" / "spark.md"
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs" / "guides" / "spark.md"
 
 
 def test_the_examples(spark: SparkSession, shared_nats: Nats, tmp_path: Path) -> None:
@@ -33,3 +34,12 @@ def test_the_examples(spark: SparkSession, shared_nats: Nats, tmp_path: Path) ->
     said: list[str] = []
     doctest.DocTestRunner(optionflags=doctest.REPORT_NDIFF).run(found, out=said.append)
     assert not said, "".join(said)
+
+
+def test_the_example_of_the_readme(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    section = (ROOT / "README.md").read_text().partition("## On Spark")[2].partition("\n## ")[0]
+    code = section.partition("```python\n")[2].partition("```")[0]
+    exec(code.replace("/shared/", f"{tmp_path}/"), {})
+    assert "|     1|  8.5|       cheap|       0|            1| NULL|" in capsys.readouterr().out
