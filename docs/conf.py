@@ -22,6 +22,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx_design",
     "command_line",
+    "indented_code",
     "offline",
 ]
 source_suffix = {".md": "markdown"}
@@ -42,8 +43,10 @@ autodoc_class_signature = "separated"
 autodoc_preserve_defaults = True
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
+napoleon_use_ivar = True
 # Types in signatures name classes of other projects and of internal modules, which have no page.
 nitpick_ignore_regex = [("py:.*", r".*")]
+suppress_warnings = ["ref.python"]
 
 # -- HTML --------------------------------------------------------------------------------------
 html_theme = "pydata_sphinx_theme"
