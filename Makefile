@@ -6,7 +6,7 @@ STAMP := $(VENV)/.installed
 WARM := $(VENV)/.warmed
 DOCS := $(VENV)/.docs
 
-.PHONY: help setup demo tour test check docs format soak bench clean
+.PHONY: help setup demo tour test check docs wheel format soak bench clean
 
 help:  ## Show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -41,6 +41,7 @@ check: $(WARM)  ## Lint, format, types, layers, examples in the docs
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+	$(BIN)/python tools/check_names.py
 	$(BIN)/python -m pytest -q --doctest-modules --doctest-glob='*.md' --ignore=docs/guides/spark.md --ignore=docs/conf.py --ignore=docs/_ext tamis lab/tamis_lab docs README.md  # tests/spark runs docs/guides/spark.md
 
 $(DOCS): $(STAMP)
@@ -50,6 +51,9 @@ $(DOCS): $(STAMP)
 docs: $(DOCS)  ## Build the documentation site into docs/_build/html; a warning is an error
 	$(BIN)/python -m sphinx -b html -E -n -W --keep-going -q -d docs/_build/doctrees docs docs/_build/html
 	@echo 'Open docs/_build/html/index.html'
+
+wheel: $(STAMP)  ## Build the wheel and use it alone, in an empty environment
+	$(BIN)/python tools/check_wheel.py
 
 format: $(STAMP)  ## Lay out the code
 	$(BIN)/ruff check --fix .

@@ -1,24 +1,22 @@
-"""One Hypothesis profile for all: repeatable in CI, and no deadlines on a shared machine."""
+"""One Hypothesis profile for all tests: a new seed for every run, and no deadlines."""
 
 import os
+import random
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.soak import count
+
 settings.register_profile(
     "tamis",
-    max_examples=14,
+    max_examples=count(25, 800),
     deadline=None,
-    derandomize=True,
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-# A soak looks for new examples, and for more of them.
-settings.register_profile(
-    "soak", settings.get_profile("tamis"), derandomize=False, max_examples=800
-)
-settings.load_profile("soak" if os.environ.get("TAMIS_SOAK") else "tamis")
+settings.load_profile("tamis")
 
 # Also for those that tests start as commands.
 os.environ["SPARK_CONF_DIR"] = str(Path(__file__).parent / "spark" / "conf")
@@ -45,3 +43,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def _place(name: str) -> int:
     return next((n for n, long in enumerate(_LONG) if name.startswith(long)), len(_LONG))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Draw other examples on every run. Workers of pytest-xdist inherit the option."""
+    if config.option.hypothesis_seed is None:
+        config.option.hypothesis_seed = str(random.randrange(1 << 32))
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Print the seed, so that a failure can be repeated."""
+    seed = config.option.hypothesis_seed
+    terminalreporter.write_line(f"Repeat the same examples with --hypothesis-seed={seed}")

@@ -1,4 +1,4 @@
-"""How much to do: a part in `make test`, all of it in `make soak`."""
+"""How much to do: a part in `make test`, more of it in CI, all of it in `make soak`."""
 
 import json
 import os
@@ -7,12 +7,15 @@ from pathlib import Path
 import pytest
 
 SOAK = bool(os.environ.get("TAMIS_SOAK"))
+CI = bool(os.environ.get("CI"))
 RESULTS = Path(__file__).parents[1] / "results"
 
 
-def count(usual: int, soak: int) -> int:
-    """The number of cases to run."""
-    return soak if SOAK else usual
+def count(usual: int, soak: int, ci: int | None = None) -> int:
+    """Return the number of cases to run; in CI `usual` too, unless another number is given."""
+    if SOAK:
+        return soak
+    return ci if CI and ci is not None else usual
 
 
 # For what takes most of a minute, and whose parts other tests have.

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tamis
@@ -30,6 +30,8 @@ from tests.strategies import bool_exprs, events
 DEFAULTS = {"a": ("INT", 1), "b": ("STR", "x"), "user.city": ("STR", "Lyon")}
 
 ROUNDS = count(3, 10)
+# Every engine against the oracle: more examples where time allows.
+examples = settings(max_examples=count(25, 800, ci=100))
 
 engines = pytest.mark.parametrize("engine", VARIANTS)
 
@@ -66,6 +68,7 @@ def answers(matcher: tamis.Matcher, batch: object) -> list[set[object]]:
 
 @engines
 @pytest.mark.parametrize("semantics", ["sql", "strict"])
+@examples
 @given(exprs=st.lists(bool_exprs(), min_size=1, max_size=8), batch=st.lists(events(), max_size=8))
 def test_equals_the_oracle(engine, semantics, exprs, batch) -> None:
     matcher = new_matcher(engine, semantics=semantics)
@@ -74,6 +77,7 @@ def test_equals_the_oracle(engine, semantics, exprs, batch) -> None:
 
 
 @engines
+@examples
 @given(
     exprs=st.lists(bool_exprs(), min_size=1, max_size=8),
     batch=st.lists(st.fixed_dictionaries({}, optional={"a": st.integers(0, 3)}), max_size=8),
@@ -94,6 +98,7 @@ def test_default_fills_in(engine, exprs, batch, city) -> None:
     assert answers(matcher, batch) == expected
 
 
+@examples
 @given(expr=bool_exprs(), event=events(), semantics=st.sampled_from(["sql", "strict"]))
 def test_what_engines_are_given_means_what_was_written(expr, event, semantics) -> None:
     """`condition` is rewritten, and `strict` in it has become tests."""
@@ -113,6 +118,7 @@ def test_total_wants_every_attribute(engine) -> None:
 
 
 @engines
+@examples
 @given(
     exprs=st.lists(bool_exprs(), min_size=1, max_size=8),
     batch=st.lists(events(), min_size=1, max_size=4),
@@ -128,6 +134,7 @@ def test_order_of_insertion_does_not_matter(engine, exprs, batch, seed) -> None:
 
 
 @engines
+@examples
 @given(
     kept=st.lists(bool_exprs(), max_size=5),
     passing=st.lists(bool_exprs(), max_size=5),
@@ -148,6 +155,7 @@ def test_what_was_removed_leaves_no_trace(engine, kept, passing, batch) -> None:
 
 
 @engines
+@examples
 @given(exprs=st.lists(bool_exprs(), max_size=6), batch=st.lists(events(), max_size=4))
 def test_pickles(engine, exprs, batch) -> None:
     matcher = new_matcher(engine)
@@ -254,6 +262,7 @@ def test_every_form_of_events(engine, form) -> None:
 
 
 @engines
+@examples
 @given(exprs=st.lists(bool_exprs(), max_size=6), batch=st.lists(events(), max_size=6))
 def test_a_batch_is_its_events_one_by_one(engine, exprs, batch) -> None:
     matcher = new_matcher(engine)

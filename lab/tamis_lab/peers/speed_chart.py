@@ -35,7 +35,7 @@ TAMIS, PEER, APART = "#c2571a", "#7d8ea3", "#e8b48f"
 Bar = tuple[str, float, str]
 
 
-def compared(peers: dict[str, Any]) -> list[Bar]:
+def compare_peers(peers: dict[str, Any]) -> list[Bar]:
     """Label, events per second and colour of all that were measured together, fastest first."""
     rows = [
         row
@@ -61,7 +61,7 @@ def larger(block: dict[str, Any]) -> list[Bar]:
 
 def chart(peers: dict[str, Any], block: dict[str, Any]) -> str:
     """The chart as SVG, with a background of its own, so that it is readable on any page."""
-    first, second = compared(peers), larger(block)
+    first, second = compare_peers(peers), larger(block)
     below = TOP + ROW * len(first) + GAP
     bottom = below + ROW * len(second)
     height = bottom + 76
