@@ -12,7 +12,7 @@ from nats.js.errors import APIError, NotFoundError
 from tamis.broker.fabric.connection import Connection
 from tamis.broker.fabric.tasks import cancel_and_wait
 from tamis.broker.protocol.names import Names
-from tamis.broker.protocol.wire import MARKER, OPERATION, TTL
+from tamis.broker.protocol.wire import OPERATION, TTL, is_delete_marker
 
 LASTS = 6
 _EXPECTED = "Nats-Expected-Last-Subject-Sequence"
@@ -65,10 +65,8 @@ class Lease:
             last = await self._js.get_last_msg(self._stream, self._subject)
         except NotFoundError:
             return 0
-        headers = last.headers or {}
         mine = last.data == self._holder.encode()
-        free = mine or OPERATION in headers or MARKER in headers
-        return last.seq if free else None
+        return last.seq if mine or is_delete_marker(last.headers) else None
 
 
 async def run_while_held(

@@ -18,7 +18,7 @@ from tamis.broker.fabric.publish import Publisher, PublishGroup
 from tamis.broker.overlay.link_ends import End, LinkInterruptedError
 from tamis.broker.overlay.route_bucket import REMOVAL
 from tamis.broker.protocol.link_permissions import LinkFeed
-from tamis.broker.protocol.wire import MARKER, OPERATION, place_of
+from tamis.broker.protocol.wire import is_delete_marker, place_of
 
 _EXPECTED = "Nats-Expected-Last-Subject-Sequence"
 
@@ -62,7 +62,7 @@ class Copier:
                     return {key: found[key] for key in news.keys & found.keys()}
                 for message in news:
                     key = message.subject[len(self._in) :]
-                    if _is_gone(message):
+                    if is_delete_marker(message.headers):
                         found.pop(key, None)
                     else:
                         found[key] = place_of(message.reply).sequence, message.data
@@ -98,10 +98,6 @@ class Copier:
 def _latest_values(messages: Iterable[Msg], skip: int) -> dict[str, bytes | None]:
     """By key, what it is now; None for what is gone."""
     return {
-        message.subject[skip:]: None if _is_gone(message) else message.data for message in messages
+        message.subject[skip:]: None if is_delete_marker(message.headers) else message.data
+        for message in messages
     }
-
-
-def _is_gone(message: Msg) -> bool:
-    headers = message.headers or {}
-    return OPERATION in headers or MARKER in headers

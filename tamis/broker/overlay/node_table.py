@@ -8,7 +8,7 @@ thread that also indexes subscriptions and judges events, so an event is routed 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import Executor
 from typing import Any, NamedTuple
 
@@ -16,13 +16,12 @@ import msgspec
 from nats.aio.msg import Msg
 
 from tamis.broker.config.settings import NodeSettings
+from tamis.broker.fabric.bucket_follower import BucketFollower
 from tamis.broker.fabric.connection import Connection, log
-from tamis.broker.fabric.follow import SnapshotEnd, follow_bucket
 from tamis.broker.overlay.overlay_records import Key, LinkRecord, digest, path_json, path_of
 from tamis.broker.protocol.names import Names
-from tamis.broker.protocol.wire import MARKER, OPERATION, decode_object, place_of
+from tamis.broker.protocol.wire import decode_object
 from tamis.engines.subscription import Subscription
-from tamis.errors import TamisError
 from tamis.language import evaluate
 from tamis.language.expr import Sequence
 from tamis.routing.interest import Interest
@@ -38,7 +37,7 @@ class RouteChanges(NamedTuple):
     gone: list[str]
 
 
-class OverlayTable:
+class OverlayTable(BucketFollower):
     """All of it; `run` follows the bucket.
 
     Attributes:
@@ -55,20 +54,13 @@ class OverlayTable:
         self, connection: Connection, names: Names, node: NodeSettings, executor: Executor
     ) -> None:
         """Begin with nothing; the executor has one thread."""
-        self._connection = connection
-        self._executor = executor
-        self._stream = names.bucket_stream(names.routes)
-        self._subjects = names.bucket_subject(names.routes, ">")
-        self._skip = len(self._subjects) - 1
+        super().__init__(connection, names, names.routes, executor)
         self.name = node.name
         self.router = router(node.routing, node.shape, narrow=True)
         self.members = Membership(node.name)
         self.records: dict[str, LinkRecord] = {}
         self.links: dict[str, LinkRecord] = {}
-        self.revision = 0
-        self.ready = asyncio.Event()
         self.changed = asyncio.Event()
-        self._moved = asyncio.Condition()
         self._loop = asyncio.get_running_loop()
         self._keys: set[str] = set()
         self._mine: dict[str, Interest] = {}
@@ -82,26 +74,6 @@ class OverlayTable:
         self._version = 0
         self._state: tuple[int, dict[str, Any]] = -1, {}
         self.on_neighbour_left: Callable[[str], None] = lambda neighbour: None
-
-    async def run(self) -> None:
-        """Follow the bucket, for ever."""
-        async for news in follow_bucket(self._connection, self._stream, self._subjects):
-            if isinstance(news, SnapshotEnd):
-                await self.run_on_executor(self._keep_only, news.keys)
-                self.ready.set()
-            else:
-                await self.run_on_executor(self._apply, news)
-            async with self._moved:
-                self._moved.notify_all()
-
-    async def wait_for_revision(self, revision: int) -> None:
-        """Wait until a change of the bucket is in it."""
-        async with self._moved:
-            await self._moved.wait_for(lambda: self.revision >= revision)
-
-    async def run_on_executor(self, work: Callable[..., Any], *args: object) -> Any:
-        """Do something on the thread of the table."""
-        return await asyncio.get_running_loop().run_in_executor(self._executor, work, *args)
 
     # -- on the executor: what is wanted here -----------------------------------------------------
 
@@ -132,24 +104,26 @@ class OverlayTable:
     # -- on the executor: what the bucket says ----------------------------------------------------
 
     def _apply(self, messages: list[Msg]) -> None:
-        for message in messages:
-            text = message.subject[self._skip :]
-            headers = message.headers or {}
-            gone = OPERATION in headers or MARKER in headers
-            try:
-                self._put(text, None if gone else message.data)
-            except (TamisError, msgspec.DecodeError, ValueError, TypeError, KeyError) as error:
-                # Nobody but brokers and links write here.
-                log.warning("route %s: %s", text, error)
-            self.revision = max(self.revision, place_of(message.reply).sequence)
+        super()._apply(messages)
         self._loop.call_soon_threadsafe(self.changed.set)
 
     def _keep_only(self, keys: set[str]) -> None:
-        for text in self._keys - keys:
-            self._put(text, None)
+        super()._keep_only(keys)
         self._loop.call_soon_threadsafe(self.changed.set)
 
-    def _put(self, text: str, data: bytes | None) -> None:
+    def _held_keys(self) -> Collection[str]:
+        return self._keys
+
+    def _put(self, key: str, data: bytes, revision: int) -> None:
+        self._update(key, data)
+
+    def _delete(self, key: str) -> None:
+        self._update(key, None)
+
+    def _reject(self, key: str, error: Exception) -> None:
+        log.warning("route %s: %s", key, error)
+
+    def _update(self, text: str, data: bytes | None) -> None:
         self._version += 1
         key = Key.parse(text)
         (self._keys.discard if data is None else self._keys.add)(text)

@@ -65,6 +65,18 @@ def decode_object(data: bytes) -> dict[str, Any]:
     return found
 
 
+def is_delete_marker(headers: Mapping[str, str] | None) -> bool:
+    """Return whether a message of a bucket says that its key is deleted.
+
+    NATS writes `Nats-Marker-Reason` when a key expires; a client that deletes or purges a key
+    writes `KV-Operation`.
+
+    >>> is_delete_marker({"KV-Operation": "PURGE"}), is_delete_marker(None)
+    (True, False)
+    """
+    return headers is not None and (OPERATION in headers or MARKER in headers)
+
+
 def refusal(error: TamisError) -> dict[str, object]:
     """An error as an answer."""
     told: dict[str, object] = {"message": str(error)}

@@ -7,20 +7,17 @@ an event is judged by the subscriptions of exactly one revision.
 
 from __future__ import annotations
 
-import asyncio
 import json
+from collections.abc import Collection
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Protocol
 
-from nats.aio.msg import Msg
-
+from tamis.broker.fabric.bucket_follower import BucketFollower
 from tamis.broker.fabric.connection import Connection, log
-from tamis.broker.fabric.follow import SnapshotEnd, follow_bucket
 from tamis.broker.protocol.names import Names, key_of, parts_of
-from tamis.broker.protocol.wire import MARKER, OPERATION, decode_object, place_of
+from tamis.broker.protocol.wire import decode_object
 from tamis.engines.subscription import Subscription
-from tamis.errors import TamisError
 from tamis.language.expr import Sequence
 from tamis.matcher import Matcher
 
@@ -69,7 +66,7 @@ class Listener(Protocol):
         """It is gone, if it was there."""
 
 
-class Register:
+class Register(BucketFollower):
     """All subscriptions by key, in a matcher.
 
     Attributes:
@@ -98,37 +95,13 @@ class Register:
             matcher: An empty one.
             executor: With one thread.
         """
-        self._connection = connection
-        self._stream = names.bucket_stream(names.subscriptions)
-        self._subjects = names.bucket_subject(names.subscriptions, ">")
-        self._skip = len(self._subjects) - 1
-        self._executor = executor
+        super().__init__(connection, names, names.subscriptions, executor)
         self.matcher = matcher
         self.entries: dict[str, Entry] = {}
         self.sequences: dict[str, Entry] = {}
         self.of_subscriber: dict[str, dict[str, Entry]] = {}
         self.refused: dict[str, str] = {}
-        self.revision = 0
-        self.ready = asyncio.Event()
         self.listener: Listener | None = None
-        self._moved = asyncio.Condition()
-
-    async def run(self) -> None:
-        """Follow the bucket, for ever."""
-        loop = asyncio.get_running_loop()
-        async for news in follow_bucket(self._connection, self._stream, self._subjects):
-            if isinstance(news, SnapshotEnd):
-                await loop.run_in_executor(self._executor, self._keep_only, news.keys)
-                self.ready.set()
-            else:
-                await loop.run_in_executor(self._executor, self._apply, news)
-            async with self._moved:
-                self._moved.notify_all()
-
-    async def wait_for_revision(self, revision: int) -> None:
-        """Wait until a change is in it."""
-        async with self._moved:
-            await self._moved.wait_for(lambda: self.revision >= revision)
 
     def entries_of(self, subscriber: str) -> list[Entry]:
         """All subscriptions of a subscriber, by id."""
@@ -142,25 +115,23 @@ class Register:
 
     # -- on the executor --------------------------------------------------------------------------
 
-    def _apply(self, messages: list[Msg]) -> None:
-        for message in messages:
-            revision = place_of(message.reply).sequence
-            key = message.subject[self._skip :]
-            headers = message.headers or {}
-            try:
-                if OPERATION in headers or MARKER in headers:
-                    self._remove(key)
-                else:
-                    self._put(key, message.data, revision)
-                self.refused.pop(key, None)
-            except (TamisError, ValueError, TypeError, KeyError) as error:
-                # Nobody but brokers writes here; what somebody wrote all the same harms nobody.
-                log.warning("subscription %s: %s", key, error)
-                self._remove(key)
-                self.refused[key] = str(error)
-            self.revision = max(self.revision, revision)
+    def _held_keys(self) -> Collection[str]:
+        return self.entries
 
     def _put(self, key: str, data: bytes, revision: int) -> None:
+        self._index(key, data, revision)
+        self.refused.pop(key, None)
+
+    def _delete(self, key: str) -> None:
+        self._remove(key)
+        self.refused.pop(key, None)
+
+    def _reject(self, key: str, error: Exception) -> None:
+        log.warning("subscription %s: %s", key, error)
+        self._remove(key)
+        self.refused[key] = str(error)
+
+    def _index(self, key: str, data: bytes, revision: int) -> None:
         subscriber, id = parts_of(key)
         told = decode_object(data)
         entry = Entry(
@@ -208,7 +179,3 @@ class Register:
             self.matcher.remove(key)
         if self.listener is not None:
             self.listener.remove_subscription(key)
-
-    def _keep_only(self, keys: set[str]) -> None:
-        for key in [key for key in self.entries if key not in keys]:
-            self._remove(key)
