@@ -11,7 +11,8 @@ import msgspec
 from tamis.broker.config.limits import check_ttl
 from tamis.broker.fabric.publish import Publisher, PublishGroup
 from tamis.broker.protocol.names import Names
-from tamis.broker.protocol.wire import MSG_ID, TTL, encode_json
+from tamis.broker.protocol.time_to_live import ttl_headers
+from tamis.broker.protocol.wire import MSG_ID, encode_json
 from tamis.errors import BrokerError
 
 EventLike = Mapping[str, object] | str | bytes
@@ -44,7 +45,7 @@ async def publish_many(
     """
     check_ttl(ttl)
     group = PublishGroup()
-    common = {} if ttl is None else {TTL: str(round(ttl))}
+    common = ttl_headers(ttl)
     given = None if ids is None else iter(ids)
     try:
         for event in events:

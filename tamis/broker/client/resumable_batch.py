@@ -24,7 +24,8 @@ from tamis.broker.fabric.connection import Connection
 from tamis.broker.fabric.publish import Publisher, PublishGroup
 from tamis.broker.fabric.stream_ranges import Ranges
 from tamis.broker.protocol.names import Names, checked_name
-from tamis.broker.protocol.wire import AFTER, BATCH, MSG_ID, TTL
+from tamis.broker.protocol.time_to_live import ttl_headers
+from tamis.broker.protocol.wire import AFTER, BATCH, MSG_ID
 from tamis.errors import BrokerError
 
 
@@ -114,8 +115,7 @@ class PartPublisher:
                     continue
                 check_ttl(row.ttl)
                 headers = {MSG_ID: id, BATCH: self._batch, AFTER: self._after}
-                if row.ttl is not None:
-                    headers[TTL] = str(round(row.ttl))
+                headers |= ttl_headers(row.ttl)
                 if self._publisher.is_full:
                     await asyncio.wait_for(self._publisher.wait_for_room(), self._timeout)
                 await self._publisher.publish(group, self._subject, row.data, headers)

@@ -11,8 +11,6 @@ the other end has confirmed it. Whenever it is unclear whether that has stored o
 from __future__ import annotations
 
 import asyncio
-import math
-import time
 from collections import OrderedDict
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
@@ -28,17 +26,16 @@ from tamis.broker.fabric.pull import Pull
 from tamis.broker.fabric.tasks import run_until_first
 from tamis.broker.overlay.link_ends import End, LinkInterruptedError
 from tamis.broker.protocol.link_permissions import LinkFeed, link_source
+from tamis.broker.protocol.time_to_live import remaining_ttl, remaining_ttl_headers
 from tamis.broker.protocol.wire import (
     AGAIN,
     LINK,
     MSG_ID,
     ORIGIN,
     REASON,
-    TTL,
     decode_object,
     encode_json,
     place_of,
-    ttl_seconds,
 )
 
 _BATCH = 512
@@ -187,10 +184,8 @@ class Mover:
                 await self._acknowledge(message)
             return False
         origin = headers.get(ORIGIN, "")
-        ttl = ttl_seconds(headers[TTL]) if TTL in headers else None
-        if ttl is not None:
-            ttl -= (time.time_ns() - place.time) / 1e9
-            headers[TTL] = str(max(1, math.ceil(ttl)))
+        ttl = remaining_ttl(headers, place.time)
+        headers |= remaining_ttl_headers(ttl)
         there = number <= self._saved.floor or number in self._stored
         again = AGAIN in headers and await self._was_moved(origin)
         if there or again or (ttl is not None and ttl <= 0):

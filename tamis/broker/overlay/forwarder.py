@@ -6,7 +6,6 @@ many links it came and, with edge routing, which filter it carries.
 
 from __future__ import annotations
 
-import math
 from base64 import b64decode, b64encode
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -16,7 +15,8 @@ from tamis.broker.overlay.node_table import OverlayTable
 from tamis.broker.overlay.overlay_counters import NodeFigures
 from tamis.broker.protocol.event_messages import Event, OutgoingMessage
 from tamis.broker.protocol.names import Names
-from tamis.broker.protocol.wire import AGAIN, FILTER, HOPS, MSG_ID, ORIGIN, PUBLISHED, TTL
+from tamis.broker.protocol.time_to_live import remaining_ttl_headers
+from tamis.broker.protocol.wire import AGAIN, FILTER, HOPS, MSG_ID, ORIGIN, PUBLISHED
 from tamis.events.batch import EventBatch
 from tamis.routing.router import HERE, Route
 from tamis.routing.strategies import EdgeRouter
@@ -171,8 +171,7 @@ class Forwarder:
             headers[AGAIN] = str(event.place.delivered - 1)
         elif source and AGAIN in told:
             headers[AGAIN] = told[AGAIN]
-        if event.ttl is not None:
-            headers[TTL] = str(max(1, math.ceil(event.ttl)))
+        headers |= remaining_ttl_headers(event.ttl)
         for neighbour in sorted(route.neighbours):
             figures = self._figures.link(neighbour)
             figures.events_out += 1

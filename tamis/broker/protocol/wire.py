@@ -5,7 +5,6 @@ See docs/reference/protocol.md.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -140,19 +139,3 @@ def place_of(reply: str) -> MessagePlace:
     first = 4 if len(words) == 9 else 6
     delivered, sequence, _, time, pending = words[first : first + 5]
     return MessagePlace(int(delivered), int(sequence), int(time), int(pending))
-
-
-_UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
-_DURATION = re.compile(r"(\d+(?:\.\d*)?)(h|ms|us|µs|ns|m|s)")
-
-
-def ttl_seconds(ttl: str) -> float | None:
-    """A time to live as NATS has it in a header; None for one that never ends.
-
-    >>> seconds_of("90"), seconds_of("1m30s"), seconds_of("never")
-    (90.0, 90.0, None)
-    """
-    if ttl.isdigit():
-        return float(ttl)
-    parts = _DURATION.findall(ttl)
-    return sum(float(number) * _UNITS[unit] for number, unit in parts) if parts else None

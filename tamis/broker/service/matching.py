@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,6 +12,7 @@ from nats.aio.msg import Msg
 from tamis.broker.config.settings import Settings
 from tamis.broker.protocol.event_messages import Event, OutgoingMessage
 from tamis.broker.protocol.names import Names
+from tamis.broker.protocol.time_to_live import remaining_ttl, remaining_ttl_headers
 from tamis.broker.protocol.wire import (
     AGAIN,
     CUT,
@@ -25,10 +25,8 @@ from tamis.broker.protocol.wire import (
     SUBJECT,
     SUBSCRIPTIONS,
     TIME,
-    TTL,
     MessagePlace,
     place_of,
-    ttl_seconds,
 )
 from tamis.broker.service.subscription_registry import Register
 from tamis.errors import EventError
@@ -137,7 +135,7 @@ class BatchMatcher:
         expired = 0
         for message in messages:
             place = place_of(message.reply)
-            ttl = _remaining_ttl(message, place, now)
+            ttl = remaining_ttl(message.headers, place.time, now)
             if ttl is not None and ttl <= 0:
                 expired += 1
                 continue
@@ -204,8 +202,7 @@ class BatchMatcher:
                 headers[AGAIN] = str(event.place.delivered - 1)
             if self.forwarder is not None:
                 headers |= self.forwarder.delivery_headers(event)
-            if event.ttl is not None:
-                headers[TTL] = str(max(1, math.ceil(event.ttl)))
+            headers |= remaining_ttl_headers(event.ttl)
             room = self._max_payload - len(event.data) - _HEADERS
             if len(headers[SUBSCRIPTIONS]) > room:
                 _leave_out(headers, ids, room)
@@ -226,12 +223,6 @@ class BatchMatcher:
             headers[CUT] = str(len(data))
             data = data[:room]
         return OutgoingMessage(self._names.dead_letters, data, headers)
-
-
-def _remaining_ttl(message: Msg, place: MessagePlace, now: int) -> float | None:
-    """How many seconds an event is still worth something; None for ever."""
-    lives = ttl_seconds(message.headers.get(TTL, "")) if message.headers else None
-    return None if lives is None else lives - (now - place.time) / 1e9
 
 
 def _leave_out(headers: dict[str, str], ids: list[str], room: int) -> None:

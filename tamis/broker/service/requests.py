@@ -22,6 +22,7 @@ from tamis.broker.fabric.connection import Connection, log
 from tamis.broker.fabric.publish import Publisher, PublishGroup
 from tamis.broker.fabric.streams import MARKER_TTL, subscriber_consumer
 from tamis.broker.protocol.names import Names, checked_id, checked_name, key_of
+from tamis.broker.protocol.time_to_live import ttl_headers
 from tamis.broker.protocol.wire import OPERATION, ROLLUP, TTL, decode_object, encode_json, refusal
 from tamis.broker.service.subscription_registry import Entry, Register
 from tamis.errors import BrokerError, TamisError
@@ -191,8 +192,7 @@ class Requests:
         self, group: PublishGroup, key: str, entry: dict[str, object], ttl: float | None
     ) -> None:
         subject = self._names.bucket_subject(self._names.subscriptions, key)
-        headers = {TTL: str(round(ttl))} if ttl is not None else None
-        await self._publisher.publish(group, subject, encode_json(entry), headers)
+        await self._publisher.publish(group, subject, encode_json(entry), ttl_headers(ttl) or None)
 
     async def _remove(self, subscriber: str, asked: dict[str, Any]) -> Answer:
         ids = asked.get("ids", [asked["id"]] if "id" in asked else None)

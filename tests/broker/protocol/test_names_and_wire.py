@@ -12,13 +12,18 @@ from tamis.broker.fabric.connection import open_connection
 from tamis.broker.fabric.server import binary
 from tamis.broker.fabric.server_config import ServerConfig
 from tamis.broker.protocol.names import Names, checked_id, checked_name, key_of, parts_of
+from tamis.broker.protocol.time_to_live import (
+    remaining_ttl,
+    remaining_ttl_headers,
+    ttl_headers,
+    ttl_seconds,
+)
 from tamis.broker.protocol.wire import (
     decode_object,
     encode_json,
     place_of,
     raise_refusal,
     refusal,
-    ttl_seconds,
 )
 from tamis.broker.service.broker import Broker
 from tamis.language import parse
@@ -90,6 +95,17 @@ def test_times_to_live() -> None:
         None,
         None,
     ]
+
+
+def test_the_remaining_time_to_live_counts_from_when_nats_stored_the_message() -> None:
+    second = 1_000_000_000
+    assert remaining_ttl({"Nats-TTL": "1m"}, 5 * second, 25 * second) == 40
+    assert remaining_ttl({"Nats-TTL": "10"}, 0, 11 * second) == -1
+    assert remaining_ttl({"Nats-TTL": "never"}, 0, second) is None
+    assert remaining_ttl({}, 0, second) is remaining_ttl(None, 0, second) is None
+    assert remaining_ttl_headers(39.001) == {"Nats-TTL": "40"}
+    assert remaining_ttl_headers(-1) == {"Nats-TTL": "1"}
+    assert remaining_ttl_headers(None) == ttl_headers(None) == {}
 
 
 def test_prefixes_do_not_meet() -> None:
