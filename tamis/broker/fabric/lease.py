@@ -70,15 +70,29 @@ class Lease:
 
 
 async def run_while_held(
-    lease: Lease, connection: Connection, work: Callable[[], Awaitable[None]]
+    lease: Lease,
+    connection: Connection,
+    work: Callable[[], Awaitable[None]],
+    on_renewed: Callable[[], Awaitable[None]] | None = None,
 ) -> None:
-    """Work, as long as a lease is ours; comes back when it is no more, or the work has ended."""
+    """Run something while a lease is held; return when the lease is lost or the work has ended.
+
+    Args:
+        lease: The lease, which the caller has acquired.
+        connection: The connection to NATS.
+        work: What to run; it is cancelled when the lease is lost.
+        on_renewed: Called each time that the lease was renewed.
+    """
     working = asyncio.ensure_future(work())
     try:
         while not working.done():
             await asyncio.wait([working], timeout=LASTS / 3)
-            # While NATS is away nobody else can have it either.
-            if not working.done() and not await lease.acquire() and connection.nats.is_connected:
+            if working.done():
+                break
+            if await lease.acquire():
+                if on_renewed is not None:
+                    await on_renewed()
+            elif connection.nats.is_connected:  # else no other broker can acquire it either
                 return
         working.result()
     finally:

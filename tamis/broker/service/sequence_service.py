@@ -27,9 +27,8 @@ from nats.js.errors import NotFoundError
 from tamis.broker.config.settings import Settings
 from tamis.broker.fabric.connection import Connection, log
 from tamis.broker.fabric.follow import ReadStart, follow_stream, start_at_sequence
-from tamis.broker.fabric.lease import LASTS, Lease
+from tamis.broker.fabric.lease import LASTS, Lease, run_while_held
 from tamis.broker.fabric.publish import Publisher, PublishGroup
-from tamis.broker.fabric.tasks import cancel_and_wait
 from tamis.broker.protocol.event_messages import OutgoingMessage
 from tamis.broker.protocol.names import Names
 from tamis.broker.protocol.wire import decode_object, encode_json, place_of
@@ -95,23 +94,11 @@ class SequenceMatcher:
             await self._lease.release()
 
     async def _lead_while_held(self) -> None:
-        leading = asyncio.ensure_future(self._lead())
         self.leads = True
         try:
-            while not leading.done():
-                await asyncio.wait([leading], timeout=LASTS / 3)
-                if not leading.done() and not await self._renew_lease():
-                    return
-            leading.result()
+            await run_while_held(self._lease, self._connection, self._lead, self._save_position)
         finally:
             self.leads = False
-            await cancel_and_wait(leading)
-
-    async def _renew_lease(self) -> bool:
-        if await self._lease.acquire():
-            await self._save_position()
-            return True
-        return not self._connection.nats.is_connected  # nobody else can have it either
 
     # -- reading the stream -----------------------------------------------------------------------
 
