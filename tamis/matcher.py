@@ -114,13 +114,27 @@ class Matcher:
             InputError: An unknown engine, an option it does not have, a function that could not
                 be called in a selector, or a time that is none.
         """
+        self._build(schema, semantics, engine, functions, time, options)
+
+    def _build(
+        self,
+        schema: SchemaLike | None,
+        semantics: str,
+        engine: str,
+        functions: Callables | None,
+        time: TimeLike,
+        options: dict[str, object],
+        run_sequences: bool = True,
+    ) -> None:
         self.schema = checked_schema(schema, semantics)
         self.semantics = semantics
         self.functions = Functions.of(functions)
         self._options = options
         new_engine = partial(make_engine, engine, options, self.schema, semantics)
         self._engine: Engine = new_engine()
-        self._sequences = Sequences(new_engine, EventClock(time, self.schema))
+        self._sequences = Sequences(
+            new_engine, EventClock(time, self.schema), running=run_sequences
+        )
         simple = subscriptions_of(self._engine, self._parse_subscription)
         self._subscriptions = MatcherSubscriptions(simple, self._sequences)
         self._journal: Journal | None = None
@@ -401,8 +415,7 @@ class Matcher:
 
         opened = open_index(path, read_only, sync)
         try:
-            matcher = cls._from_index(opened, functions, options, time)
-            matcher._sequences.running = sequences
+            matcher = cls._from_index(opened, functions, options, time, sequences)
             matcher._attach_index(opened, "is open for reading only" if read_only else "")
         except BaseException:
             opened.store.close()
@@ -475,6 +488,7 @@ class Matcher:
         functions: Callables | None,
         options: Mapping[str, object],
         time: TimeLike = None,
+        run_sequences: bool = True,
     ) -> Matcher:
         """A matcher as the one that was saved, but without subscriptions."""
         from tamis.storage.index.metadata import check_functions, schema_of
@@ -482,14 +496,17 @@ class Matcher:
         about = opened.metadata
         given = Functions.of(functions)
         check_functions(opened.store.path, about.functions, given)
-        return cls(
+        matcher = cls.__new__(cls)
+        matcher._build(
             schema_of(about.schema),
             about.semantics,
             about.engine,
             given,
             about.time if time is None else time,
-            **{**about.options, **options},
+            {**about.options, **options},
+            run_sequences,
         )
+        return matcher
 
     def _attach_index(self, opened: IndexHandle, refusal: str) -> None:
         """Become what was saved, and what was changed since; log changes from now on."""
