@@ -20,6 +20,7 @@ import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -56,14 +57,17 @@ Answers = list[list[tuple[str, str]]]  # per event, subscriber and ids
 class KnownAnswerMatcher(BatchMatcher):
     """Knows the answers: the event of number n is row n - 1, over and over."""
 
-    answers: Answers
+    def __init__(self, answers: Answers, *parts: Any) -> None:
+        """Take the answers, and what every matcher of a broker takes."""
+        super().__init__(*parts)
+        self._answers = answers
 
     def match(self, messages: list[Any]) -> BatchOutput:
         """Make the same messages as a broker would, without looking at the events."""
         deliveries = []
         for message in messages:
             place = place_of(message.reply)
-            for subscriber, ids in self.answers[(place.sequence - 1) % len(self.answers)]:
+            for subscriber, ids in self._answers[(place.sequence - 1) % len(self._answers)]:
                 headers = {
                     MSG_ID: f"{place.sequence}.{subscriber}",
                     EVENT: str(place.sequence),
@@ -80,13 +84,10 @@ class KnownAnswerMatcher(BatchMatcher):
 async def _run_process(kind: str, url: str, prefix: str, answers: str) -> None:
     """The process of a broker, or of the floor."""
     connection = await open_connection(url)
-    broker = Broker(connection, Settings(prefix=prefix))
+    make: Callable[..., BatchMatcher] = BatchMatcher
     if kind == "floor":
-        judge = KnownAnswerMatcher.__new__(KnownAnswerMatcher)
-        judge.__dict__.update(broker._matcher.__dict__)
-        judge.answers = pickle.loads(Path(answers).read_bytes())
-        broker._matcher = judge
-    async with broker:
+        make = partial(KnownAnswerMatcher, pickle.loads(Path(answers).read_bytes()))
+    async with Broker(connection, Settings(prefix=prefix), batch_matcher=make) as broker:
         await broker.wait_for_failure()
 
 

@@ -56,7 +56,7 @@ class OverlayNode:
             InputError: There is no such routing.
         """
         checked_name(node.name, "node")
-        self.table = OverlayTable(connection, names, node, executor)
+        self.table = OverlayTable(connection, names, node, executor, self._drop_pending)
         self.figures = NodeFigures()
         self.forwarder = Forwarder(self.table, names, self.figures)
         self.publisher = Publisher(connection)
@@ -73,7 +73,6 @@ class OverlayNode:
         self._stack = AsyncExitStack()
         self._state: dict[str, Any] = {}
         self._asking: set[asyncio.Task[None]] = set()
-        self.table.on_neighbour_left = self._drop_pending
 
     async def check(self) -> None:
         """See that this server is this node, and that all its brokers agree on it.

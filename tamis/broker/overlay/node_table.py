@@ -51,9 +51,23 @@ class OverlayTable(BucketFollower):
     """
 
     def __init__(
-        self, connection: Connection, names: Names, node: NodeSettings, executor: Executor
+        self,
+        connection: Connection,
+        names: Names,
+        node: NodeSettings,
+        executor: Executor,
+        on_neighbour_left: Callable[[str], None],
     ) -> None:
-        """Begin with nothing; the executor has one thread."""
+        """Start with an empty table; `run` reads the bucket.
+
+        Args:
+            connection: The connection to the NATS server of the node.
+            names: The names of the system.
+            node: The settings of the node.
+            executor: An executor with one thread.
+            on_neighbour_left: Called in the event loop with the name of a neighbour whose link
+                is gone.
+        """
         super().__init__(connection, names, names.routes, executor)
         self.name = node.name
         self.router = router(node.routing, node.shape, narrow=True)
@@ -73,7 +87,7 @@ class OverlayTable(BucketFollower):
         self._dirty: dict[str, set[str]] = {}
         self._version = 0
         self._state: tuple[int, dict[str, Any]] = -1, {}
-        self.on_neighbour_left: Callable[[str], None] = lambda neighbour: None
+        self._on_neighbour_left = on_neighbour_left
 
     # -- on the executor: what is wanted here -----------------------------------------------------
 
@@ -164,7 +178,7 @@ class OverlayTable(BucketFollower):
             self.links = {each: one for each, one in self.links.items() if each != neighbour}
             self._desired.pop(neighbour, None)
             self._mark_changed(self.router.leave(neighbour))
-            self._loop.call_soon_threadsafe(self.on_neighbour_left, neighbour)
+            self._loop.call_soon_threadsafe(self._on_neighbour_left, neighbour)
         if record is None:
             self.members.forget(neighbour)
             for table in (self._received, self._out, self._out_nodes, self._dirty):

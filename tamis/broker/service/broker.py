@@ -11,7 +11,7 @@ import asyncio
 import os
 import socket
 import time
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass
@@ -66,8 +66,24 @@ class Broker:
         node: Its part in an overlay; None if it stands alone.
     """
 
-    def __init__(self, connection: Connection, settings: Settings | None = None) -> None:
-        """Take a connection, which stays the caller's."""
+    def __init__(
+        self,
+        connection: Connection,
+        settings: Settings | None = None,
+        *,
+        batch_matcher: Callable[..., BatchMatcher] = BatchMatcher,
+    ) -> None:
+        """Create a broker; it serves inside `async with`.
+
+        Args:
+            connection: The connection to NATS, which the caller closes.
+            settings: The settings; the defaults if None.
+            batch_matcher: Makes what matches events, from the arguments of `BatchMatcher`.
+
+        Raises:
+            BrokerError: The name of the node is invalid.
+            InputError: The routing strategy of the node does not exist.
+        """
         self.settings = settings or Settings()
         self.names = Names(self.settings.prefix)
         self.id = f"{socket.gethostname()}-{os.getpid()}-{uuid4().hex[:6]}"
@@ -75,14 +91,31 @@ class Broker:
         self.latency = Histogram()
         self._connection = connection
         self._executor = ThreadPoolExecutor(1, "tamis-judge")
-        matcher = Matcher(self.settings.schema, self.settings.semantics)
-        self.register = Register(connection, self.names, matcher, self._executor)
-        self._matcher = BatchMatcher(
-            self.register, self.names, self.settings, connection.nats.max_payload
+        self.node = self._overlay_node()
+        self.register = Register(
+            connection,
+            self.names,
+            Matcher(self.settings.schema, self.settings.semantics),
+            self._executor,
+            None if self.node is None else self.node.table,
         )
-        self.node: OverlayNode | None = None
+        self._matcher = batch_matcher(
+            self.register,
+            self.names,
+            self.settings,
+            connection.nats.max_payload,
+            None if self.node is None else self.node.forwarder,
+        )
         self._stack = AsyncExitStack()
         self._failed: asyncio.Future[None] | None = None
+
+    def _overlay_node(self) -> OverlayNode | None:
+        settings = self.settings
+        if settings.node is None:
+            return None
+        return OverlayNode(
+            self._connection, self.names, settings, settings.node, self._executor, self.id
+        )
 
     async def __aenter__(self) -> Broker:
         """Make the streams, read the subscriptions, and begin.
@@ -104,11 +137,8 @@ class Broker:
         stack = self._stack
         stack.callback(self._executor.shutdown)
         self._publisher = await stack.enter_async_context(Publisher(connection))
-        if settings.node is not None:
-            node = OverlayNode(connection, names, settings, settings.node, self._executor, self.id)
-            self.node, self._matcher.forwarder = node, node.forwarder
-            self.register.listener = node.table
-            self._start(node.table.run())
+        if self.node is not None:
+            self._start(self.node.table.run())
         else:
             await check_alone(connection.nats.jetstream(), names)
         self._start(self.register.run())

@@ -68,21 +68,34 @@ class BatchOutput(NamedTuple):
 
 
 class BatchMatcher:
-    """Judges events by a register; to be used on its executor.
+    """Matches batches of events against a register, on the executor of that.
 
     Attributes:
-        forwarding: Where else events go; None for a broker that stands alone.
+        forwarder: Routes events to other nodes; None outside an overlay.
     """
 
     def __init__(
-        self, register: Register, names: Names, settings: Settings, max_payload: int
+        self,
+        register: Register,
+        names: Names,
+        settings: Settings,
+        max_payload: int,
+        forwarder: Forwarder | None = None,
     ) -> None:
-        """Take what there is to go by."""
+        """Create a matcher.
+
+        Args:
+            register: The subscriptions.
+            names: The names of the system.
+            settings: The settings of the broker.
+            max_payload: The largest message that NATS takes, in bytes.
+            forwarder: Routes events to other nodes; None outside an overlay.
+        """
         self._register = register
         self._names = names
         self._settings = settings
         self._max_payload = max_payload
-        self.forwarder: Forwarder | None = None
+        self.forwarder = forwarder
 
     def match(self, messages: list[Msg]) -> BatchOutput:
         """Who gets what of a batch."""

@@ -77,7 +77,6 @@ class Register(BucketFollower):
         of_subscriber: The keys of each subscriber, with what they stand for.
         refused: Keys of the bucket that are no good subscriptions, and why.
         ready: Set when all that was in the bucket at the start is in it.
-        listener: Who is told of each change, if anybody is.
     """
 
     def __init__(
@@ -86,14 +85,16 @@ class Register(BucketFollower):
         names: Names,
         matcher: Matcher,
         executor: Executor,
+        listener: Listener | None = None,
     ) -> None:
-        """Begin with none.
+        """Start without subscriptions; `run` reads them.
 
         Args:
-            connection: To NATS.
-            names: All names.
-            matcher: An empty one.
-            executor: With one thread.
+            connection: The connection to NATS.
+            names: The names of the system.
+            matcher: An empty matcher.
+            executor: An executor with one thread.
+            listener: Called on each change, on the executor.
         """
         super().__init__(connection, names, names.subscriptions, executor)
         self.matcher = matcher
@@ -101,7 +102,7 @@ class Register(BucketFollower):
         self.sequences: dict[str, Entry] = {}
         self.of_subscriber: dict[str, dict[str, Entry]] = {}
         self.refused: dict[str, str] = {}
-        self.listener: Listener | None = None
+        self._listener = listener
 
     def entries_of(self, subscriber: str) -> list[Entry]:
         """All subscriptions of a subscriber, by id."""
@@ -162,8 +163,8 @@ class Register(BucketFollower):
             matcher.add(key, entry.selector, entry.priority)
         self.entries[key] = entry
         self.of_subscriber.setdefault(subscriber, {})[key] = entry
-        if self.listener is not None:
-            self.listener.add_subscription(key, prepared)
+        if self._listener is not None:
+            self._listener.add_subscription(key, prepared)
 
     def _remove(self, key: str) -> None:
         entry = self.entries.pop(key, None)
@@ -177,5 +178,5 @@ class Register(BucketFollower):
             del self.sequences[key]
         else:
             self.matcher.remove(key)
-        if self.listener is not None:
-            self.listener.remove_subscription(key)
+        if self._listener is not None:
+            self._listener.remove_subscription(key)
