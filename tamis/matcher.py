@@ -159,10 +159,30 @@ class Matcher:
             self._add(id, selector, priority)
             self._log([addition(id, selector, priority)], partial(self._subscriptions.remove, id))
 
+    def add_subscription(self, subscription: Subscription) -> None:
+        """Register a subscription that is parsed already.
+
+        Args:
+            subscription: Made by `Subscription.of` with the schema, the semantics and the functions
+                of this matcher.
+
+        Raises:
+            DuplicateSubscription: The id is taken.
+            SubscriptionError: The id or the priority is of the wrong kind.
+            UnsupportedExpression: The engine cannot express the selector.
+        """
+        id, text, priority = subscription.id, subscription.text, subscription.priority
+        with self._lock_changes():
+            check_new(id, priority, self._subscriptions.conflicting_id(id))
+            self._add_parsed(subscription)
+            self._log([addition(id, text, priority)], partial(self._subscriptions.remove, id))
+
     def _add(self, id: Id, selector: str, priority: int) -> None:
-        subscription = self._new_subscription(id, selector, priority)
-        if id in self._subscriptions:
-            raise DuplicateSubscription(id)
+        self._add_parsed(self._new_subscription(id, selector, priority))
+
+    def _add_parsed(self, subscription: Subscription) -> None:
+        if subscription.id in self._subscriptions:
+            raise DuplicateSubscription(subscription.id)
         self._subscriptions.add(subscription)
 
     def add_many(

@@ -8,6 +8,7 @@ import pytest
 
 import tamis
 from tamis import errors
+from tamis.engines.subscription import Subscription
 
 
 @pytest.fixture
@@ -27,6 +28,16 @@ def test_add_replace_remove(matcher) -> None:
     assert matcher.match({"price": 2, "colour": "red"}) == ["red", "cheap"]
     matcher.remove("red")
     assert "red" not in matcher and list(matcher) == ["cheap"] and len(matcher) == 1
+
+
+def test_a_parsed_subscription_is_added_like_its_text(matcher: tamis.Matcher) -> None:
+    matcher.add_subscription(Subscription.of("blue", "colour = 'blue'", 3))
+    assert matcher.match({"price": 2, "colour": "blue"}) == ["blue", "cheap"]
+    with pytest.raises(errors.DuplicateSubscription):
+        matcher.add_subscription(Subscription.of("blue", "price > 1"))
+    with pytest.raises(errors.SubscriptionError):
+        matcher.add_subscription(Subscription.of(1, "price > 1"))
+    assert list(matcher) == ["cheap", "red", "blue"]
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
@@ -151,7 +152,27 @@ class Requests:
         results: list[Answer],
         many: bool = False,
     ) -> list[Answer]:
-        """Check, store and index; what became of each is put among the results."""
+        """Check, store and index subscriptions; write the outcome of each into the results."""
+        keys = [key_of(subscriber, one.id) for _, one in wanted]
+        try:
+            group, stored = await self._write_checked(subscriber, wanted, results, many)
+            await group.wait_confirmed()
+            group.check()
+            for (i, id), revision in zip(stored, group.sequences, strict=True):
+                results[i] = {"id": id, "revision": revision}
+            await self._register.wait_for_revision(max(group.sequences, default=0))
+        finally:
+            self._register.withdraw(keys)
+        return results
+
+    async def _write_checked(
+        self,
+        subscriber: str,
+        wanted: list[tuple[int, SubscriptionRequest]],
+        results: list[Answer],
+        many: bool,
+    ) -> tuple[PublishGroup, list[tuple[int, str]]]:
+        """Write the subscriptions that pass the checks; return their places in the results."""
         held = self._register.subscription_count(subscriber)
         group, stored = PublishGroup(), list[tuple[int, str]]()
         since = None
@@ -179,14 +200,10 @@ class Requests:
                 entry["ttl"] = one.ttl
             if isinstance(checked.selector, Sequence):
                 entry["since"] = since
+            self._register.offer(replace(checked, id=key))
             await self._write(group, key, entry, one.ttl)
             stored.append((i, one.id))
-        await group.wait_confirmed()
-        group.check()
-        for (i, id), revision in zip(stored, group.sequences, strict=True):
-            results[i] = {"id": id, "revision": revision}
-        await self._register.wait_for_revision(max(group.sequences, default=0))
-        return results
+        return group, stored
 
     async def _write(
         self, group: PublishGroup, key: str, entry: dict[str, object], ttl: float | None

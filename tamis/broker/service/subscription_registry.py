@@ -8,7 +8,7 @@ an event is judged by the subscriptions of exactly one revision.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Protocol
@@ -103,6 +103,19 @@ class Register(BucketFollower):
         self.of_subscriber: dict[str, dict[str, Entry]] = {}
         self.refused: dict[str, str] = {}
         self._listener = listener
+        self._offered: dict[str, Subscription] = {}
+
+    def offer(self, subscription: Subscription) -> None:
+        """Hand over a parsed subscription whose entry is about to be written to the bucket.
+
+        When that entry comes back it is not parsed again. Its id is its key in the bucket.
+        """
+        self._offered[str(subscription.id)] = subscription
+
+    def withdraw(self, keys: Iterable[str]) -> None:
+        """Forget what was offered under some keys, if it was not needed."""
+        for key in keys:
+            self._offered.pop(key, None)
 
     def entries_of(self, subscriber: str) -> list[Entry]:
         """All subscriptions of a subscriber, by id."""
@@ -151,20 +164,29 @@ class Register(BucketFollower):
             if not old.is_sequence or old.since == entry.since:  # it lives on, that is all
                 old.revision, old.ttl, old.renewed = revision, entry.ttl, entry.renewed
                 return
-        matcher = self.matcher
-        prepared = Subscription.of(
-            key, entry.selector, entry.priority, matcher.schema, matcher.semantics
-        )
-        entry.is_sequence = isinstance(prepared.selector, Sequence)
+        subscription = self._parse(key, entry)
+        entry.is_sequence = isinstance(subscription.selector, Sequence)
         self._remove(key)
         if entry.is_sequence:
             self.sequences[key] = entry
         else:
-            matcher.add(key, entry.selector, entry.priority)
+            self.matcher.add_subscription(subscription)
         self.entries[key] = entry
         self.of_subscriber.setdefault(subscriber, {})[key] = entry
         if self._listener is not None:
-            self._listener.add_subscription(key, prepared)
+            self._listener.add_subscription(key, subscription)
+
+    def _parse(self, key: str, entry: Entry) -> Subscription:
+        offered = self._offered.pop(key, None)
+        if offered is not None and (offered.text, offered.priority) == (
+            entry.selector,
+            entry.priority,
+        ):
+            return offered
+        matcher = self.matcher
+        return Subscription.of(
+            key, entry.selector, entry.priority, matcher.schema, matcher.semantics
+        )
 
     def _remove(self, key: str) -> None:
         entry = self.entries.pop(key, None)
