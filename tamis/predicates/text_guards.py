@@ -10,6 +10,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from tamis.language.expr import Like, Literal, RLike, StringTest
+from tamis.language.patterns import Run, like_runs
 
 
 class GuardPosition(Enum):
@@ -57,7 +58,9 @@ def guard_of(test: StringTest | Like | RLike) -> PatternGuard | None:
 
 
 def _like_guard(like: Like) -> PatternGuard | None:
-    pieces, simple = _pieces(like)
+    runs = like_runs(like.pattern, like.escape, like.ignore_case)
+    pieces = [_literal_parts(run) for run in runs]
+    simple = all(len(parts) == 1 for parts in pieces)  # no _
     fold = like.ignore_case
     if len(pieces) == 1:  # no %
         if simple:
@@ -81,23 +84,12 @@ def _like_guard(like: Like) -> PatternGuard | None:
     return PatternGuard(GuardPosition.ANYWHERE, longest, fold, False) if longest else None
 
 
-def _pieces(like: Like) -> tuple[list[list[str]], bool]:
-    """What stands between two %, each cut at every _; and whether there is no _ at all.
-
-    As `language/patterns.py` has it: with ILIKE the pattern is lower-cased before it is read.
-    """
-    pattern = like.pattern.lower() if like.ignore_case else like.pattern
-    pieces = [[""]]
-    simple = True
-    characters = iter(pattern)
-    for character in characters:
-        if character == like.escape:
-            pieces[-1][-1] += next(characters, "")
-        elif character == "%":
-            pieces.append([""])
-        elif character == "_":
-            pieces[-1].append("")
-            simple = False
+def _literal_parts(run: Run) -> list[str]:
+    """Split a run at every `_`."""
+    parts = [""]
+    for character in run:
+        if character is None:
+            parts.append("")
         else:
-            pieces[-1][-1] += character
-    return pieces, simple
+            parts[-1] += character
+    return parts
