@@ -13,7 +13,14 @@ from typing import Final, NamedTuple
 
 from tamis.covering import spans as sets
 from tamis.covering.spans import ALL, Bound, Spans
-from tamis.covering.wildcards import ANY, Wild, head_of, matches_all, wildcard_pattern
+from tamis.covering.wildcards import (
+    ANY,
+    Wild,
+    head_of,
+    matches_all,
+    string_test_runs,
+    wildcard_pattern,
+)
 from tamis.language.evaluate import any_of
 from tamis.language.evaluate import test as compared
 from tamis.language.expr import Like, Literal, Not, Predicate, RLike, StringTest, ValueExpr
@@ -236,12 +243,7 @@ def _pattern(test: StringTest | Like) -> Wild:
     if isinstance(test, Like):
         return wildcard_pattern(like_runs(test.pattern, test.escape, test.ignore_case))
     assert isinstance(test.part, Literal) and isinstance(test.part.value, str)
-    part = tuple(test.part.value)
-    return wildcard_pattern(
-        {"contains": [(), part, ()], "startswith": [part, ()], "endswith": [(), part]}[
-            test.function
-        ]
-    )
+    return wildcard_pattern(string_test_runs(test.function, test.part.value))
 
 
 def _parts(function: str, text: Scalar | None) -> Iterable[str] | None:

@@ -112,13 +112,17 @@ def _span(family: Family, interval: Interval) -> Span | None:
 
 def prefix_spans(prefix: str) -> Spans:
     """The texts that begin so."""
-    # Nothing stands between the texts with a prefix and the first text without it.
+    return ((prefix or None, text_after_prefix(prefix)),)
+
+
+def text_after_prefix(prefix: str) -> str | None:
+    """Return the least text above all texts with a prefix; None if there is none."""
     stem = prefix.rstrip(_LAST_LETTER)
     if not stem:
-        return ((prefix or None, None),)
+        return None
     letter = ord(stem[-1]) + 1
-    # No text holds a surrogate.
-    return ((prefix, stem[:-1] + chr(0xE000 if letter == 0xD800 else letter)),)
+    # Texts contain no surrogates.
+    return stem[:-1] + chr(0xE000 if letter == 0xD800 else letter)
 
 
 def prefix_of(span: Span) -> str:
@@ -129,7 +133,7 @@ def prefix_of(span: Span) -> str:
     if high == low + "\0":
         return low
     for length in range(len(low), 0, -1):
-        end = prefix_spans(low[:length])[0][1]
+        end = text_after_prefix(low[:length])
         if end is None or (isinstance(high, str) and high <= end):
             return low[:length]
     return ""

@@ -16,6 +16,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from tamis.covering.regex_samples import samples
+from tamis.covering.spans import text_after_prefix
+from tamis.covering.wildcards import string_test_runs
 from tamis.language.expr import Like, Literal, Predicate, RLike, StringTest
 from tamis.language.patterns import Run, like_runs
 
@@ -116,7 +118,7 @@ def _range_texts(tests: Sequence[Predicate], constants: list[str]) -> list[str]:
     for test in tests:
         begun = _prefix(test)
         assert begun is not None
-        places |= {begun, _least_text_after(begun)}
+        places |= {begun, text_after_prefix(begun) or ""}
     ordered = sorted(places)
     found = list(ordered)
     for low, high in pairwise((*ordered, None)):
@@ -126,18 +128,6 @@ def _range_texts(tests: Sequence[Predicate], constants: list[str]) -> list[str]:
                 found.append(low + more)
                 break
     return found
-
-
-def _least_text_after(begun: str) -> str:
-    """The least text above all that begin so; empty if there is none."""
-    while begun:
-        point = ord(begun[-1]) + 1
-        if 0xD800 <= point <= 0xDFFF:
-            point = 0xE000
-        if point <= _LAST:
-            return begun[:-1] + chr(point)
-        begun = begun[:-1]
-    return ""
 
 
 # -- automata -------------------------------------------------------------------------------------
@@ -201,12 +191,8 @@ def _walker(test: Predicate) -> _Walker:
     assert isinstance(held, Literal)
     if not isinstance(held.value, str):
         return _Walker(None, lambda state, letter: state)  # unknown of every text
-    part: Run = tuple(held.value)
     if isinstance(test.part, Literal):
-        runs = {"contains": [(), part, ()], "startswith": [part, ()], "endswith": [(), part]}[
-            test.function
-        ]
-        return _pattern_walker(runs, False)
+        return _pattern_walker(string_test_runs(test.function, held.value), False)
     return _substring_walker(held.value, anywhere=test.function != "startswith")
 
 

@@ -29,6 +29,16 @@ ONE: Final = Wildcard.ONE
 ANY: Final = Wildcard.ANY
 
 
+def string_test_runs(function: str, part: str) -> list[Run]:
+    """Return the runs of the LIKE pattern that is equivalent to a string test with a constant part.
+
+    >>> string_test_runs("startswith", "ab")  # LIKE 'ab%'
+    [('a', 'b'), ()]
+    """
+    run: Run = tuple(part)
+    return {"contains": [(), run, ()], "startswith": [run, ()], "endswith": [(), run]}[function]
+
+
 def wildcard_pattern(runs: Iterable[Run]) -> Wild:
     """The pattern of what stands between two %, in one spelling: `%_%` is `_%`."""
     letters: list[Letter] = []
