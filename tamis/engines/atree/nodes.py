@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tamis.engines.array_growth import extend_array
 from tamis.engines.atree.plan import FunctionSpec
 from tamis.errors import TamisError, UnsupportedExpression
 from tamis.kernels.atree import insert, node_store, walk
@@ -28,7 +29,6 @@ from tamis.kernels.atree.node_store import (
 )
 
 MAX_LEVEL = node_store.LEVEL_MASK
-Int = TypeVar("Int", np.int32, np.int64)
 _FILLED = 0.8  # how full the table of nodes may be
 
 
@@ -108,7 +108,7 @@ class Nodes:
     def describe(self, function: int, spec: FunctionSpec) -> None:
         """Say what a function is."""
         if function >= len(self.store.functions):
-            functions = _extended_array(self.store.functions, 2 * function, 0)
+            functions = extend_array(self.store.functions, 2 * function, 0)
             self.store = self.store._replace(functions=functions)
         self.store.functions[function] = spec
 
@@ -145,7 +145,7 @@ class Nodes:
         if depth > MAX_LEVEL:
             raise UnsupportedExpression(f"more than {MAX_LEVEL:,} levels of nodes", "atree")
         if depth + 2 > len(self.store.levels):
-            levels = _extended_array(self.store.levels, 2 * (depth + 2), 0)
+            levels = extend_array(self.store.levels, 2 * (depth + 2), 0)
             self.store = self.store._replace(levels=levels)
 
     def _reserve_nodes(self, count: int) -> None:
@@ -170,8 +170,8 @@ class Nodes:
     def _reserve_leaves(self, predicate: int) -> None:
         if predicate >= len(self.true_leaf):
             size = max(predicate + 1, 2 * len(self.true_leaf))
-            self.true_leaf = _extended_array(self.true_leaf, size, -1)
-            self.false_leaf = _extended_array(self.false_leaf, size, -1)
+            self.true_leaf = extend_array(self.true_leaf, size, -1)
+            self.false_leaf = extend_array(self.false_leaf, size, -1)
 
     # -- looking around ---------------------------------------------------------------------------
 
@@ -232,9 +232,3 @@ class Nodes:
 def _grown_length(array: NDArray[np.int32]) -> int:
     """How long an array is to become: half as long again, but no more than a sixteenth if large."""
     return len(array) + max(len(array) // 16, min(len(array) // 2, 4096))
-
-
-def _extended_array(array: NDArray[Int], size: int, rest: int) -> NDArray[Int]:
-    longer = np.full((size, *array.shape[1:]), rest, array.dtype)
-    longer[: len(array)] = array
-    return longer

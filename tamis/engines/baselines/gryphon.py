@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from tamis.covering.constraint import constraint_of
 from tamis.covering.coverage import conjunction
 from tamis.dot import quote
+from tamis.engines.array_growth import extend_array
 from tamis.engines.baselines.conjuncts import Leaf, conjuncts
 from tamis.engines.number_pool import NumberPool
 from tamis.engines.roster import Roster
@@ -208,12 +209,12 @@ class GryphonEngine:
         tree = self._tree
         nodes = int(tree.numbers[HIGHEST]) + 2 * tests
         if nodes > len(tree.attributes):
-            more = max(nodes - len(tree.attributes), len(tree.attributes))
+            size = max(nodes, 2 * len(tree.attributes))
             tree = tree._replace(
-                attributes=_extended_array(tree.attributes, more),
-                stars=_extended_array(tree.stars, more),
-                heads=_extended_array(tree.heads, more),
-                degrees=_extended_array(tree.degrees, more),
+                attributes=extend_array(tree.attributes, size, NO),
+                stars=extend_array(tree.stars, size, NO),
+                heads=extend_array(tree.heads, size, NO),
+                degrees=extend_array(tree.degrees, size, NO),
             )
         if code >= len(tree.links):
             tree = tree._replace(links=np.concatenate([tree.links, np.zeros_like(tree.links)]))
@@ -228,7 +229,8 @@ class GryphonEngine:
             tree = larger
         self._tree = tree
         if self.index.capacity > len(self._term_of):
-            self._term_of = _extended_array(self._term_of, self.index.capacity)
+            size = len(self._term_of) + self.index.capacity
+            self._term_of = extend_array(self._term_of, size, NO)
 
 
 def _plain_equalities(leaves: tuple[Leaf, ...]) -> list[Comparison] | None:
@@ -250,10 +252,6 @@ def _tests_of(term: ValueExpr, leaves: tuple[Leaf, ...]) -> str:
     return " AND ".join(
         str(leaf) for leaf, found in asked if found is not None and found[0] == term
     )
-
-
-def _extended_array(array: Ints, more: int) -> Ints:
-    return np.concatenate([array, np.full(more, NO, np.int32)])
 
 
 def _sort_path(path: list[tuple[int, int]]) -> tuple[Ints, Ints]:
