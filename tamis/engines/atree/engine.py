@@ -6,9 +6,8 @@ nodes that all subscriptions share, to the roots.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from threading import Lock
 from typing import ClassVar
 
@@ -21,6 +20,7 @@ from tamis.engines.atree.planner import Planner
 from tamis.engines.atree.priorities import Priorities
 from tamis.engines.atree.tree import Tree
 from tamis.engines.atree.value_nodes import ValuePlanner, comparisons_of
+from tamis.engines.scratch_pool import ScratchPool
 from tamis.engines.subscription import Subscription
 from tamis.errors import InputError
 from tamis.events.batch import EventBatch
@@ -71,7 +71,7 @@ class AtreeEngine:
         self._codes: dict[Id, int] = {}
         self._ids: list[Id | None] = []
         self._free: list[int] = []
-        self._free_scratch: list[_TreeScratch] = []
+        self._scratch = ScratchPool(_TreeScratch)
         self._lock = Lock()
 
     def add(self, subscription: Subscription) -> None:
@@ -123,11 +123,11 @@ class AtreeEngine:
         self._free.append(code)
 
     def __getstate__(self) -> dict[str, object]:
-        """Leave out what is only for matching."""
-        return {**self.__dict__, "_free_scratch": [], "_lock": None}
+        """Leave out the lock, which cannot be pickled."""
+        return {**self.__dict__, "_lock": None}
 
     def __setstate__(self, state: dict[str, object]) -> None:
-        """Begin with no boards."""
+        """Restore the engine with a new lock."""
         self.__dict__.update(state)
         self._lock = Lock()
 
@@ -173,7 +173,7 @@ class AtreeEngine:
     ) -> tuple[Ints, NDArray[np.int64]]:
         """Phase 2 alone: `matched`, given the predicates that each event satisfies."""
         early = limit is not None and self._priorities.has_several
-        with self._borrowed_scratch() as board:
+        with self._scratch.borrow() as board:
             if self.filter.paths:
                 codes, ends, board.path_clock = follow_paths(
                     self.tree.store,
@@ -210,15 +210,6 @@ class AtreeEngine:
         labels = self.tree.labels.items()
         return {node: label for node, label in labels if isinstance(label, Comparison)}
 
-    @contextmanager
-    def _borrowed_scratch(self) -> Iterator[_TreeScratch]:
-        """What a filter writes on: several threads may match at once, each on its own."""
-        with self._lock:
-            board = self._free_scratch.pop() if self._free_scratch else _TreeScratch()
-        yield board
-        with self._lock:
-            self._free_scratch.append(board)
-
     # -- looking around ---------------------------------------------------------------------------
 
     def stats(self) -> Mapping[str, object]:
@@ -238,7 +229,7 @@ class AtreeEngine:
             "snps": shared,
             "snps_internal": shared_internal,
             "bytes": self.tree.bytes + self._priorities.bytes,
-            "board_bytes": sum(board.bytes for board in self._free_scratch),
+            "board_bytes": sum(board.bytes for board in self._scratch),
             **{f"index_{name}": size for name, size in self.index.stats().items()},
         }
 

@@ -7,8 +7,7 @@ value, from the terminals upwards, each once however many subscriptions it is pa
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from threading import Lock
 from typing import Any, ClassVar
 
@@ -25,6 +24,7 @@ from tamis.engines.bdd.paper_nodes import plain_nodes
 from tamis.engines.bdd.roots import Roots, needs_of, presence
 from tamis.engines.bdd.scratch import DiagramScratch
 from tamis.engines.bdd.variables import Leaf, Variables, checked_order
+from tamis.engines.scratch_pool import ScratchPool
 from tamis.engines.subscription import Subscription
 from tamis.errors import InputError, UnsupportedExpression
 from tamis.events.batch import EventBatch
@@ -97,7 +97,7 @@ class BddEngine:
         self._layout = Layout()
         self._stale = True
         self._definedness: tuple[tuple[int, int], Needs] | None = None
-        self._free_scratch: list[DiagramScratch] = []
+        self._scratch = ScratchPool(DiagramScratch)
         self._lock = Lock()
 
     def _ensure_diagram(self) -> Diagram:
@@ -232,7 +232,7 @@ class BddEngine:
             "_domains",
             "_dependencies",
             "_layout",
-            "_free_scratch",
+            "_scratch",
             "_definedness",
             "_lock",
         ):
@@ -268,7 +268,7 @@ class BddEngine:
                 self._layout.update(diagram, self._variables, self._roots)
                 self._stale = False
             needs = self._needs()
-        with self._borrowed_scratch() as board:
+        with self._scratch.borrow() as board:
             way = match_one_by_one if one_by_one else match_block_by_block
             return way(board, self._layout, self._roots, self.index, batch, needs)
 
@@ -290,15 +290,6 @@ class BddEngine:
                 needs[number] = [one for one in found if one is not None]
             self._definedness = version, needs_of(needs)
         return self._definedness[1]
-
-    @contextmanager
-    def _borrowed_scratch(self) -> Iterator[DiagramScratch]:
-        """What is written on while matching: several threads may match at once."""
-        with self._lock:
-            board = self._free_scratch.pop() if self._free_scratch else DiagramScratch()
-        yield board
-        with self._lock:
-            self._free_scratch.append(board)
 
     # -- looking around ---------------------------------------------------------------------------
 

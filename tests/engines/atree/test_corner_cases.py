@@ -40,7 +40,7 @@ def test_nor_after_two_billion_events(filter: str, limit: int | None) -> None:
     engine = engine_of(filter, {"s": "a = 1 AND b = 1"})
     engine.add(Subscription.of("t", "c = 1", priority=1))
     assert answer(engine, {"a": 1}, limit) == []
-    (board,) = engine._free_scratch
+    (board,) = engine._scratch
     assert board.clock == 1
     board.clock = LAST_STAMP  # the next one is 1 again: nothing may seem to wait in a queue
     assert answer(engine, {"a": 1, "b": 1}, limit) == ["s"]
