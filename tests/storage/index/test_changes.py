@@ -176,10 +176,11 @@ def test_after_closing(path) -> None:
     assert matcher.match({"a": 1, "b": 10}) == ["s1", "s6"]
 
 
-def test_closing_what_has_no_index() -> None:
+def test_closing_a_matcher_without_an_index_leaves_it_open_for_changes() -> None:
     with tamis.Matcher(engine="block") as matcher:
         matcher.add("s", "a = 1")
     matcher.add("t", "a = 1")
+    assert matcher.match({"a": 1}) == ["s", "t"]
 
 
 def test_a_pickle_is_a_copy_in_memory(path) -> None:
