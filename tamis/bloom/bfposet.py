@@ -153,7 +153,7 @@ class BFPoset:
             yield from poset.satisfied_predicates(value, lambda held: held.holds(event))
         yield from self._satisfied_without_poset(event)
 
-    # -- looking around ---------------------------------------------------------------------------
+    # -- introspection ----------------------------------------------------------------------------
 
     def __len__(self) -> int:
         """How many different predicates there are."""

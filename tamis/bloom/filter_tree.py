@@ -178,7 +178,7 @@ class FilterTree(ABC):
         """The address of a number that `publish_many` gave, as long as nothing has changed."""
         return self._addresses[code]
 
-    # -- looking around ---------------------------------------------------------------------------
+    # -- introspection ----------------------------------------------------------------------------
 
     def __len__(self) -> int:
         """How many filters are in it, with their addresses; those inserted again count once."""

@@ -11,7 +11,7 @@ __all__ = ["DEFAULT", "ENGINES", "Engine"]
 
 
 class _Engines(Mapping[str, Callable[..., Engine]]):
-    """The engines by name, each imported when it is first asked for: Numba takes half a second."""
+    """The engines by name, each imported on first use: importing Numba takes half a second."""
 
     _MODULES: Mapping[str, tuple[str, str]] = {
         "block": ("tamis.engines.block", "BlockEngine"),

@@ -1,6 +1,6 @@
-"""What an engine can tell of its choices, if it makes any: for people who ask what is expensive.
+"""Reports of an engine: how it indexes a subscription and why, and what subscriptions cost.
 
-Plain data, so that who prints it need not know the engine.
+The reports are plain data, so that printing them requires no knowledge of the engine.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Protocol, runtime_checkable
 from tamis.events.batch import EventBatch
 from tamis.matches import Id
 
-# What a subscription is found by; the words are what `SubscriptionPlan.way` and `Cost.way` say.
+# How a subscription is found: the values of `SubscriptionPlan.way` and `Cost.way`.
 WAYS = {
     "value": "found by one value of the event",
     "cover": "found by tests of which one must hold",
@@ -24,11 +24,11 @@ WAYS = {
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A part of a selector as it is checked.
+    """A part of a selector, as the engine checks it.
 
     Attributes:
         text: The test; for a junction its name, e.g. "OR".
-        share: The part of the events that satisfies the test; None for a junction.
+        share: The fraction of events that satisfy the test; None for a junction.
         parts: The operands of a junction, in the order in which they are checked.
     """
 
@@ -39,22 +39,22 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionPlan:
-    """Where a subscription is, and why; prints as a tree.
+    """How a subscription is indexed, and why; prints as a tree.
 
     Attributes:
         id: The subscription.
         selector: Its text.
-        way: What finds it: one of `WAYS`.
+        way: How it is found: one of `WAYS`.
         why: The reason, in words.
         segment: The number of its segment, from 1; None if it is in none.
-        segments: How many segments there are.
-        size: How many subscriptions its segment has.
-        events: How many events the shares go by; 0 if they are guesses.
-        block_size: How many events a block has; None if it is not looked at in blocks.
-        cover: The tests that it hangs under: one of them must hold for the selector to hold.
-        checks: What is checked after that, in order.
-        looks: The part of the events that looks at it.
-        cost: What it costs an event, where 1 is the average of its segment.
+        segments: The number of segments.
+        size: The number of subscriptions in its segment.
+        events: The number of events that the shares are measured on; 0 if they are estimates.
+        block_size: The number of events in a block; None if it is not evaluated in blocks.
+        cover: The tests that it is indexed under: the selector is true only if one of them is.
+        checks: The tests that are checked after that, in order.
+        looks: The fraction of events for which it is a candidate.
+        cost: Its cost per event, where 1 is the average of its segment.
     """
 
     id: Id
@@ -72,7 +72,7 @@ class SubscriptionPlan:
     cost: float | None
 
     def __str__(self) -> str:
-        """The choice, the reason, and what happens, in order."""
+        """Return the choice, the reason and the order of the checks."""
         lines = [f"{self.id}: {WAYS[self.way]}", f"  why: {self.why}"]
         if self.segment is not None:
             lines.append(
@@ -99,20 +99,20 @@ class SubscriptionPlan:
         return f"{looks}; {_amount(self.cost)} times the average of its segment"
 
     def to_dict(self) -> dict[str, object]:
-        """The same, as plain data for JSON."""
+        """Return the same as plain data for JSON."""
         return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a subscription costs, as counted.
+    """The counted cost of a subscription.
 
     Attributes:
         id: The subscription.
-        way: What finds it: one of `WAYS`.
-        checks: How often it is looked at per 1,000 events; in blocks, a look is at a whole block.
-        matches: How many of 1,000 events match it; None if that is not counted.
-        share: Its part of the cost of all subscriptions, as estimated.
+        way: How it is found: one of `WAYS`.
+        checks: How often it is checked per 1,000 events; in blocks, one check covers a whole block.
+        matches: How many of 1,000 events match it; None if matches are not counted.
+        share: Its estimated fraction of the cost of all subscriptions.
     """
 
     id: Id
@@ -124,10 +124,10 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """The most expensive subscriptions first; prints as a table.
+    """The subscriptions by cost, the most expensive first; prints as a table.
 
     Attributes:
-        events: How many events were counted; recent ones weigh more.
+        events: The number of events counted; recent ones weigh more.
         rows: The subscriptions.
     """
 
@@ -135,15 +135,15 @@ class Costs:
     rows: tuple[Cost, ...]
 
     def __iter__(self) -> Iterator[Cost]:
-        """The rows."""
+        """Iterate over the rows."""
         return iter(self.rows)
 
     def __len__(self) -> int:
-        """How many rows there are."""
+        """Return the number of rows."""
         return len(self.rows)
 
     def __str__(self) -> str:
-        """A line for each."""
+        """Return a table with one line per subscription."""
         if not self.events:
             return "no events have been counted yet"
         lines = ["  cost  checks/1000  matches/1000  way     subscription"]
@@ -155,22 +155,22 @@ class Costs:
         return "\n".join([*lines, f"counted on {_count_text(self.events, 'event')}"])
 
     def to_dict(self) -> dict[str, object]:
-        """The same, as plain data for JSON."""
+        """Return the same as plain data for JSON."""
         return asdict(self)
 
 
 @runtime_checkable
 class CostBasedEngine(Protocol):
-    """An engine that lays subscriptions out by what they cost, and counts what they do."""
+    """An engine that arranges subscriptions by cost, and counts their checks and matches."""
 
     def plan_of(self, id: Id, events: EventBatch | None = None) -> SubscriptionPlan:
-        """Where a subscription is, and why; by these events, if there are any, from now on."""
+        """Return how a subscription is indexed, and why; given events, learn from them first."""
 
     def learn(self, events: EventBatch) -> None:
-        """Go by these events from now on, and lay out what has been laid out by guesses."""
+        """Use statistics of these events from now on, and replace layouts made by estimates."""
 
     def costs(self, limit: int = 20) -> Costs:
-        """The most expensive subscriptions."""
+        """Return the most expensive subscriptions."""
 
 
 def _check_tree_lines(checks: tuple[Check, ...]) -> list[str]:
@@ -189,7 +189,7 @@ def _check_lines(check: Check) -> list[str]:
 
 
 def percent(share: float) -> str:
-    """A share with as many digits as say something."""
+    """Format a fraction as a percentage with its significant digits only."""
     return f"{_amount(100 * share)} %"
 
 

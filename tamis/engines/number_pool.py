@@ -1,4 +1,4 @@
-"""Small numbers for things, such as functions and terms, given again when free."""
+"""A pool of small numbers for objects such as functions and terms; free numbers are reused."""
 
 from __future__ import annotations
 
@@ -10,45 +10,45 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class Number:
-    """A number, and how many nodes have it."""
+    """A number, and how many nodes use it."""
 
     number: int
     uses: int = 0
 
 
 class NumberPool(Generic[T]):
-    """A number for everything that some node has.
+    """A number for every object that some node uses.
 
-    >>> letters = Numbers(first=16)
+    >>> letters = NumberPool(first=16)
     >>> letters.number("a"), letters.number("b"), letters.number("a")
     (16, 17, 16)
-    >>> letters.used("a")
-    >>> letters.unused("a")
+    >>> letters.add_use("a")
+    >>> letters.drop_use("a")
     >>> letters.number("c")
     16
 
     Attributes:
-        given: By thing.
+        given: The numbers in use, by object.
     """
 
     def __init__(self, first: int = 0) -> None:
-        """Begin with the first number."""
+        """Create an empty pool whose lowest number is `first`."""
         self.given: dict[T, Number] = {}
         self._first = first
         self._free: list[int] = []
 
     @property
     def next(self) -> int:
-        """The number that the next thing gets."""
+        """The number that the next object gets."""
         return self._free[-1] if self._free else self._first + len(self.given)
 
     @property
     def capacity(self) -> int:
-        """One more than the highest number that was ever given."""
+        """One more than the highest number that was ever in use."""
         return self._first + len(self.given) + len(self._free)
 
     def number(self, thing: T) -> int:
-        """The number of a thing, a new one if it has none."""
+        """Return the number of an object; assign one if it has none."""
         found = self.given.get(thing)
         if found is None:
             found = self.given[thing] = Number(self.next)
@@ -57,15 +57,15 @@ class NumberPool(Generic[T]):
         return found.number
 
     def add_use(self, thing: T) -> None:
-        """Count one more node that has a thing."""
+        """Count one more node that uses an object."""
         self.given[thing].uses += 1
 
     def drop_use(self, thing: T) -> None:
-        """Count one node less."""
+        """Count one node less, and free the number after the last one."""
         self.given[thing].uses -= 1
         self.give_back(thing)
 
     def give_back(self, thing: T) -> None:
-        """Forget a thing, if no node has it."""
+        """Free the number of an object if no node uses it."""
         if not self.given[thing].uses:
             self._free.append(self.given.pop(thing).number)

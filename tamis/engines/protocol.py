@@ -1,4 +1,4 @@
-"""What an engine is."""
+"""The interface of an engine, and the optional interfaces that an engine may add."""
 
 from __future__ import annotations
 
@@ -11,70 +11,70 @@ from tamis.matches import Id, Matches
 
 
 class Engine(Protocol):
-    """An algorithm that finds, for every event, the subscriptions it satisfies.
+    """An algorithm that finds, for every event, the subscriptions that it satisfies.
 
     An engine equals the oracle (`language/evaluate.py`) on everything that it accepts. The caller
-    sees to it that ids are new when added and known when removed.
+    ensures that an id is new when it is added and known when it is removed.
     """
 
     name: ClassVar[str]
 
     def add(self, subscription: Subscription) -> None:
-        """Take a subscription.
+        """Add a subscription.
 
         Raises:
-            UnsupportedExpression: The engine cannot express its selector, and is unchanged.
+            UnsupportedExpression: The engine cannot express its selector. The engine is unchanged.
         """
 
     def remove(self, id: Id) -> None:
-        """Forget a subscription."""
+        """Remove a subscription."""
 
     def match(self, batch: EventBatch, limit: int | None = None) -> Matches:
-        """All subscriptions that each event of the batch satisfies.
+        """Return all subscriptions that each event of the batch satisfies.
 
-        With a limit, the first `limit` of the answer are enough: an engine may stop there, or give
-        more.
+        With a limit, the first `limit` matches of each event are enough: an engine may stop there,
+        or return more.
         """
 
     def stats(self) -> Mapping[str, object]:
-        """Sizes and counters, by name; at least `subscriptions`."""
+        """Return sizes and counters by name; at least `subscriptions`."""
 
     def to_dot(self) -> str:
-        """The structure, as a Graphviz digraph."""
+        """Return the structure as a Graphviz digraph."""
 
 
 @runtime_checkable
 class RecordingEngine(Protocol):
-    """An engine that keeps what it was given as text, so that nobody else need keep it."""
+    """An engine that keeps the text of its subscriptions, so that its owner need not."""
 
     def text(self, id: Id) -> tuple[str, int]:
-        """The selector of an id as it was written, and its priority.
+        """Return the selector of a subscription as it was written, and its priority.
 
         Raises:
             KeyError: There is no such subscription. `remove` raises it too.
         """
 
     def __contains__(self, id: Id) -> bool:
-        """Whether there is a subscription of that id."""
+        """Return whether there is a subscription with this id."""
 
     def __iter__(self) -> Iterator[Id]:
-        """The ids, in the order of adding."""
+        """Iterate over the ids in the order of addition."""
 
     def __len__(self) -> int:
-        """How many subscriptions there are."""
+        """Return the number of subscriptions."""
 
 
 @runtime_checkable
 class SingleEventEngine(Protocol):
-    """An engine with a quicker way for one event."""
+    """An engine with a faster path for a single event."""
 
     def match_event(self, event: Mapping[str, object]) -> list[Id] | None:
-        """The ids that an event matches, in the order of an answer; None to have `match` asked."""
+        """Return the ids that an event matches, in answer order; None if `match` must be used."""
 
 
 @runtime_checkable
 class MatchCountEngine(Protocol):
-    """An engine that can count without keeping what it found."""
+    """An engine that can count matches without storing them."""
 
     def counts(self, batch: EventBatch) -> dict[Id, int]:
-        """How many events of the batch each subscription matches, for those that match any."""
+        """Return how many events of the batch match each subscription; only nonzero counts."""

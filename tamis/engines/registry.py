@@ -1,4 +1,4 @@
-"""Engines by name."""
+"""Creation of an engine by name, with checked options."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from tamis.schema import Schema
 def make_engine(
     name: str, options: Mapping[str, object], schema: Schema | None, semantics: str
 ) -> Engine:
-    """An engine without subscriptions.
+    """Create an engine without subscriptions.
 
     Args:
-        name: Which one.
-        options: What people tell it.
+        name: The name of the engine.
+        options: The options that the user passes.
         schema: The attributes of events.
-        semantics: What a missing attribute means.
+        semantics: The meaning of a missing attribute.
 
     Raises:
-        InputError: There is none of that name, or it has no such option.
+        InputError: There is no engine with that name, or it has no such option.
     """
     if not isinstance(name, str) or name not in ENGINES:
         raise InputError(f"unknown engine {name!r}; one of {', '.join(sorted(ENGINES))}")
     make = ENGINES[name]
     known = dict.fromkeys(signature(make).parameters, True)
-    # Some engines use what is certain about events. It is the matcher's to say, and no option.
+    # Some engines use what is certain about events. The matcher passes it; it is not an option.
     certain: dict[str, object] = {"schema": schema, "semantics": semantics}
     told = {option: value for option, value in certain.items() if known.pop(option, False)}
     for option in options:

@@ -1,4 +1,4 @@
-"""The subscriptions of an engine under small numbers, which are given again when they are free."""
+"""The subscriptions of an engine under small numbers, which are reused when free."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from tamis.matches import Id, Matches, ids_array
 
 
 class Roster:
-    """Subscriptions by number, and the answer that numbers stand for."""
+    """Subscriptions by number, and the conversion of numbers into matches."""
 
     def __init__(self) -> None:
-        """Begin with none."""
+        """Create an empty roster."""
         self._numbers: dict[Id, int] = {}
         self._held: list[Subscription | None] = []
         self._free: list[int] = []
@@ -31,7 +31,7 @@ class Roster:
         return self._free[-1] if self._free else len(self._held)
 
     def add(self, subscription: Subscription) -> int:
-        """Give a subscription its number."""
+        """Add a subscription and return its number."""
         number = self.next
         if self._free:
             self._held[self._free.pop()] = subscription
@@ -41,32 +41,32 @@ class Roster:
         return number
 
     def remove(self, id: Id) -> int:
-        """Forget a subscription; the number that it had."""
+        """Remove a subscription and return the number that it had."""
         number = self._numbers.pop(id)
         self._held[number] = None
         self._free.append(number)
         return number
 
     def __getitem__(self, number: int) -> Subscription:
-        """The subscription of a number that is in use."""
+        """Return the subscription with a number that is in use."""
         found = self._held[number]
         assert found is not None
         return found
 
     def number(self, id: Id) -> int:
-        """The number of a subscription."""
+        """Return the number of a subscription."""
         return self._numbers[id]
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Return the number of subscriptions."""
         return len(self._numbers)
 
     def __iter__(self) -> Iterator[int]:
-        """The numbers in use, in the order of adding."""
+        """Iterate over the numbers in use, in the order of addition."""
         return iter(self._numbers.values())
 
     def matches(self, events: int, event: NDArray[np.int64], number: NDArray[np.int32]) -> Matches:
-        """The answer: per pair an event and a subscription, by number."""
+        """Return the matches for pairs of an event and a subscription number."""
         seen = np.zeros(self.capacity, np.bool_)
         seen[number] = True
         found = [self[each] for each in np.flatnonzero(seen).tolist()]
@@ -76,6 +76,6 @@ class Roster:
         return Matches(events, event, places[number], ids, priorities)
 
     def matches_from_ends(self, ends: NDArray[np.int64], number: NDArray[np.int32]) -> Matches:
-        """The answer: the subscriptions of all events, by number, and where each event's end."""
+        """Return the matches for all subscription numbers, given where each event's end."""
         event = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
         return self.matches(len(ends), event, number)

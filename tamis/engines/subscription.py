@@ -17,15 +17,15 @@ from tamis.schema import Schema
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """A subscription.
+    """A selector with an id and a priority.
 
     Attributes:
-        id: Its name, unique in a matcher.
+        id: The id, unique in a matcher.
         text: The selector as it was written.
-        priority: The higher, the earlier in an answer.
-        selector: The selector as it was written, as a tree.
-        required: The attributes that an event must have (`strict`); else empty.
-        functions: What the text may call besides the built-in functions.
+        priority: Matches with a higher priority come first in an answer.
+        selector: The parsed selector, not rewritten.
+        required: The attributes that an event must have (`strict`); empty for other semantics.
+        functions: The functions that the text may call besides the built-in ones.
     """
 
     id: Id
@@ -48,8 +48,8 @@ class Subscription:
         """Parse and check a selector.
 
         Raises:
-            SelectorError: It is not a selector, or the schema refuses it.
-            InputError: One of the functions could not be called in a selector.
+            SelectorError: The text is not a selector, or it does not fit the schema.
+            InputError: One of the functions cannot be called in a selector.
         """
         functions = Functions.of(functions)
         selector = parse(text, functions)
@@ -59,33 +59,33 @@ class Subscription:
         return cls(id, text, priority, selector, required, functions)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle as text: shorter than the tree, and a deep tree is too much for pickle."""
+        """Pickle as text, which is shorter than the tree; pickle also cannot handle deep trees."""
         return _restore, (self.id, self.text, self.priority, self.required, self.functions)
 
     @property
     def condition(self) -> Selector:
-        """What engines match: the selector in its common form, and what `strict` adds to it.
+        """The condition that engines match: the rewritten selector and the tests of `strict`.
 
-        With the required attributes as tests, every engine has the four semantics for nothing:
-        `default` and `total` are settled when a batch of events is made.
+        Because required attributes are ordinary tests, every engine supports all four semantics:
+        `default` and `total` are applied when a batch of events is built.
         """
         return rewrite(self.full_selector)
 
     @property
     def full_selector(self) -> Selector:
-        """The selector as it was written, and what `strict` adds to it."""
+        """The selector as it was written, with the tests that `strict` adds."""
         if not self.required or isinstance(self.selector, Sequence):
             return self.selector
         return And((self.selector, *self.presence))
 
     @property
     def presence(self) -> tuple[Not, ...]:
-        """The tests that `strict` adds: every attribute that the text names is there."""
+        """The tests that `strict` adds: every attribute that the text names is present."""
         return tuple(Not(IsNull(Attribute(path))) for path in sorted(self.required))
 
 
 def satisfies(event: Event, subscription: Subscription) -> bool:
-    """Whether an event matches a subscription, by the oracle."""
+    """Return whether an event matches a subscription, according to the oracle."""
     if any(look_up(path, event) is None for path in subscription.required):
         return False
     return evaluate(subscription.selector, event) is True  # type: ignore[arg-type]

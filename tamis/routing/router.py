@@ -215,7 +215,7 @@ class Router(ABC):
             for (faces, bloom), source in zip(found, sources, strict=True)
         ]
 
-    # -- looking around ---------------------------------------------------------------------------
+    # -- introspection ----------------------------------------------------------------------------
 
     def sizes(self) -> dict[str, object]:
         """How large it is.

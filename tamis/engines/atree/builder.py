@@ -1,4 +1,4 @@
-"""From a plan to nodes: those that are there are found, the others made (thesis §3.6.2)."""
+"""From a plan to nodes: existing nodes are reused, missing ones are created (thesis §3.6.2)."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from tamis.engines.number_pool import NumberPool
 from tamis.kernels.atree import insert, node_store
 from tamis.kernels.atree.node_store import AND, AT_LEAST, COUNT, NAND, NOR, NOT, OR, VALUE, XOR
 
-_ASKING = (XOR, NOT, NAND, NOR)  # functions that ask their operands where they are false
+_ASKING = (XOR, NOT, NAND, NOR)  # functions that need to know where their operands are false
 T = TypeVar("T")
 
 
 class Builder:
-    """Makes the nodes of one plan, those of a part that occurs twice only once.
+    """Creates the nodes of one plan; a part that occurs twice gets one node.
 
-    There is room for all of them, and the functions are described, before it begins.
+    The caller has reserved room for all nodes and described the functions.
 
     Attributes:
-        asked: The leaves that are asked from now on where they are false.
+        requested_leaves: The leaves that must report from now on where they are false.
     """
 
     def __init__(
         self, nodes: Nodes, functions: NumberPool[FunctionSpec], terms: NumberPool[object]
     ) -> None:
-        """Begin.
+        """Create a builder for one plan.
 
         Args:
-            nodes: Where nodes are found and made.
+            nodes: The nodes that are searched and extended.
             functions: The numbers of functions.
-            terms: The numbers of values without parts.
+            terms: The numbers of values without operands.
         """
         self._nodes = nodes
         self._functions = functions
@@ -43,7 +43,7 @@ class Builder:
         self.requested_leaves: list[int] = []
 
     def root(self, plan: Operand) -> int:
-        """The node on top of a plan."""
+        """Return the top node of a plan."""
         if isinstance(plan, int):
             return self._nodes.leaf(plan)
         found = self._roots.get(id(plan))
@@ -83,7 +83,7 @@ class Builder:
     def _add_counted_node(
         self, numbers: NumberPool[T], thing: T, function: int, left: int, right: int = -1
     ) -> int:
-        """A node; if it is new, one more has the thing."""
+        """Return a node; if it is new, count one more use of the object."""
         before = len(self._nodes)
         node = self._node(function, left, right)
         if len(self._nodes) > before:
@@ -91,7 +91,7 @@ class Builder:
         return node
 
     def _halves(self, function: int, nodes: Sequence[int]) -> list[int]:
-        """The two operands of what tops a chain: all but the last, and the last."""
+        """Return the two operands of the node above a chain: all but the last, and the last."""
         return sorted((self._chain(function, nodes[:-1]), nodes[-1]))
 
     def _chain(self, function: int, nodes: Sequence[int]) -> int:
@@ -113,7 +113,7 @@ class Builder:
         return node
 
     def _request_false(self, root: int) -> None:
-        """Have the operands of a new XOR, NOT, NAND or NOR say where they are false."""
+        """Make the operands of a new XOR, NOT, NAND or NOR report where they are false."""
         nodes = self._nodes
         pending = [root]
         while pending:

@@ -1,4 +1,4 @@
-"""An A-Tree as a picture, after Figure 3.5: leaves below, subscriptions at their nodes."""
+"""An A-Tree as a drawing, after Figure 3.5: leaves at the bottom, subscriptions at their nodes."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ _SYMBOLS = {
     NOR: "⊽",
     COUNT: "count",
 }
-_SHOWN = 5  # ids at one node
+_SHOWN = 5  # maximum number of ids at one node
 
 
 def to_dot(tree: Tree, index: PredicateIndex, ids: Sequence[Id | None]) -> str:
-    """The tree as a Graphviz digraph, level by level."""
+    """Return the tree as a Graphviz digraph, level by level."""
     lines = ["digraph atree {", "  rankdir=BT;", '  node [shape=circle, fontname="sans-serif"];']
     levels: dict[int, list[str]] = {}
     for node in tree.nodes():

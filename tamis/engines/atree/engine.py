@@ -1,7 +1,7 @@
-"""The A-Tree engine (thesis chapters 3 and 4): any expression, shared down to its parts.
+"""The A-Tree engine (thesis chapters 3 and 4): any expression, with shared sub-expressions.
 
-Phase 1 finds the predicates that an event satisfies; phase 2 climbs from their leaves, through
-nodes that all subscriptions share, to the roots.
+Phase 1 finds the predicates that an event satisfies. Phase 2 climbs from their leaves to the roots,
+through nodes that all subscriptions share.
 """
 
 from __future__ import annotations
@@ -33,30 +33,30 @@ from tamis.language.rewrite.negation import push_not_down
 from tamis.matches import Id, Matches, ids_array
 from tamis.predicates import PredicateIndex, SatisfiedPredicates
 
-PIECE = 64  # events that a thread takes at a time
+PIECE = 64  # events per task of a thread
 
 
 class AtreeEngine:
     """An A-Tree over shared predicates.
 
     Attributes:
-        filter: The way to match; see `filters.py`.
-        threads: How many threads share the events of a batch.
-        tree: The nodes, for those who want to look.
+        filter: The matching algorithm; see `filters.py`.
+        threads: The number of threads that share the events of a batch.
+        tree: The nodes, for inspection.
         index: The predicates.
     """
 
     name: ClassVar[str] = "atree"
 
     def __init__(self, filter: str | None = None, threads: int = 1) -> None:
-        """Begin with no subscriptions.
+        """Create an engine without subscriptions.
 
         Args:
-            filter: "general", "zero-suppression" or "tvp"; None takes the fastest, `tvp`.
-            threads: How many threads share the events of a batch.
+            filter: "general", "zero-suppression" or "tvp"; None selects the fastest, `tvp`.
+            threads: The number of threads that share the events of a batch.
 
         Raises:
-            InputError: There is no such filter, or no thread.
+            InputError: There is no such filter, or `threads` is not a positive integer.
         """
         if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
             raise InputError(f"threads is a number from 1 on, not {threads!r}")
@@ -75,10 +75,10 @@ class AtreeEngine:
         self._lock = Lock()
 
     def add(self, subscription: Subscription) -> None:
-        """Take a subscription.
+        """Add a subscription.
 
         Raises:
-            UnsupportedExpression: It is a sequence, or very large; nothing has changed.
+            UnsupportedExpression: It is a sequence, or very large. The engine is unchanged.
         """
         held: list[int] = []
         planner = Planner(self.filter, lambda leaf: self._intern(leaf, held), self._values.plan)
@@ -102,9 +102,9 @@ class AtreeEngine:
         self._codes[subscription.id] = code
 
     def _intern(self, leaf: Predicate | Not, held: list[int]) -> int:
-        """The number of a predicate, which its leaf in the tree holds, once.
+        """Return the number of a predicate; its leaf in the tree holds it exactly once.
 
-        A number that was interned for this plan, and has no leaf yet, is in `held`.
+        `held` collects the numbers that were interned for this plan and have no leaf yet.
         """
         number = self.index.find(leaf)
         if number is None or not (self.tree.has_leaf(number) or number in held):
@@ -113,7 +113,7 @@ class AtreeEngine:
         return number
 
     def remove(self, id: Id) -> None:
-        """Forget a subscription."""
+        """Remove a subscription."""
         code = self._codes.pop(id)
         self._priorities.remove(code)
         for predicate in self.tree.delete(code):
@@ -134,11 +134,11 @@ class AtreeEngine:
     # -- matching ---------------------------------------------------------------------------------
 
     def match(self, batch: EventBatch, limit: int | None = None) -> Matches:
-        """All subscriptions that each event of the batch satisfies.
+        """Return all subscriptions that each event of the batch satisfies.
 
-        With a limit, at least so many of the highest priority, if there are so many. The filters
-        with queues then stop early, if there are several priorities; `tvp` goes on, as it is done
-        with everything before they have found the first few (`tamis bench atree priorities`).
+        With a limit, return at least that many of the highest priority, if there are that many. The
+        filters with queues then stop early if there are several priorities. `tvp` does not stop: it
+        finishes an event before they have found the first few (`tamis bench atree priorities`).
         """
         codes, ends = self.match_codes(batch, limit)
         counts = np.diff(ends, prepend=0)
@@ -154,7 +154,7 @@ class AtreeEngine:
     def match_codes(
         self, batch: EventBatch, limit: int | None = None
     ) -> tuple[Ints, NDArray[np.int64]]:
-        """The subscriptions by number, in no order within an event, and where each event's end."""
+        """Return the subscriptions by number, unordered within events, and where each event ends."""
         if not len(batch) or not len(self.tree):
             return np.zeros(0, np.int32), np.zeros(len(batch), np.int64)
         if self.threads == 1 or len(batch) <= PIECE:
@@ -171,7 +171,7 @@ class AtreeEngine:
     def climb(
         self, batch: EventBatch, satisfied: SatisfiedPredicates, limit: int | None = None
     ) -> tuple[Ints, NDArray[np.int64]]:
-        """Phase 2 alone: `matched`, given the predicates that each event satisfies."""
+        """Run phase 2 alone: `match_codes`, given the predicates that each event satisfies."""
         early = limit is not None and self._priorities.has_several
         with self._scratch.borrow() as board:
             if self.filter.paths:
@@ -210,14 +210,14 @@ class AtreeEngine:
         labels = self.tree.labels.items()
         return {node: label for node, label in labels if isinstance(label, Comparison)}
 
-    # -- looking around ---------------------------------------------------------------------------
+    # -- introspection ----------------------------------------------------------------------------
 
     def stats(self) -> Mapping[str, object]:
-        """Sizes, by name.
+        """Return sizes by name.
 
         `snps` is the thesis' "shared nodes per subscription": the average fraction of the nodes of
-        a subscription that other subscriptions use too; `snps_internal` leaves out the leaves.
-        `board_bytes` is what the filter has noted down to match: its queues, where it has some.
+        a subscription that other subscriptions use too; `snps_internal` excludes the leaves.
+        `board_bytes` is the scratch memory of the filter, including its queues if it has any.
         """
         with self._lock:  # walking marks nodes
             shared, shared_internal = self.tree.sharing(list(self._codes.values()))
@@ -234,15 +234,15 @@ class AtreeEngine:
         }
 
     def to_dot(self) -> str:
-        """The tree, as a Graphviz digraph."""
+        """Return the tree as a Graphviz digraph."""
         return to_dot(self.tree, self.index, self._ids)
 
 
 class _TreeScratch:
-    """The arrays of a filter, made when first needed and grown with the tree."""
+    """The scratch arrays of a filter, allocated on first use and grown with the tree."""
 
     def __init__(self) -> None:
-        self.path_clock = 0  # one each: resetting the one would outdate the stamps of the other
+        self.path_clock = 0  # a clock each: resetting one invalidates only its own stamps
         self.clock = 0
         self._stamps = np.zeros(0, np.uint16)
         self._counts = np.zeros(0, np.int32)

@@ -1,15 +1,15 @@
-"""The three ways to match with an A-Tree, and what each of them takes (thesis §3.4, §3.5).
+"""The three matching algorithms ("filters") of an A-Tree (thesis §3.4, §3.5).
 
-All of them take every selector but sequences. They differ in what becomes a node and what has to
-be said in other words:
+All of them support every selector except sequences. They differ in what becomes a node and what is
+rewritten:
 
-| filter           | nodes                               | in other words                         |
+| filter           | nodes                               | rewritten                              |
 |------------------|-------------------------------------|----------------------------------------|
 | general          | AND OR XOR NOT NAND NOR, k-of-n,    |                                        |
 |                  | values and their comparisons        |                                        |
 | zero-suppression | AND OR XOR, k-of-n                  | NOT moves to the predicates; terms are |
 |                  |                                     | derived attributes of phase 1          |
-| tvp              | AND OR, k-of-n                      | the same; XOR becomes AND and OR       |
+| tvp              | AND OR, k-of-n                      | the same, and XOR becomes AND and OR   |
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from typing import NamedTuple
 
 
 class Filter(NamedTuple):
-    """A way to match, by what it has nodes for.
+    """A matching algorithm, described by what it has nodes for.
 
     Attributes:
-        name: As in `filter=`.
+        name: The value of the option `filter=`.
         xor: XOR is a node.
         negation: NOT, NAND and NOR are nodes.
-        values: Arithmetic, and comparisons of it, are nodes.
-        suppress: What is unknown, or false where nobody asks, is not handed on.
-        paths: There are no queues: truth is followed from the predicates upwards.
+        values: Arithmetic and comparisons of its results are nodes.
+        suppress: Unknown results, and false ones that no node needs, are not propagated.
+        paths: There are no queues: truth is propagated upwards along paths from the predicates.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The nodes of an A-Tree, in arrays that grow: leaves, room for more, and a look around."""
+"""The nodes of an A-Tree in growing arrays: leaves, capacity, and inspection."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ from tamis.kernels.atree.node_store import (
 )
 
 MAX_LEVEL = node_store.LEVEL_MASK
-_FILLED = 0.8  # how full the table of nodes may be
+_FILLED = 0.8  # maximum load of the hash table of nodes
 
 
 class Nodes:
-    """The nodes.
+    """The nodes of an A-Tree.
 
     Attributes:
         store: The arrays, for kernels.
-        true_leaf: By predicate, the leaf that is true where it holds, or -1.
-        false_leaf: By predicate, the leaf that is false where it holds, or -1.
-        labels: What nodes stand for, by node, where the plan said it.
+        true_leaf: By predicate, the leaf that is true where the predicate holds, or -1.
+        false_leaf: By predicate, the leaf that is false where the predicate holds, or -1.
+        labels: By node, what it represents, where the plan has a label.
     """
 
     def __init__(self) -> None:
-        """Begin with nothing."""
+        """Create empty arrays."""
         self.store = TreeStore(
             nodes=np.zeros((64, FIELDS), np.int32),
             slots=np.zeros(128, np.uint32),
@@ -60,35 +60,36 @@ class Nodes:
         self.labels: dict[int, object] = {}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Own the arrays, which pickle may lend: they must be able to grow."""
+        """Copy the arrays: pickle may lend buffers that cannot grow."""
         self.__dict__.update(state)
         self.store = TreeStore._make(array.copy() for array in self.store)
 
     def __len__(self) -> int:
-        """The number of nodes."""
+        """Return the number of nodes."""
         return int(self.store.counters[LIVE])
 
     @property
     def highest(self) -> int:
-        """The highest level: 1 if there are only leaves, 0 if there is nothing."""
-        # No level below the highest is empty (Corollary 1), and there is one more than needed.
+        """The highest level: 1 if there are only leaves, 0 if the tree is empty."""
+        # No level below the highest is empty (Corollary 1), and `levels` has one entry more than
+        # needed.
         return int(np.argmin(self.store.levels[1:] > 0))
 
     @property
     def populations(self) -> list[int]:
-        """How many nodes there are at each level, from 1 on."""
+        """The number of nodes at each level, from 1."""
         populations: list[int] = self.store.levels[1 : self.highest + 1].tolist()
         return populations
 
     @property
     def bytes(self) -> int:
-        """The memory of all arrays, with what is reserved."""
+        """The memory of all arrays in bytes, including reserved room."""
         return sum(a.nbytes for a in (*self.store, self.true_leaf, self.false_leaf))
 
     # -- leaves and functions ---------------------------------------------------------------------
 
     def leaf(self, predicate: int) -> int:
-        """The leaf of a predicate, made if it is not there; `reserve_leaves` comes before."""
+        """Return the leaf of a predicate; create it if missing, in room from `reserve_leaves`."""
         self._reserve_leaves(predicate)
         node = int(self.true_leaf[predicate])
         if node < 0:
@@ -96,36 +97,36 @@ class Nodes:
         return int(node)
 
     def has_leaf(self, predicate: int) -> bool:
-        """Whether a predicate has a leaf."""
+        """Return whether a predicate has a leaf."""
         return predicate < len(self.true_leaf) and self.true_leaf[predicate] >= 0
 
     def set_false_predicate(self, leaf: int, negated: int) -> None:
-        """Say which predicate holds where a leaf is false."""
+        """Set the predicate that holds where a leaf is false."""
         self._reserve_leaves(negated)
         self.store.nodes[leaf, RIGHT] = negated
         self.false_leaf[negated] = leaf
 
     def describe(self, function: int, spec: FunctionSpec) -> None:
-        """Say what a function is."""
+        """Store the description of a function."""
         if function >= len(self.store.functions):
             functions = extend_array(self.store.functions, 2 * function, 0)
             self.store = self.store._replace(functions=functions)
         self.store.functions[function] = spec
 
-    # -- room -------------------------------------------------------------------------------------
+    # -- capacity ---------------------------------------------------------------------------------
 
     def reserve_leaves(self, count: int) -> None:
-        """Make room for so many leaves more."""
+        """Reserve room for `count` more leaves."""
         self._reserve(count, 0)
 
     def _reserve(self, nodes: int, entries: int, subscriptions: int = 0, depth: int = 1) -> None:
-        """Make room.
+        """Reserve room.
 
         Args:
-            nodes: For so many nodes more.
-            entries: For so many entries of lists more: parents, and subscriptions.
-            subscriptions: For subscriptions with numbers below this.
-            depth: For so many levels.
+            nodes: The number of additional nodes.
+            entries: The number of additional list entries: parents and subscriptions.
+            subscriptions: One more than the highest subscription number.
+            depth: The number of levels.
         """
         self._reserve_levels(depth)
         if subscriptions > len(self.store.subscriptions):
@@ -133,8 +134,8 @@ class Nodes:
             self.store.subscriptions.resize((size, 2), refcheck=False)
         if insert.has_room(self.store, nodes, entries):
             return
-        # Arrays are stretched in place, and a little at a time: at tens of millions of nodes a copy
-        # would double the memory for a moment, and what is in reserve counts too.
+        # Arrays are resized in place, in small steps: at tens of millions of nodes a copy would
+        # double the memory for a moment, and reserved room counts too.
         self._reserve_nodes(len(self) + nodes)
         arena = self.store.arena
         wanted = int(self.store.counters[node_store.ARENA_TOP]) + entries * BLOCK
@@ -159,9 +160,9 @@ class Nodes:
             self._rehash(int(1.15 * size / _FILLED))
 
     def _rehash(self, size: int) -> None:
-        """Make a new table; the old one goes first, as all it says is in the nodes.
+        """Replace the hash table; free the old one first, as the nodes hold all its information.
 
-        Nobody who calls this may hold the store, or the old table stays in memory.
+        No caller may hold a reference to the store, or the old table stays in memory.
         """
         self.store = self.store._replace(slots=np.zeros(0, np.uint32))
         self.store = self.store._replace(slots=np.zeros(size, np.uint32))
@@ -173,20 +174,20 @@ class Nodes:
             self.true_leaf = extend_array(self.true_leaf, size, -1)
             self.false_leaf = extend_array(self.false_leaf, size, -1)
 
-    # -- looking around ---------------------------------------------------------------------------
+    # -- introspection ----------------------------------------------------------------------------
 
     def nodes(self) -> Iterator[int]:
-        """All nodes, by number."""
+        """Iterate over all nodes by number."""
         kinds = self.store.nodes[: self.store.counters[TOP], KIND]
         functions = kinds & node_store.FUNCTION_MASK
         yield from np.flatnonzero(functions != node_store.FREE).tolist()
 
     def function_of(self, node: int) -> int:
-        """The function of a node."""
+        """Return the function of a node."""
         return int(self.store.nodes[node, KIND]) & node_store.FUNCTION_MASK
 
     def function_parts(self, node: int) -> tuple[int, int, int]:
-        """The function of a node as operator, k and n."""
+        """Return the function of a node as operator, k and n."""
         function = self.function_of(node)
         if function < FIRST_MADE:
             return function, 0, 0
@@ -194,41 +195,41 @@ class Nodes:
         return operator, k, n
 
     def level(self, node: int) -> int:
-        """The level of a node (Equation 3.1): 1 for leaves."""
+        """Return the level of a node (Equation 3.1): 1 for leaves."""
         return int(node_store.level_of(self.store.nodes[node, KIND]))
 
     def uses(self, node: int) -> int:
-        """How many subscriptions use a node."""
+        """Return how many subscriptions use a node."""
         return int(self.store.nodes[node, node_store.USES])
 
     def children(self, node: int) -> list[int]:
-        """The children of a node: two, or one of NOT and the like, or none."""
+        """Return the children of a node: two, one (for example of NOT), or none."""
         return [int(c) for c in walk.children(self.store, node) if c >= 0]
 
     def parents(self, node: int) -> list[int]:
-        """The parents of a node; twice, if both its operands are this one."""
+        """Return the parents of a node; a parent whose operands are both this node occurs twice."""
         found = node_store.entries(self.store, node, node_store.PARENTS)
         return [entry >> 2 for entry in found.tolist()]
 
     def subscriptions(self, node: int) -> list[int]:
-        """The subscriptions that have a node as their root."""
+        """Return the subscriptions that have a node as their root."""
         found: list[int] = node_store.entries(self.store, node, node_store.SUBSCRIPTIONS).tolist()
         return found
 
     def predicate(self, leaf: int) -> int:
-        """The predicate of a leaf."""
+        """Return the predicate of a leaf."""
         return int(self.store.nodes[leaf, LEFT])
 
     def root(self, subscription: int) -> int:
-        """The root of a subscription."""
+        """Return the root of a subscription."""
         return int(self.store.subscriptions[subscription, ROOT])
 
     def subtree(self, node: int) -> list[int]:
-        """A node and all nodes below it."""
+        """Return a node and all nodes below it."""
         found: list[int] = walk.nodes_of(self.store, node).tolist()
         return found
 
 
 def _grown_length(array: NDArray[np.int32]) -> int:
-    """How long an array is to become: half as long again, but no more than a sixteenth if large."""
+    """Return the new length of an array: half as long again, or a sixteenth more if it is large."""
     return len(array) + max(len(array) // 16, min(len(array) // 2, 4096))

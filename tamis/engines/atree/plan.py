@@ -1,4 +1,4 @@
-"""A plan: an expression over predicates, as the tree takes it, and how much room it will need."""
+"""A plan: an expression over predicates, ready for insertion, and bounds on its size."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tamis.kernels.atree.node_store import AT_LEAST
 
 
 class FunctionSpec(NamedTuple):
-    """A function that is described by more than its operator; it has a number while it is used."""
+    """A function with more than an operator to describe it; numbered while it is in use."""
 
     operator: int
     k: int
@@ -18,14 +18,14 @@ class FunctionSpec(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """An expression over predicates, ready to be inserted.
+    """An expression over predicates, ready for insertion.
 
     Attributes:
-        function: AND, OR, XOR, NOT, NAND, NOR, AT_LEAST; VALUE, of the term in the label; or one
-            that is Made, over one or two operands in their order.
+        function: AND, OR, XOR, NOT, NAND, NOR or AT_LEAST; VALUE, for the term in the label; or a
+            `FunctionSpec` over one or two operands, whose order matters.
         operands: Predicates by number, and plans.
-        k: Of AT_LEAST.
-        label: What the node stands for, if the tree is to remember it.
+        k: The k of AT_LEAST.
+        label: What the node represents, if the tree must remember it.
     """
 
     function: int | FunctionSpec
@@ -38,17 +38,17 @@ Operand = int | Plan
 
 
 def is_flat(plan: Plan) -> bool:
-    """Whether a plan has predicates only."""
+    """Return whether all operands of a plan are predicates."""
     return all([type(operand) is int for operand in plan.operands])
 
 
 def at_least_spec(plan: Plan) -> FunctionSpec:
-    """The function on top of a k-of-n."""
+    """Return the function of the top node of a k-of-n."""
     return FunctionSpec(AT_LEAST, plan.k, len(plan.operands))
 
 
 def function_specs(plan: Operand) -> Iterator[FunctionSpec]:
-    """The functions that have to be made for a plan, some perhaps twice."""
+    """Iterate over the functions that a plan needs; some may occur twice."""
     pending, seen = [plan], set()
     while pending:
         current = pending.pop()
@@ -63,7 +63,7 @@ def function_specs(plan: Operand) -> Iterator[FunctionSpec]:
 
 
 def most_levels(plan: Operand) -> int:
-    """No fewer levels than a plan has."""
+    """Return an upper bound of the number of levels of a plan."""
     return _levels(plan, {})
 
 
@@ -78,7 +78,7 @@ def _levels(plan: Operand, known: dict[int, int]) -> int:
 
 
 def most_chain_levels(operands: int) -> int:
-    """No fewer levels than a chain has, as `insert_chain` makes it, and one for what tops it."""
+    """Return an upper bound of the levels of a chain (`insert_chain`) and the node above it."""
     levels, pieces = 1, operands
     while pieces > 1:
         levels += min(pieces, MAX_CHAIN)
@@ -87,7 +87,7 @@ def most_chain_levels(operands: int) -> int:
 
 
 def most_nodes(plan: Operand) -> int:
-    """No fewer nodes than a plan needs: a chain of n has n - 1, NOT and a term have one."""
+    """Return an upper bound of the nodes: n - 1 for a chain of n, one for NOT and a term."""
     return _nodes(plan, set())
 
 

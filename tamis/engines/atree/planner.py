@@ -1,7 +1,7 @@
 """From a selector to a plan of nodes, for one of the filters.
 
-A plan names predicates by number, so making one interns them; what was interned for a plan that
-could not be finished is the caller's to give back.
+A plan names predicates by number, so planning interns them. If planning fails, the caller releases
+the predicates interned so far.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _NEGATED = {And: NAND, Or: NOR}
 
 
 class Planner:
-    """Makes the plan of one subscription."""
+    """Creates the plan of one subscription."""
 
     def __init__(
         self,
@@ -45,12 +45,12 @@ class Planner:
         intern: Callable[[Predicate | Not], int],
         compare: Callable[[Comparison], Operand],
     ) -> None:
-        """Begin.
+        """Create a planner for one subscription.
 
         Args:
-            filter: What becomes a node.
-            intern: The number of a predicate.
-            compare: The node of a comparison of values.
+            filter: Determines what becomes a node.
+            intern: Returns the number of a predicate.
+            compare: Returns the node of a comparison of values.
         """
         self._filter = filter
         self._intern = intern
@@ -58,14 +58,14 @@ class Planner:
         self._rails: dict[tuple[BoolExpr, bool], Operand] = {}
 
     def plan(self, subscription: Subscription) -> Operand:
-        """The plan of a subscription.
+        """Return the plan of a subscription.
 
         Raises:
             UnsupportedExpression: It is a sequence, or has a k-of-n over too many operands.
         """
         if isinstance(subscription.selector, Sequence):
             raise UnsupportedExpression("a sequence (FIRST … THEN …)", "atree")
-        # The tree sorts operands by itself, by the numbers of their nodes.
+        # The tree sorts operands itself, by the numbers of their nodes.
         left_out = (sort_operands, push_not_down) if self._filter.negation else (sort_operands,)
         return self._plan(rewrite(subscription.full_selector, without=left_out))  # type: ignore[arg-type]
 
@@ -94,11 +94,11 @@ class Planner:
     # -- XOR as AND and OR ------------------------------------------------------------------------
 
     def _rail(self, expr: BoolExpr, wanted: bool) -> Operand:
-        """Where an expression is certainly true, or certainly false, without XOR.
+        """Return the plan for where an expression is certainly true (or false), without XOR.
 
-        NOT stands at predicates only, here, so a rail is an AND or OR of rails; XOR is the two
-        ways in which two operands differ, for which it needs both rails of both. Every rail is
-        made once, so a XOR of n operands takes 6 (n - 1) nodes.
+        NOT occurs only at predicates here, so a rail is an AND or OR of rails. XOR is the two ways
+        in which two operands differ, which need both rails of both operands. Every rail is built
+        once, so a XOR of n operands takes 6 (n - 1) nodes.
         """
         key = expr, wanted
         if key not in self._rails:
@@ -108,7 +108,7 @@ class Planner:
     def _build_rail(self, expr: BoolExpr, wanted: bool) -> Operand:
         if isinstance(expr, Xor):
             rails = [(self._rail(o, True), self._rail(o, False)) for o in expr.operands]
-            while len(rails) > 1:  # by halves, so that a long XOR makes no deep plan
+            while len(rails) > 1:  # by halves, so that a long XOR does not make a deep plan
                 pairs = zip(rails[::2], rails[1::2], strict=False)
                 rails = [_xor_rails(*pair) for pair in pairs] + rails[len(rails) & ~1 :]
             return rails[0][0 if wanted else 1]
@@ -132,7 +132,7 @@ class Planner:
 
 
 def _xor_rails(one: Rails, other: Rails) -> Rails:
-    """Where XOR of two is true, and where it is false."""
+    """Return the rails of the XOR of two: where it is true, and where it is false."""
     (true, false), (right, wrong) = one, other
     return (
         Plan(OR, (Plan(AND, (true, wrong)), Plan(AND, (false, right)))),
@@ -141,6 +141,6 @@ def _xor_rails(one: Rails, other: Rails) -> Rails:
 
 
 def _is_computed(comparison: Comparison) -> bool:
-    """Whether a side has to be computed, and does not just stand in the event or the text."""
+    """Return whether a side must be computed, i.e. is neither an attribute nor a literal."""
     sides = comparison.left, comparison.right
     return any(not isinstance(side, Attribute | Literal) for side in sides)

@@ -1,6 +1,6 @@
 """The priorities of subscriptions and of nodes (thesis §4.1).
 
-As long as all priorities are equal, nodes have none, and nothing here costs anything.
+While all priorities are equal, nodes have none, and this module adds no cost.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ Array = NDArray[np.int64]
 
 
 class Priorities:
-    """Who comes first."""
+    """The priorities of an A-Tree."""
 
     def __init__(self, tree: Tree) -> None:
-        """Begin with no subscriptions."""
+        """Start without subscriptions."""
         self._tree = tree
         self._of_subscriptions: Array = np.zeros(64, np.int64)
         self._of_nodes: Array | None = None
@@ -37,7 +37,7 @@ class Priorities:
         self._leaving: tuple[Ints, int] | None = None
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Own the arrays, which pickle may lend: they must be able to grow."""
+        """Copy the arrays: pickle may lend buffers that cannot grow."""
         self.__dict__.update(state)
         self._of_subscriptions = self._of_subscriptions.copy()
 
@@ -48,23 +48,23 @@ class Priorities:
 
     @property
     def bytes(self) -> int:
-        """The memory of all arrays."""
+        """The memory of all arrays, in bytes."""
         nodes = 0 if self._of_nodes is None else self._of_nodes.nbytes
         return self._of_subscriptions.nbytes + nodes
 
     def subscription_priorities(self, subscriptions: NDArray[np.int64]) -> Array:
-        """The priorities of some subscriptions."""
+        """Return the priorities of some subscriptions."""
         return self._of_subscriptions[subscriptions]
 
     def node_priority(self, node: int) -> int:
-        """The priority of a node: the highest of the subscriptions that use it."""
+        """Return the priority of a node: the highest of the subscriptions that use it."""
         if self._of_nodes is None:
             (priority,) = self._counts
             return priority
         return int(self._of_nodes[node])
 
     def add(self, subscription: int, priority: int) -> None:
-        """Take note of a subscription that is in the tree by now."""
+        """Record the priority of a subscription that is already in the tree."""
         if subscription >= len(self._of_subscriptions):
             size = max(subscription + 1, len(self._of_subscriptions) * 5 // 4)
             self._of_subscriptions.resize(size, refcheck=False)
@@ -75,7 +75,7 @@ class Priorities:
             raise_priorities(self._tree.store, self._grow(), root, priority)
 
     def remove(self, subscription: int) -> None:
-        """Take note of a subscription that is about to leave the tree; `removed` comes after."""
+        """Prepare the removal of a subscription from the tree; call `finish_removal` after it."""
         priority = int(self._of_subscriptions[subscription])
         self._counts[priority] -= 1
         if not self._counts[priority]:
@@ -85,7 +85,7 @@ class Priorities:
             self._leaving = used, priority
 
     def finish_removal(self) -> None:
-        """Readjust the nodes that the subscription had used."""
+        """Update the nodes that the removed subscription used."""
         if self._leaving is None or self._of_nodes is None:
             return
         used, priority = self._leaving
@@ -94,7 +94,7 @@ class Priorities:
         self._leaving = None
 
     def arrays(self) -> tuple[Array, Array, Array]:
-        """By node, by subscription, and the least priority of each group, descending."""
+        """Return the priorities by node, by subscription, and the least per group, descending."""
         distinct = np.array(sorted(self._counts, reverse=True), np.int64)
         if len(distinct) > GROUPS:
             ends = np.linspace(0, len(distinct), GROUPS + 1).astype(int)[1:] - 1
@@ -103,7 +103,7 @@ class Priorities:
         return self._of_nodes, self._of_subscriptions, distinct
 
     def _grow(self) -> Array:
-        """The priorities of nodes, as many as there are nodes, those of all if they are new."""
+        """Return the priorities of nodes, one per node; compute all of them on first use."""
         size = len(self._tree.store.nodes)
         known = self._of_nodes
         if known is not None and len(known) >= size:

@@ -1,7 +1,7 @@
-"""The A-Tree itself: a forest of shared binary nodes that grows and shrinks with subscriptions.
+"""The A-Tree: a forest of shared binary nodes that grows and shrinks with the subscriptions.
 
-It knows numbers only: predicates are numbers, subscriptions are numbers, expressions are plans.
-What they stand for is the engine's.
+It uses numbers only: predicates and subscriptions are numbers, expressions are plans. The engine
+knows what they represent.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from tamis.kernels.atree.node_store import (
     Ints,
 )
 
-MAX_FUNCTION = FUNCTION_MASK  # the highest number
+MAX_FUNCTION = FUNCTION_MASK  # the highest number of a function
 
 
 class Tree(Nodes):
@@ -53,34 +53,34 @@ class Tree(Nodes):
     (0, 0)
 
     Attributes:
-        functions: The numbers of functions that are made.
-        terms: The numbers of values without parts.
+        functions: The numbers of the functions that need a `FunctionSpec`.
+        terms: The numbers of values without operands.
     """
 
     def __init__(self) -> None:
-        """Begin with nothing."""
+        """Create an empty tree."""
         super().__init__()
         self.functions: NumberPool[FunctionSpec] = NumberPool(FIRST_MADE)
         self.terms: NumberPool[object] = NumberPool()
 
     @property
     def has_at_least(self) -> bool:
-        """Whether there is a k-of-n."""
+        """Whether the tree has a k-of-n."""
         return any(made.operator == AT_LEAST for made in self.functions.given)
 
     # -- insertion --------------------------------------------------------------------------------
 
     def insert(self, subscription: int, plan: Operand) -> list[int]:
-        """Add a subscription; the leaves that are asked from now on where they are false.
+        """Insert a subscription and return the leaves that must now report where they are false.
 
-        Its number is the caller's to choose: small, and not in use.
+        The caller chooses the number: small, and not in use.
 
         Raises:
-            UnsupportedExpression: It has too many levels; nothing has changed.
-            TamisError: There is no room; nothing has changed.
+            UnsupportedExpression: The plan has too many levels. The tree is unchanged.
+            TamisError: The tree is full. The tree is unchanged.
         """
         if isinstance(plan, Plan) and plan.function in (AND, OR) and is_flat(plan):
-            # Most are of this kind: one call of a kernel, instead of one per part.
+            # Most plans are flat: one kernel call instead of one per part.
             predicates = np.array(plan.operands, np.int32)
             size = 2 * len(predicates)
             self._reserve(size, size, subscription + 1, 1 + most_chain_levels(len(predicates)))
@@ -102,7 +102,7 @@ class Tree(Nodes):
         return builder.requested_leaves
 
     def _number_functions(self, plan: Operand) -> None:
-        """Give numbers to the functions that a plan needs, before anything else is made."""
+        """Assign numbers to the functions of a plan before any node is created."""
         needed = dict.fromkeys(function_specs(plan))
         try:
             for made in needed:
@@ -122,13 +122,13 @@ class Tree(Nodes):
         self.functions.number(spec)
 
     def insert_leaves(self, count: int) -> None:
-        """Add the leaves of predicates 0 to `count - 1` to an empty tree, numbered alike."""
+        """Insert the leaves of predicates 0 to `count - 1`, numbered alike, into an empty tree."""
         self.reserve_leaves(count)
         self._reserve_leaves(count)
         insert.insert_leaves(self.store, self.true_leaf, count)
 
     def insert_conjunctions(self, leaves: Ints, first: int) -> None:
-        """Add conjunctions of leaves (see `leaf`), a row each, numbered from `first` on."""
+        """Insert conjunctions of leaves (see `leaf`), one per row, numbered from `first`."""
         rows, width = leaves.shape
         done = 0
         while done < rows:
@@ -138,11 +138,11 @@ class Tree(Nodes):
     # -- deletion ---------------------------------------------------------------------------------
 
     def delete(self, subscription: int) -> list[int]:
-        """Forget a subscription; the predicates that are no longer used."""
+        """Delete a subscription and return the predicates that are no longer used."""
         return self._forget_nodes(delete.delete(self.store, subscription))
 
     def delete_many(self, subscriptions: Ints) -> list[int]:
-        """Forget many; the predicates that are no longer used."""
+        """Delete many subscriptions and return the predicates that are no longer used."""
         return self._forget_nodes(delete.delete_many(self.store, subscriptions))
 
     def _forget_nodes(self, nodes: Ints) -> list[int]:
@@ -161,9 +161,9 @@ class Tree(Nodes):
                 self.functions.drop_use(FunctionSpec(*self.store.functions[function].tolist()))
         return gone
 
-    # -- looking around ---------------------------------------------------------------------------
+    # -- introspection ----------------------------------------------------------------------------
 
     def sharing(self, subscriptions: Sequence[int]) -> tuple[float, float]:
-        """The average fraction of a subscription's nodes, and internal nodes, that others use."""
+        """Return the average fraction of a subscription's nodes (and inner nodes) that others use."""
         shared, internal = sharing_stats.sharing(self.store, np.array(subscriptions, np.int32))
         return float(shared), float(internal)

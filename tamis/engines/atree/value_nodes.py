@@ -1,8 +1,8 @@
-"""Values in the tree: arithmetic, and the comparison on top of it (thesis §4.2.1).
+"""Values in the tree: arithmetic, and the comparisons of its results (thesis §4.2.1).
 
-A value is a node like any other: shared, counted, at a level. But nothing about it can be left out,
-as every event has some result there; so values are computed for a whole batch at a time, a column
-per node, and only the truth of the comparisons enters the tree event by event.
+A value is a node like any other: shared, counted, at a level. But it cannot be suppressed, because
+every event has a result there. So values are computed for a whole batch at a time, one column per
+node, and only the truth of the comparisons enters the tree event by event.
 
 Sums are not rearranged: (a + b) + c and a + (b + c) may differ in the last digit, and in what
 overflows.
@@ -32,22 +32,22 @@ from tamis.language.rewrite.negation import push_not_down
 from tamis.predicates.residual import residual_part
 from tamis.predicates.term_values import Sheet
 
-# What the arguments of a function of many are gathered by: the average of four is that of two sums
-# of two (Figure 4.2). Such a part is no function of its own: `sum(a, b)` skips NULL in a way that
-# half of `sum(a, b, c, d)` must not.
+# The operator that combines the arguments of a function with many: the average of four is that of
+# two sums of two (Figure 4.2). Such a part is not the function itself: `sum(a, b)` skips NULL in a
+# way that half of `sum(a, b, c, d)` must not.
 _PARTS = {"sum": "sum of", "avg": "sum of", "least": "least of", "greatest": "greatest of"}
 _ARGUMENTS = "arguments"
 
 
 class ValuePlanner:
-    """Plans of comparisons, and the numbers of the operators in them."""
+    """Plans of comparisons, and the numbers of their operators."""
 
     def __init__(self) -> None:
-        """Begin with no operators."""
+        """Start without operators."""
         self._operators: dict[object, int] = {}
 
     def plan(self, comparison: Comparison) -> Plan:
-        """The plan of a comparison."""
+        """Return the plan of a comparison."""
         function = FunctionSpec(COMPARE, self._code(comparison.op))
         sides = self._value(comparison.left), self._value(comparison.right)
         return Plan(function, sides, label=comparison)
@@ -65,7 +65,7 @@ class ValuePlanner:
         else:
             part, operator = _PARTS.get(expr.function, _ARGUMENTS), expr.function
         values = [self._value(argument) for argument in expr.arguments]
-        while len(values) > 2:  # by halves, so that a long list makes no deep plan
+        while len(values) > 2:  # by halves, so that a long list does not make a deep plan
             pairs = [values[i : i + 2] for i in range(0, len(values), 2)]
             values = [self._node(part, part, p) if len(p) == 2 else p[0] for p in pairs]
         return self._node(operator, expr, values)
@@ -80,14 +80,14 @@ class ValuePlanner:
 def comparisons_of(
     comparisons: Mapping[int, Comparison], batch: EventBatch
 ) -> tuple[NDArray[np.int64], Ints]:
-    """Which comparisons are certainly true, and which certainly false, of each event.
+    """Return which comparisons are certainly true, and which certainly false, of each event.
 
     Args:
-        comparisons: By node.
+        comparisons: The comparisons by node.
         batch: The events.
 
     Returns:
-        Where each event's begin, and node << 1 | (it is false).
+        The offset at which each event's results begin, and the results as node << 1 | (is false).
     """
     if not comparisons or not len(batch):
         return np.zeros(len(batch) + 1, np.int64), np.zeros(0, np.int32)

@@ -99,7 +99,7 @@ class FilterEngine:
         """The subscriptions that an event satisfies, by number."""
         return [code for node in self.order.publish(event) for code in node.codes]
 
-    # -- looking around ---------------------------------------------------------------------------
+    # -- introspection ----------------------------------------------------------------------------
 
     def nodes(self) -> Iterable[FilterNode]:
         """All nodes, in the order of their coming."""

@@ -124,7 +124,7 @@ class GryphonEngine:
         satisfied = self.index.satisfied_predicates(batch)
         return search(self._tree, self._term_of, self._max_depth, *satisfied)
 
-    # -- looking around ---------------------------------------------------------------------------
+    # -- introspection ----------------------------------------------------------------------------
 
     def stats(self) -> Mapping[str, object]:
         """Sizes, by name; `edges` are those of values, not those of don't-care."""

@@ -291,7 +291,7 @@ class BddEngine:
             self._definedness = version, needs_of(needs)
         return self._definedness[1]
 
-    # -- looking around ---------------------------------------------------------------------------
+    # -- introspection ----------------------------------------------------------------------------
 
     def stats(self) -> Mapping[str, object]:
         """Sizes, by name.

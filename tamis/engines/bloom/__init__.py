@@ -1,4 +1,4 @@
-"""The engine `bloom`: the routing of the DEBS 2008 paper, with an exact check at the end."""
+"""The engine `bloom`: the routing structures of the DEBS 2008 paper, followed by an exact check."""
 
 from __future__ import annotations
 

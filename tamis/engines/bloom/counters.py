@@ -1,4 +1,4 @@
-"""What matching by filters has come to."""
+"""Counters of the Bloom engine."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class BloomCounters:
-    """Sums over all events.
+    """Totals over all events.
 
     Attributes:
-        events: How many there were.
-        bits: How many bits were set in their filters.
-        wire_bytes: How many bytes their filters take between brokers.
-        candidates: How many conjunctions the filters let through.
-        false_positives: How many of these the check refused.
+        events: The number of events.
+        bits: The number of bits set in their filters.
+        wire_bytes: The number of bytes that their filters take between brokers.
+        candidates: The number of conjunctions that the filters let through.
+        false_positives: The number of candidates that the exact check rejected.
     """
 
     events: int = 0
@@ -24,7 +24,7 @@ class BloomCounters:
     false_positives: int = 0
 
     def stats(self, m: int) -> dict[str, object]:
-        """By name, with averages; nothing is 0 on average."""
+        """Return the counters by name, with averages; without events, averages are 0."""
         return {
             "events": self.events,
             "candidates": self.candidates,

@@ -1,10 +1,10 @@
-"""bfposet and sbstree (DEBS 2008, §4), then an exact check of what they let through.
+"""The Bloom engine: bfposet and sbstree (DEBS 2008, §4), followed by an exact check.
 
-An event gets a filter of all predicates that it satisfies; the sbstree finds the conjunctions whose
-bits it has; those are candidates. A filter never says no where it should say yes, and what it lets
-through for nothing is found out by evaluating its predicates.
+An event gets a filter of all predicates that it satisfies. The sbstree finds the conjunctions whose
+bits are all set in it; those are the candidates. A filter has no false negatives, and its false
+positives are removed by evaluating the predicates of each candidate.
 
-A selector is taken apart into conjunctions, one filter each: its disjunctive normal form.
+A selector is converted to disjunctive normal form, with one filter per conjunction.
 """
 
 from __future__ import annotations
@@ -54,20 +54,20 @@ class BloomEngine:
     """Bloom filters of satisfied predicates.
 
     Attributes:
-        poset: The predicates, for those who want to look.
+        poset: The predicates, for inspection.
         tree: The filters of conjunctions; an address is the number of a conjunction.
-        conjunctions: How many a selector may have.
+        conjunctions: How many conjunctions a selector may have.
     """
 
     name: ClassVar[str] = "bloom"
 
     def __init__(self, m: int = 1 << 14, k: int = 4, conjunctions: int = 64) -> None:
-        """Begin with no subscriptions.
+        """Create an engine without subscriptions.
 
         Args:
-            m: How many bits a filter has.
-            k: How many hash functions it has.
-            conjunctions: How many conjunctions a selector may be taken apart into.
+            m: The number of bits of a filter.
+            k: The number of hash functions.
+            conjunctions: How many conjunctions a selector may have in disjunctive normal form.
 
         Raises:
             InputError: One of them is out of range.
@@ -85,11 +85,11 @@ class BloomEngine:
         self._lock = Lock()
 
     def add(self, subscription: Subscription) -> None:
-        """Take a subscription.
+        """Add a subscription.
 
         Raises:
-            UnsupportedExpression: It is a sequence, or a choice of too many conjunctions; nothing
-                has changed.
+            UnsupportedExpression: It is a sequence, or it has too many conjunctions. The engine is
+                unchanged.
         """
         numbers = []
         for conjunction in self._disjuncts(subscription):
@@ -117,7 +117,7 @@ class BloomEngine:
         return found
 
     def remove(self, id: Id) -> None:
-        """Forget a subscription."""
+        """Remove a subscription."""
         del self._subscriptions[id]
         for number in self._numbers.pop(id):
             rule = self._rules.pop(number)
@@ -126,7 +126,7 @@ class BloomEngine:
             self._free.append(number)
 
     def __getstate__(self) -> tuple[dict[str, int], list[Subscription]]:
-        """Pickle the subscriptions, which go as texts; the rest is made of them again."""
+        """Pickle the options and the subscriptions, as texts; the rest is rebuilt from them."""
         shape = self.poset.shape
         options = {"m": shape.m, "k": shape.k, "conjunctions": self.conjunctions}
         return options, list(self._subscriptions.values())
@@ -141,7 +141,7 @@ class BloomEngine:
     # -- matching ---------------------------------------------------------------------------------
 
     def match(self, batch: EventBatch, limit: int | None = None) -> Matches:
-        """All subscriptions that each event of the batch satisfies."""
+        """Return all subscriptions that each event of the batch satisfies."""
         rows = batch.rows()
         offsets, bits = self.poset.match_bits(rows)
         begins, candidates = self.tree.publish_many(offsets, bits)
@@ -162,7 +162,7 @@ class BloomEngine:
         return Matches(len(batch), event, code, *found)
 
     def _verified_candidates(self, row: Event, numbers: list[int]) -> list[BloomConjunction]:
-        """The candidates that are right: each of their predicates is evaluated, once per event."""
+        """Return the candidates that match, evaluating each distinct predicate once per event."""
         truths: dict[StoredPredicate, bool] = {}
         right = []
         for number in numbers:
@@ -194,14 +194,15 @@ class BloomEngine:
             self._counted.candidates += candidates
             self._counted.false_positives += candidates - passed
 
-    # -- looking around ---------------------------------------------------------------------------
+    # -- introspection ----------------------------------------------------------------------------
 
     def stats(self) -> Mapping[str, object]:
-        """Sizes, and what matching has come to so far.
+        """Return sizes, and counters of the events matched so far.
 
-        `false_positives` are candidates that the check refused, `fill_ratio` is the average
-        fraction of bits that are set in an event's filter, `wire_bytes_per_event` its average size
-        between brokers, and `predicates_fill_ratio` what a filter with all predicates would have.
+        `false_positives` are candidates that the exact check rejected, `fill_ratio` is the average
+        fraction of bits set in an event's filter, `wire_bytes_per_event` its average size between
+        brokers, and `predicates_fill_ratio` the fraction that a filter with all predicates would
+        have.
         """
         shape = self.poset.shape
         return {
@@ -217,6 +218,6 @@ class BloomEngine:
         }
 
     def to_dot(self) -> str:
-        """The posets and the tree, as a Graphviz digraph."""
+        """Return the posets and the tree as a Graphviz digraph."""
         lines = [*poset_lines(self.poset), *tree_lines(self.tree)]
         return digraph("bloom", iter(lines))
