@@ -1,4 +1,4 @@
-"""Phase 1 of matching, shared by the engines: which predicates does each event satisfy?"""
+"""Phase 1 of matching, shared by the engines: the predicates that each event satisfies."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Exact arithmetic and comparison over columns, after `language/evaluate.py`.
+"""Exact arithmetic and comparison over columns, equivalent to `language/evaluate.py`.
 
-An operand is INT in one event and DBL in the next, and each operator decides by both operands,
-event by event: so a column of numbers carries both, with a mask each. What cannot be computed
-(overflow of INT, division by zero, an operand that is no number) is NULL: neither mask is set.
+An operand may be INT in one event and DBL in the next, and each operator depends on the types of
+both operands, event by event. So a column of numbers carries both types, with a mask each. A result
+that cannot be computed (overflow of INT, division by zero, an operand that is not a number) is
+NULL: neither mask is set.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ Doubles = NDArray[np.float64]
 
 
 class NumberColumn(NamedTuple):
-    """Numbers of both types, one slot per event; what stands under an unset mask means nothing.
+    """Numbers of both types, one slot per event; a value under an unset mask is meaningless.
 
     Attributes:
         ints: The values of type INT.
-        is_int: Where they are.
+        is_int: The mask of `ints`.
         doubles: The values of type DBL.
-        is_double: Where they are.
-        other: Where there is a value that is no number: NULL for `+`, but not for SUM.
+        is_double: The mask of `doubles`.
+        other: Where there is a value that is not a number: NULL for `+`, but not for SUM.
     """
 
     ints: Ints
@@ -38,16 +39,16 @@ class NumberColumn(NamedTuple):
     other: Bools
 
     def as_doubles(self) -> Doubles:
-        """All of them as DBL."""
+        """Return all values as DBL."""
         return np.where(self.is_int, self.ints.astype(np.float64), self.doubles)
 
     def present(self) -> Bools:
-        """Where there is a number."""
+        """Return where there is a number."""
         return self.is_int | self.is_double
 
 
 def apply(op: str, left: NumberColumn, right: NumberColumn) -> NumberColumn:
-    """`left op right`, op one of + - * / %."""
+    """Compute `left op right`, with op one of + - * / %."""
     both = left.present() & right.present()
     in_ints = left.is_int & right.is_int if op != "/" else np.zeros_like(both)
     if op in "/%":
@@ -69,12 +70,12 @@ def _doubles(op: str, left: Doubles, right: Doubles) -> Doubles:
     return left / right if op == "/" else np.fmod(left, right)
 
 
-# -- 64 bits, with overflow -----------------------------------------------------------------------
+# -- 64-bit integers, with overflow ---------------------------------------------------------------
 
 
 def _sum(left: Ints, right: Ints) -> tuple[Ints, Bools]:
     result = left + right
-    # It overflowed if both operands have the sign that the result has not.
+    # It overflowed if both operands have the opposite sign of the result.
     return result, ((left ^ result) & (right ^ result)) >= 0
 
 
@@ -87,14 +88,15 @@ def _product(left: Ints, right: Ints) -> tuple[Ints, Bools]:
     result = left * right
     size = np.abs(left.astype(np.float64) * right.astype(np.float64))
     fits = size < 2.0**63
-    # Two roundings and a product are off by less than one part in 2^50: near the edge, be exact.
+    # Two roundings and a product have a relative error below 2^-50: near the limit, compute
+    # exactly.
     for i in np.flatnonzero(np.abs(size - 2.0**63) < 2.0**20):
         fits[i] = int(left[i]) * int(right[i]) == int(result[i])
     return result, fits
 
 
 def _remainder(left: Ints, right: Ints) -> tuple[Ints, Bools]:
-    # By 0 is NULL already, and the least integer by -1 is 0 but traps in some processors.
+    # Division by 0 is already NULL; the least integer modulo -1 is 0 but traps on some processors.
     safe = np.where((right == 0) | (right == -1), 1, right)
     return np.fmod(left, safe), np.ones(len(left), np.bool_)
 
@@ -112,32 +114,32 @@ _INTEGERS: dict[str, Callable[[Ints, Ints], tuple[Ints, Bools]]] = {
 
 
 def negate(n: NumberColumn) -> NumberColumn:
-    """`-n`."""
+    """Compute `-n`."""
     fits = n.is_int & (n.ints != INT_MIN)
     return NumberColumn(-n.ints, fits, -n.doubles, n.is_double, np.zeros_like(fits))
 
 
 def absolute(n: NumberColumn) -> NumberColumn:
-    """`abs(n)`."""
+    """Compute `abs(n)`."""
     fits = n.is_int & (n.ints != INT_MIN)
     return NumberColumn(np.abs(n.ints), fits, np.abs(n.doubles), n.is_double, np.zeros_like(fits))
 
 
 def total(arguments: list[NumberColumn]) -> NumberColumn:
-    """`SUM` of what is not NULL, from left to right."""
+    """Compute `SUM` of the values that are not NULL, from left to right."""
     result = arguments[0]
     begun, failed = result.present(), result.other
     for n in arguments[1:]:
         added = apply("+", result, n)
         both = begun & n.present()
-        # A sum that has overflowed stays NULL: `begun` without a number in the result.
+        # A sum that has overflowed stays NULL: `begun` is set, but the result has no number.
         result = _choose(both, added, _choose(begun, result, n))
         begun, failed = begun | n.present(), failed | n.other
     return _clear_failed(result, failed)
 
 
 def average(arguments: list[NumberColumn]) -> NumberColumn:
-    """`AVG` of what is not NULL."""
+    """Compute `AVG` of the values that are not NULL."""
     size = len(arguments[0].ints)
     result, count = np.zeros(size), np.zeros(size, np.int64)
     failed = np.zeros(size, np.bool_)
@@ -152,7 +154,7 @@ def average(arguments: list[NumberColumn]) -> NumberColumn:
 
 
 def extreme(wanted: int, arguments: list[NumberColumn]) -> NumberColumn:
-    """`least` (-1) or `greatest` (+1) of numbers and NULL; the first of equal ones."""
+    """Compute `least` (-1) or `greatest` (+1) of numbers and NULL; the first of equal ones."""
     best = arguments[0]
     for n in arguments[1:]:
         better = n.present() & (~best.present() | (order(n, best) * wanted > 0))
@@ -161,7 +163,7 @@ def extreme(wanted: int, arguments: list[NumberColumn]) -> NumberColumn:
 
 
 def order(left: NumberColumn, right: NumberColumn) -> NDArray[np.int8]:
-    """-1, 0 or 1 as left is less, equal or greater, by the exact values; NaN is the greatest."""
+    """Return -1, 0 or 1 as left is less, equal or greater, compared exactly; NaN is greatest."""
     mixed = np.where(
         left.is_int,
         _int_to_double(left.ints, right.doubles),
@@ -185,7 +187,7 @@ def _int_to_double(ints: Ints, doubles: Doubles) -> NDArray[np.int8]:
     inside = (floor >= -(2.0**63)) & (floor < 2.0**63)
     whole = np.where(inside, floor, 0.0).astype(np.int64)
     sign = _sign(ints, whole)
-    # Equal to the floor, and so below what the floor has lost.
+    # Equal to the floor, so less than a double with a fraction.
     sign = np.where((sign == 0) & (doubles > floor), np.int8(-1), sign)
     outside = np.where(doubles < 0, np.int8(1), np.int8(-1))  # NaN: the greatest
     result: NDArray[np.int8] = np.where(inside, sign, outside)

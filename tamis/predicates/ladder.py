@@ -1,8 +1,8 @@
 """Tests of one term against constants of one family, as intervals of ranks.
 
-All comparisons, BETWEEN and IN end up here, for every type of value: once a value is a rank among
-the constants, a test is an interval of integers, and what remains is to find the intervals that
-contain one.
+All comparisons, BETWEEN and IN are indexed here, for every type of value. Once a value is a rank
+among the constants, a test is an interval of integers, and matching means finding the intervals
+that contain the rank.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from tamis.values import Scalar
 
 Ids = NDArray[np.int32]
 
-# A list for every rank may take so many times the room of the tests, and this much at any rate.
+# A list for every rank may take this many times the room of the tests, plus a fixed amount.
 _ROOMY = 8
 _ROOM = 1024
 
 
 class BuiltLadder:
-    """Constants, and the tests on them in the form that the kernels take."""
+    """Constants, and the tests on them as arrays for the kernels."""
 
     def __init__(self, constants: Constants, ladder: Ladder, spans: Spans) -> None:
-        """Take a ladder on the constants, and the intervals it was built from."""
+        """Wrap a ladder on the constants, and the intervals that it was built from."""
         self._constants = constants
         self._ladder = ladder
         self._spans = spans
@@ -42,7 +42,7 @@ class BuiltLadder:
 
     @classmethod
     def of(cls, family: Family, tests: Mapping[int, Within | Except]) -> BuiltLadder:
-        """Build it from tests by predicate id."""
+        """Build a ladder from tests by predicate id."""
         constants = Constants(family, _all_constants(tests.values()))
         intervals: list[tuple[int, int, int]] = []
         excluded: list[tuple[int, int]] = []
@@ -62,7 +62,7 @@ class BuiltLadder:
         return cls(constants, ladder, spans)
 
     def without_tests(self, ids: frozenset[int]) -> BuiltLadder:
-        """The same with some tests gone; a constant that nothing asks for does no harm."""
+        """Return the ladder without some tests; unused constants remain, which is harmless."""
         gone = np.fromiter(ids, np.int32, len(ids))
         held = (self._spans.ids, self._ladder.other_ids, gone)
         is_gone = np.zeros(1 + max(int(some.max(initial=0)) for some in held), np.bool_)
@@ -72,7 +72,7 @@ class BuiltLadder:
         return BuiltLadder(self._constants, prune_ladder(self._ladder, is_gone), spans)
 
     def part(self, columns: list[TermColumn], size: int) -> Part:
-        """What the values of a batch satisfy."""
+        """Return the partial result of the values of a batch."""
         ranks = self._constants.ranks(columns, size)
         if self._table is not None:
             return CodedPart(self._table, ranks)

@@ -1,6 +1,6 @@
 """The arrays of a ladder: built from intervals of ranks, and pruned.
 
-`kernels/predicates/emit.py` says how they look.
+`kernels/predicates/emit.py` describes the arrays.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ class Exclusions(NamedTuple):
 
 
 def ladder_of(spans: Spans, others: Ids, excluded: Exclusions, constants: int) -> Ladder:
-    """Build a ladder on so many constants.
+    """Build a ladder on a number of constants.
 
     Args:
         spans: Tests that hold for an interval of ranks.
-        others: Tests that hold for every rank but those of some constants.
-        excluded: Which those are, by increasing place in `others`.
-        constants: How many there are; the ranks are 0 … 2 * constants.
+        others: Tests that hold for every rank except those of some constants.
+        excluded: Those constants, by increasing place in `others`.
+        constants: The number of constants; the ranks are 0 … 2 * constants.
     """
     ids, lows, highs = spans
     top = 2 * constants
@@ -72,10 +72,10 @@ def ladder_of(spans: Spans, others: Ids, excluded: Exclusions, constants: int) -
 
 
 def prune_ladder(ladder: Ladder, is_gone: Bools) -> Ladder:
-    """The ladder without some ids, given by a flag for every id.
+    """Return the ladder without some ids, given by a flag for every id.
 
-    What stays keeps its order: nothing is sorted, and each place in a list moves down by the number
-    of those gone before it.
+    The remaining ids keep their order: nothing is sorted, and each place in a list moves down by
+    the number of ids removed before it.
     """
     points, rises, falls, lows, highs, others = (
         ~is_gone[ids]
@@ -111,7 +111,7 @@ def prune_ladder(ladder: Ladder, is_gone: Bools) -> Ladder:
 
 
 def table_of_ranks(ladder: Ladder) -> CodeTable:
-    """The ladder's answers for all ranks."""
+    """Return a table with the ladder's results for all ranks."""
     offsets = np.zeros(len(ladder.sizes), np.int64)
     np.cumsum(ladder.sizes[:-1], out=offsets[1:])
     ids = np.empty(offsets[-1], np.int32)
@@ -121,19 +121,19 @@ def table_of_ranks(ladder: Ladder) -> CodeTable:
 
 
 def fork(low: Places, high: Places) -> Places:
-    """The number with the most trailing zeros from low to high, both at least 1.
+    """Return the number with the most trailing zeros from low to high, both at least 1.
 
-    It ends in zeros from where low - 1 and high begin to differ.
+    Its trailing zeros start at the highest bit in which low - 1 and high differ.
     """
     differ = (low - 1) ^ high
-    # The exponent of a double is the number of bits, exactly, below 2^53.
+    # The exponent of a double is exactly the number of bits, for integers below 2^53.
     bits = np.frexp(differ.astype(np.float64))[1].astype(np.int64)
     step: Places = np.int64(1) << (bits - 1)
     return high & -step
 
 
 def _with_sizes(ladder: Ladder) -> Ladder:
-    """Count what each rank satisfies; the last entry stays 0."""
+    """Count the tests that each rank satisfies; the last entry stays 0."""
     sizes = ladder.sizes[:-1]
     sizes += ladder.rise_counts + (len(ladder.fall_ids) - ladder.fall_starts)
     sizes += len(ladder.other_ids)
@@ -146,7 +146,7 @@ def _with_sizes(ladder: Ladder) -> Ladder:
 
 
 def _counts_before(stays: Bools) -> Places:
-    """By place, how many stay before it."""
+    """Return, by place, how many entries before it stay."""
     before = np.zeros(len(stays) + 1, np.int64)
     np.cumsum(stays, out=before[1:])
     return before
@@ -159,7 +159,7 @@ def _offsets(groups: NDArray[np.integer], count: int) -> Places:
 
 
 def _group_items(groups: Ids, count: int, items: Ids) -> tuple[Places, Ids]:
-    """Items by group, in their order within each."""
+    """Sort items by group, stably; return the offsets of the groups and the items."""
     return _offsets(groups, count), items[np.argsort(groups, kind="stable")]
 
 

@@ -1,8 +1,9 @@
-"""Cheap changes to structures that are only ever built whole.
+"""Cheap changes to structures that can only be built as a whole.
 
-Most tests sit in a large structure, the base; what came since sits in a small one beside it, which
-is built again at every change. When the changes amount to a part of the base, all become one base
-again: so a test is built into a base only so many times, however many come after it.
+Most tests are in a large structure, the base. Tests added since are in a small structure beside it,
+which is rebuilt at every change. When the changes amount to a fraction of the base, all tests are
+merged into a new base. So the number of times that a test is built into a base is bounded, however
+many tests follow.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Generic, Protocol, TypeVar
 
-# The base is built again when changes are more than this, and more than this part of it.
+# The base is rebuilt when there are more changes than this plus this fraction of its size.
 _FEW = 256
 _PART = 8
 
@@ -19,7 +20,7 @@ class Layer(Protocol):
     """A structure built from tests by id."""
 
     def without_tests(self, ids: frozenset[int]) -> Layer:
-        """The same structure with some of its tests gone, cheaper than by building it again."""
+        """Return the structure without some of its tests; cheaper than a rebuild."""
 
 
 T = TypeVar("T")
@@ -27,10 +28,10 @@ B = TypeVar("B", bound=Layer)
 
 
 class Layers(Generic[T, B]):
-    """Tests by predicate id, and what is built from them when it is asked for."""
+    """Tests by predicate id, and the structures that are built from them on demand."""
 
     def __init__(self, build: Callable[[Mapping[int, T]], B]) -> None:
-        """Begin with no tests; `build` makes the structure."""
+        """Create empty layers; `build` builds the structure."""
         self._build = build
         self._tests: dict[int, T] = {}
         self._base: B | None = None
@@ -41,18 +42,18 @@ class Layers(Generic[T, B]):
         self._fresh_built: B | None = None
 
     def __len__(self) -> int:
-        """The number of tests."""
+        """Return the number of tests."""
         return len(self._tests)
 
     def add(self, id: int, test: T) -> None:
-        """Take a test under a new id; the id may have been in use before."""
+        """Add a test under a new id; the id may have been in use before."""
         self._tests[id] = test
         self._fresh[id] = test
         self._fresh_built = None
         self._changes += 1
 
     def remove(self, id: int) -> None:
-        """Forget a test."""
+        """Remove a test."""
         del self._tests[id]
         if id in self._fresh:
             del self._fresh[id]
@@ -61,10 +62,10 @@ class Layers(Generic[T, B]):
             self._gone.add(id)
             self._changes += 1
         if not self._tests:
-            self._base = None  # and with it what it remembers
+            self._base = None  # also frees its cache
 
     def built_layers(self) -> list[B]:
-        """The structures that together hold all tests, each test in one of them."""
+        """Return the structures that together contain each test exactly once."""
         if self._base is None or self._changes > _FEW + self._base_size // _PART:
             self._base, self._base_size = self._build(self._tests), len(self._tests)
             self._changes = 0

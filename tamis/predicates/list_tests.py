@@ -1,4 +1,4 @@
-"""`array_contains` with a constant, for the lists of a batch."""
+"""Tests with `array_contains` and a constant, for the lists of a batch."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ LISTS = (Type.INT_LIST, Type.STR_LIST)
 
 
 class ListTests:
-    """The tests of one term, built whole."""
+    """The list tests of one term, built as a whole."""
 
     def __init__(self, tests: Mapping[int, Member]) -> None:
-        """Take tests by predicate id."""
-        # Elements are INT or STR: True is no 1 here, and 1.0 is.
+        """Build the structure from tests by predicate id."""
+        # Elements are INT or STR: True does not equal 1 here, but 1.0 does.
         self._wanted: dict[Scalar, list[int]] = {}
         self._unwanted: dict[Family | None, dict[int, Scalar | Opaque]] = {}
         for id, (item, wanted) in tests.items():
@@ -28,7 +28,7 @@ class ListTests:
                 self._wanted.setdefault(item, []).append(id)  # type: ignore[arg-type]
 
     def satisfied_predicates(self, column: TermColumn) -> Iterator[list[int]]:
-        """For every event, the ids of the tests that its list satisfies."""
+        """Iterate over the events; yield the ids of the tests that each one's list satisfies."""
         family = Family.NUMBER if column.type is Type.INT_LIST else Family.TEXT
         for elements in values_of(Column(column.type, column.data)):
             yield self._satisfied_by(elements, family) if isinstance(elements, list) else []

@@ -1,7 +1,7 @@
-"""Parts of an answer, and how they are put together.
+"""Partial results of phase 1, and how they are combined.
 
-Every kind of test gives its part of the answer in one of two forms: each event has a rank on a
-ladder, or a code in a table of ids. From there on nothing depends on types or operators any more.
+Every kind of test produces its partial result in one of two forms: each event has a rank on a
+ladder, or a code in a table of ids. From there on, types and operators no longer matter.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tamis.kernels.predicates.masks import (
 
 
 class RankedPart(NamedTuple):
-    """Events on a ladder; a rank of -1 is not on it."""
+    """Events on a ladder; a rank of -1 means that the event is not on it."""
 
     ladder: Ladder
     spans: Spans
@@ -33,7 +33,7 @@ class RankedPart(NamedTuple):
 
 
 class CodedPart(NamedTuple):
-    """Events in a table; a code of -1 is not in it."""
+    """Events in a table; a code of -1 means that the event is not in it."""
 
     table: CodeTable
     codes: Ids
@@ -47,7 +47,7 @@ class SatisfiedPredicates(NamedTuple):
 
     Attributes:
         offsets: Event e has the ids from offsets[e] up to offsets[e + 1].
-        ids: In any order, without repeats.
+        ids: The ids, in any order, without duplicates.
     """
 
     offsets: NDArray[np.int64]
@@ -55,7 +55,7 @@ class SatisfiedPredicates(NamedTuple):
 
 
 def table_of(rows: Sequence[Iterable[int]]) -> CodeTable:
-    """A table of ids by code."""
+    """Build a table of ids by code."""
     lists = [list(row) for row in rows]
     offsets = np.zeros(len(lists) + 1, np.int64)
     np.cumsum([len(row) for row in lists], out=offsets[1:])
@@ -64,7 +64,7 @@ def table_of(rows: Sequence[Iterable[int]]) -> CodeTable:
 
 
 def gather_ids(parts: Sequence[Part], events: int) -> SatisfiedPredicates:
-    """All parts as one list of ids per event."""
+    """Combine all parts into one list of ids per event."""
     offsets = np.zeros(events + 1, np.int64)
     counts = offsets[1:]
     for part in parts:
@@ -81,7 +81,7 @@ def gather_ids(parts: Sequence[Part], events: int) -> SatisfiedPredicates:
 
 
 def build_masks(parts: Sequence[Part], events: int, rows: Ids, count: int) -> Masks:
-    """All parts as one bit per event and predicate; `rows` says where each predicate goes."""
+    """Combine all parts into one bit per event and predicate; `rows` maps predicates to rows."""
     masks: Masks = np.zeros((count, (events + 63) // 64), np.uint64)
     for part in parts:
         if isinstance(part, RankedPart):
@@ -96,7 +96,7 @@ def build_masks(parts: Sequence[Part], events: int, rows: Ids, count: int) -> Ma
 
 
 def _counts(part: Part) -> Places:
-    """How many ids each event gets."""
+    """Return the number of ids of each event."""
     if isinstance(part, RankedPart):
         return part.ladder.sizes[part.ranks]
     offsets, codes = part.table.offsets, part.codes

@@ -1,8 +1,8 @@
 """From a predicate to the values for which it is certainly true.
 
-Exact in three-valued logic: NOT of a predicate is true where the predicate is *false*, which leaves
-out the values for which it is unknown. So `NOT a BETWEEN 1 AND 'x'` is `a < 1` or `a > 'x'`, and
-`a NOT IN (1, 'x')` holds for nothing: one of the two is always unknown.
+The result is exact in three-valued logic: the NOT of a predicate is true where the predicate is
+*false*, which excludes the values for which it is unknown. So `NOT a BETWEEN 1 AND 'x'` is `a < 1`
+or `a > 'x'`, and `a NOT IN (1, 'x')` is never true: one of the two is always unknown.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ RESIDUAL = Placement(residual=True)
 
 _OPPOSITE = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 _MIRRORED = {"=": "=", "<>": "<>", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
-_NAN = math.nan  # one object for all, so that a dict finds it
+_NAN = math.nan  # one object, so that a dict finds it
 
 
 def placement(predicate: Predicate | Not) -> Placement:
-    """Where a predicate, or the NOT of one, belongs.
+    """Return how a predicate, or the NOT of one, is indexed.
 
     Raises:
         TypeError: It is not a predicate but a structure of several.
@@ -68,10 +68,10 @@ def placement(predicate: Predicate | Not) -> Placement:
 
 
 def _constant(expr: ValueExpr) -> tuple[Value] | None:
-    """The value of what no event can change, in a tuple because it may be NULL.
+    """Return the value of an expression without attributes, in a tuple because it may be NULL.
 
-    Not only literals: there is no way to write infinity, so `1e308 * 10` stays as it is. A function
-    of the caller's is a term like any other, on constants too: to place it is not to call it.
+    Not only literals are constant: infinity cannot be written, so `1e308 * 10` stays as it is. A
+    user function is a term like any other, even on constants: indexing must not call it.
     """
     if isinstance(expr, Attribute):
         return None
@@ -98,7 +98,7 @@ def _comparison(e: Comparison, wanted: bool) -> Placement:
 
 def _place_comparison(op: str, term: ValueExpr, constant: Value) -> Placement:
     if _constant(term) is not None:
-        return RESIDUAL  # two constants: `placement` computes it
+        return RESIDUAL  # two constants: `placement` evaluates it
     return _term_placement(term, _one_sided_tests(op, constant))
 
 
@@ -154,7 +154,7 @@ def _family(value: Value) -> Family:
 def _in(e: In, wanted: bool) -> Placement:
     if _constant(e.operand) is not None:
         return RESIDUAL
-    # By family: True is 1 for a dict. Within one, equal keys are equal values.
+    # By family, because True equals 1 as a key. Within a family, equal keys are equal values.
     points: dict[Family, dict[Scalar, None]] = {}
     for item in e.items:
         family = family_of(item.value)
@@ -180,7 +180,7 @@ def _term_placement(term: ValueExpr, tests: list[Test]) -> Placement:
     return Placement(term, tuple(tests)) if tests else NEVER
 
 
-# -- the rest -------------------------------------------------------------------------------------
+# -- other predicates -----------------------------------------------------------------------------
 
 
 def _pattern(e: Like | RLike, wanted: bool) -> Placement:
@@ -206,7 +206,7 @@ def _string_test(e: StringTest, wanted: bool) -> Placement:
 
 def _array_contains(e: ArrayContains, wanted: bool) -> Placement:
     if _constant(e.array) is not None:
-        return NEVER  # there are no literals of lists
+        return NEVER  # there are no list literals
     item = _constant(e.item)
     if item is None:
         return RESIDUAL

@@ -1,8 +1,8 @@
-"""Phase 1 of matching: which predicates are certainly true of each event of a batch.
+"""Phase 1 of matching: the predicates that are certainly true of each event of a batch.
 
-Shared by all engines that first find the satisfied predicates and then combine them (the counting
-algorithm, A-Tree, BDDs …). A predicate is stored once however many selectors have it, under a small
-integer that engines use as an index into arrays.
+It is shared by all engines that first find the satisfied predicates and then combine them (the
+counting algorithm, A-Tree, BDDs …). A predicate is stored once however many selectors contain it,
+under a small integer that engines use as an index into arrays.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ Leaf = Predicate | Not
 
 
 class PredicateIndex:
-    """Predicates under small integer ids, with the number of times each is held.
+    """Predicates under small integer ids, with reference counts.
 
     >>> from tamis.language import parse
     >>> index = PredicateIndex()
     >>> cheap, french = index.intern(parse("price < 10")), index.intern(parse("country = 'FR'"))
     >>> batch = EventBatch.of([{"price": 5, "country": "FR"}, {"price": 20}, {"price": 9.5}])
-    >>> offsets, ids = index.satisfied(batch)
+    >>> offsets, ids = index.satisfied_predicates(batch)
     >>> offsets.tolist(), ids[:2].tolist() == [cheap, french]
     ([0, 2, 2, 3], True)
     >>> index.masks(batch)[:, 0].tolist()
@@ -50,7 +50,7 @@ class PredicateIndex:
     """
 
     def __init__(self) -> None:
-        """Begin with no predicates."""
+        """Create an empty index."""
         self._ids: dict[object, int] = {}
         self._predicates: list[Leaf | None] = []
         self._counts: list[int] = []
@@ -65,14 +65,14 @@ class PredicateIndex:
         return len(self._predicates)
 
     def __len__(self) -> int:
-        """The number of distinct predicates."""
+        """Return the number of distinct predicates."""
         return len(self._ids)
 
     def intern(self, predicate: Leaf) -> int:
-        """The id of a predicate, held once more from now on; equal predicates have one id.
+        """Return the id of a predicate and add a reference; equal predicates share an id.
 
         Raises:
-            TypeError: It is not a predicate, or NOT of one.
+            TypeError: It is neither a predicate nor the NOT of one.
         """
         key = _key(predicate)
         id = self._ids.get(key)
@@ -91,11 +91,11 @@ class PredicateIndex:
         return id
 
     def find(self, predicate: Leaf) -> int | None:
-        """The id of a predicate, or None if it has none; it is held as often as before."""
+        """Return the id of a predicate, or None; the reference count stays the same."""
         return self._ids.get(_key(predicate))
 
     def release(self, id: int) -> None:
-        """Hold a predicate once less; the last time, forget it.
+        """Drop a reference to a predicate; after the last one, remove the predicate.
 
         Raises:
             KeyError: No predicate has this id.
@@ -110,7 +110,7 @@ class PredicateIndex:
         self._displace(id, predicate)
 
     def predicate(self, id: int) -> Leaf:
-        """The predicate of an id.
+        """Return the predicate with an id.
 
         Raises:
             KeyError: No predicate has this id.
@@ -121,14 +121,14 @@ class PredicateIndex:
         return predicate
 
     def satisfied_predicates(self, batch: EventBatch) -> SatisfiedPredicates:
-        """For every event, the ids of the predicates that are certainly true of it."""
+        """Return, for every event, the ids of the predicates that are certainly true of it."""
         return gather_ids(list(self._parts(batch)), len(batch))
 
     def masks(self, batch: EventBatch, ids: NDArray[np.int32] | None = None) -> NDArray[np.uint64]:
-        """The same as bits: one row per id (all up to `capacity` if None), one bit per event.
+        """Return the same as bits: a row per id (all up to `capacity` if None), a bit per event.
 
-        Event e is bit e % 64 of word e // 64. The ids are distinct; an id that is not in use has no
-        bits.
+        Event e is bit e % 64 of word e // 64. The ids must be distinct; an id that is not in use
+        has no bits set.
         """
         if ids is None:
             rows = np.arange(self.capacity, dtype=np.int32)
@@ -138,7 +138,7 @@ class PredicateIndex:
         return build_masks(list(self._parts(batch)), len(batch), rows, len(ids))
 
     def stats(self) -> Mapping[str, object]:
-        """Sizes, by name; `residual` predicates are decided for every event."""
+        """Return sizes by name; `residual` predicates are evaluated for every event."""
         return {
             "predicates": len(self),
             "references": sum(self._counts),
@@ -150,11 +150,11 @@ class PredicateIndex:
         }
 
     def __getstate__(self) -> tuple[list[Leaf | None], list[int], list[int]]:
-        """Pickle what was interned; the rest is built from it."""
+        """Pickle the predicates and their counts; the rest is rebuilt from them."""
         return self._predicates, self._counts, self._free
 
     def __setstate__(self, state: tuple[list[Leaf | None], list[int], list[int]]) -> None:
-        """Place every predicate again, under the id it had."""
+        """Index every predicate again, under the id that it had."""
         self.__init__()  # type: ignore[misc]
         self._predicates, self._counts, self._free = state
         for id, predicate in enumerate(self._predicates):
@@ -201,10 +201,10 @@ class PredicateIndex:
 
 
 def _key(predicate: Leaf) -> object:
-    """What stands for a predicate in a dictionary.
+    """Return the dictionary key of a predicate.
 
-    Most are `attribute op literal`; hashing their parts takes half the time of hashing the nodes.
-    The class is there because Python holds that True == 1 == 1.0.
+    Most predicates are `attribute op literal`; hashing their parts takes half the time of hashing
+    the nodes. The key contains the class because in Python True == 1 == 1.0.
     """
     if type(predicate) is Comparison:
         left, right = predicate.left, predicate.right

@@ -1,9 +1,9 @@
 """From values to ranks among constants, exactly.
 
 The rank of v is #{c < v} + #{c <= v}. In a type T, c < v if and only if floor_T(c) < v, and c <= v
-if and only if ceil_T(c) <= v, where floor_T and ceil_T round c to a value of T: so 2^53 + 1 has a
-place among doubles and 1.5 one among integers, and two binary searches in int64 do it. Doubles
-become int64 by a map that keeps their order.
+if and only if ceil_T(c) <= v, where floor_T and ceil_T round c to a value of T. So 2^53 + 1 has a
+place among doubles and 1.5 has one among integers, and two binary searches in int64 find the rank.
+Doubles become int64 by an order-preserving map.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from tamis.values import INT_MAX, INT_MIN, Scalar, Timestamp, Type
 Ints = NDArray[np.int64]
 Ranks = NDArray[np.int32]
 
-# A table of ranks for all integers from the least to the greatest constant may be so much larger
-# than the constants themselves: one look instead of a search.
+# A table with the ranks of all integers from the least to the greatest constant may have this many
+# times the size of the constants: one lookup instead of a search.
 _ROOMY = 8
 
 
@@ -32,10 +32,10 @@ class Scale(NamedTuple):
     """The constants of one family as seen from one type of values.
 
     Attributes:
-        floors: floor_T of the constants that lie in the range of T.
+        floors: floor_T of the constants in the range of T.
         ceilings: ceil_T of them; the same array if all are values of T.
         below: The number of constants below the range of T.
-        table: By value - floors[0], its rank; None if that would be too large.
+        table: The rank by value - floors[0] + 1; None if the table would be too large.
     """
 
     floors: Ints
@@ -45,11 +45,11 @@ class Scale(NamedTuple):
 
 
 class Constants:
-    """The distinct constants of one family, in order, and the ranks of values among them."""
+    """The distinct constants of one family, sorted, and the ranks of values among them."""
 
     def __init__(self, family: Family, constants: Iterable[Scalar]) -> None:
-        """Take constants in any order, repeated or not; NaN is one object."""
-        # A dict knows that 1 is 1.0 and 2**53 + 1 is not 2.0**53.
+        """Index constants, in any order and with duplicates; NaN must be one object."""
+        # As dict keys, 1 equals 1.0, and 2**53 + 1 differs from 2.0**53.
         distinct = dict.fromkeys(constants)
         nan = [c for c in distinct if c != c]
         self.sorted: list[Scalar] = sorted(c for c in distinct if c == c) + nan
@@ -58,11 +58,11 @@ class Constants:
         self._scales: dict[Type, Scale] = {}
 
     def __len__(self) -> int:
-        """How many there are: ranks go from 0 to twice as many."""
+        """Return the number of constants n; ranks are from 0 to 2n."""
         return len(self.sorted)
 
     def ranks(self, columns: list[TermColumn], size: int) -> Ranks:
-        """The rank of each event's value; -1 where it has none in this family."""
+        """Return the rank of each event's value; -1 where it has none in this family."""
         ranks: Ranks | None = None
         for column in columns:
             if FAMILIES.get(column.type) is self._family:
@@ -74,7 +74,7 @@ class Constants:
         return np.full(size, -1, np.int32) if ranks is None else ranks
 
     def text_ranks(self, values: list[str]) -> Ranks:
-        """The ranks of texts."""
+        """Return the ranks of texts."""
         constants = self.sorted
         ranks = [
             2 * i + 1 if i is not None else 2 * bisect_left(constants, v)
@@ -84,7 +84,7 @@ class Constants:
 
     def _column_ranks(self, column: TermColumn) -> Ranks:
         if column.type is Type.STR:
-            # NULL has code -1, and so the rank at the end.
+            # NULL has code -1, which selects the last rank, -1.
             distinct = np.append(self.text_ranks(column.data.values), np.int32(-1))
             ranks: Ranks = distinct[column.data.codes]
             return ranks
@@ -100,7 +100,7 @@ def _locate(scale: Scale, keys: Ints) -> Ranks:
     if not len(floors):
         return np.full(len(keys), 2 * scale.below, np.int32)
     if scale.table is not None:
-        # Beyond either end the nearest gap will do: the table has one at both.
+        # Values beyond the ends are clamped to the nearest gap: the table has one at each end.
         near = np.minimum(np.maximum(keys, floors[0] - 1), floors[-1] + 1)
         found: Ranks = scale.table[near - (floors[0] - 1)]
         return found
@@ -138,7 +138,7 @@ def _scale(constants: list[Scalar], kind: Type) -> Scale:
 
 
 def _round_to_double(constant: Scalar, direction: int) -> float:
-    """The nearest double that is not above (-1) or not below (+1) the constant."""
+    """Return the nearest double not above (-1) or not below (+1) the constant."""
     assert isinstance(constant, int | float)
     near = float(constant)
     if math.isnan(near) or near == constant or (near > constant) == (direction > 0):
@@ -147,10 +147,10 @@ def _round_to_double(constant: Scalar, direction: int) -> float:
 
 
 def _order_of_doubles(doubles: NDArray[np.float64]) -> Ints:
-    """Integers in the order of the doubles: -0.0 is 0.0, NaN is one and the greatest."""
+    """Map doubles to integers in the same order: -0.0 equals 0.0, NaN is the greatest."""
     clean = np.where(np.isnan(doubles), np.nan, doubles + 0.0)
     bits = clean.view(np.int64)
-    # Negative doubles grow with the magnitude of their bits: turn them around.
+    # The bits of negative doubles are in descending order: invert them.
     return np.where(bits < 0, bits ^ np.int64(INT_MAX), bits)
 
 

@@ -1,7 +1,8 @@
-"""Predicates over several terms, such as `price > limit`: no constant to index them by.
+"""Predicates over several terms, such as `price > limit`, which have no constant to index by.
 
-Each is decided for every event. Comparisons of numbers are done a column at a time; the rest, and
-the events in which both sides are no numbers, by the oracle, one event at a time.
+Each is evaluated for every event. Comparisons of numbers are evaluated a column at a time. All
+others, and the events in which neither side is a number, are evaluated by the oracle, one event at
+a time.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from tamis.predicates.term_values import Sheet
 
 
 def residual_part(predicates: Mapping[int, Predicate | Not], sheet: Sheet) -> CodedPart:
-    """The predicates that each event satisfies, of those given by id."""
+    """Return the predicates that each event satisfies, of those given by id."""
     events: list[NDArray[np.int64]] = []
     ids: list[NDArray[np.int32]] = []
     for id, predicate in predicates.items():
@@ -36,7 +37,7 @@ def residual_part(predicates: Mapping[int, Predicate | Not], sheet: Sheet) -> Co
 
 
 def _truths(predicate: Predicate | Not, sheet: Sheet) -> Bools:
-    """Where the predicate is certainly true."""
+    """Return where the predicate is certainly true."""
     decided = _decide_numbers(predicate, sheet)
     if decided is None:
         return np.array([evaluate(predicate, row) is True for row in sheet.batch.rows()], np.bool_)
@@ -49,7 +50,7 @@ def _truths(predicate: Predicate | Not, sheet: Sheet) -> Bools:
 
 
 def _decide_numbers(predicate: Predicate | Not, sheet: Sheet) -> tuple[Bools, Bools] | None:
-    """Where it is certainly true of numbers, and where that remains open; None if everywhere."""
+    """Return where it is certainly true of numbers, and where undecided; None if everywhere."""
     if isinstance(predicate, Comparison):
         return _compare_columns(predicate.op, predicate.left, predicate.right, sheet)
     negated = isinstance(predicate, Not)
@@ -72,7 +73,7 @@ def _compare_columns(
     if these is None or those is None:
         return None
     outcome = _OUTCOMES[op](order(these, those), 0)
-    # A number against something else is unknown; only two other things may still be equal.
+    # A number compared with another type is unknown; only two non-numbers may still be equal.
     return outcome & these.present() & those.present(), these.other & those.other
 
 

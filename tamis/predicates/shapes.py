@@ -1,8 +1,8 @@
-"""What a predicate asks of one value: the shapes that the index knows.
+"""The shapes of tests that the index supports: what a predicate requires of one value.
 
 A *term* is what is tested: an attribute, or a derived value such as `a + b`. A predicate on one
-term and constants is true for a set of values, and that set is the union of a few of these shapes;
-by then NOT is gone, because each shape says what is certainly true.
+term and constants is true for a set of values, and that set is the union of a few of these shapes.
+NOT is already resolved, because each shape states what is certainly true.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Family(Enum):
     INSTANT = "instant"
     TRUTH = "truth"
 
-    __hash__ = object.__hash__  # Enum's own is written in Python
+    __hash__ = object.__hash__  # faster: Enum's own is written in Python
 
 
 FAMILIES: dict[Type, Family] = {
@@ -44,34 +44,34 @@ class Interval(NamedTuple):
 
 
 class Within(NamedTuple):
-    """The value is of the family, and in one of the intervals, which do not overlap."""
+    """The value is of the family and in one of the intervals, which do not overlap."""
 
     family: Family
     intervals: tuple[Interval, ...]
 
 
 class Except(NamedTuple):
-    """The value is of the family, and none of the points, which are distinct."""
+    """The value is of the family and none of the points, which are distinct."""
 
     family: Family
     points: tuple[Scalar, ...]
 
 
 class Null(NamedTuple):
-    """The value is NULL, or it is not."""
+    """The value is NULL, or (if not wanted) it is not."""
 
     wanted: bool
 
 
 class Text(NamedTuple):
-    """The value is text, and the test of it has the wanted outcome."""
+    """The value is text, and the test of it has the wanted result."""
 
     test: StringTest | Like | RLike
     wanted: bool
 
 
 class Member(NamedTuple):
-    """The value is a list, and whether the item is in it is certain and as wanted."""
+    """The value is a list, and it is certain that the item is (or is not) in it, as wanted."""
 
     item: Scalar | Opaque
     wanted: bool
@@ -81,13 +81,13 @@ Test: TypeAlias = Within | Except | Null | Text | Member
 
 
 class Placement(NamedTuple):
-    """Where a predicate belongs.
+    """How a predicate is indexed.
 
     Attributes:
         term: What is tested; None if the predicate is the same for every event, or is residual.
-        tests: It is true where one of them holds; no two of them hold for one value.
+        tests: The predicate is true where one of them holds; no two of them hold for one value.
         always: Every event satisfies it.
-        residual: It looks at several terms: only the oracle can tell, one event at a time.
+        residual: It depends on several terms: only the oracle can evaluate it, event by event.
     """
 
     term: ValueExpr | None = None
@@ -97,7 +97,7 @@ class Placement(NamedTuple):
 
 
 def family_of(value: Value) -> Family | None:
-    """The family of a value; None for NULL and for what has no order."""
+    """Return the family of a value; None for NULL and for values without an order."""
     return _FAMILIES.get(type(value))
 
 

@@ -1,4 +1,4 @@
-"""Which of many texts are equal to, begin, end, or stand in a given one: all at once."""
+"""The search for many strings in one text: equal to it, its prefixes, suffixes and substrings."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ import ahocorasick
 
 from tamis.predicates.text_guards import GuardPosition
 
-# Fewer than this and looking for each by itself is as fast.
+# With fewer than this, searching for each one is as fast.
 _FEW = 5
 
 
 class Substrings:
-    """Slots (any integers) by the part that a text must have, and by where it must stand."""
+    """Slots (any integers) by the string that a text must have, and by its position."""
 
     def __init__(self, parts: Iterable[tuple[GuardPosition, str, int]]) -> None:
-        """Take (place, part, slot) triples."""
+        """Index (position, string, slot) triples."""
         found: dict[GuardPosition, dict[str, list[int]]] = {place: {} for place in GuardPosition}
         for place, part, slot in parts:
-            # The empty string is everywhere, and an automaton has no word for it.
+            # The empty string is a substring of every text, and an automaton cannot contain it.
             place = GuardPosition.START if place is not GuardPosition.WHOLE and not part else place
             found[place].setdefault(part, []).append(slot)
         self._whole = found[GuardPosition.WHOLE]
@@ -30,7 +30,7 @@ class Substrings:
         self._automaton = _automaton(self._anywhere) if len(self._anywhere) >= _FEW else None
 
     def slots(self, text: str) -> Iterator[int]:
-        """The slots of all parts that the text has, each once."""
+        """Iterate over the slots of all strings that the text has, each once."""
         yield from self._whole.get(text, ())
         size = len(text)
         for length in self._start_lengths:
@@ -51,7 +51,7 @@ class Substrings:
 
 
 def _automaton(needles: Iterable[str]) -> ahocorasick.Automaton:
-    """Aho and Corasick: Efficient String Matching, CACM 18(6), 1975."""
+    """Build an automaton (Aho and Corasick: Efficient String Matching, CACM 18(6), 1975)."""
     automaton = ahocorasick.Automaton()
     for needle in needles:
         automaton.add_word(needle, needle)

@@ -1,7 +1,7 @@
-"""All tests of one term: what is asked of `price`, or of `a + b`.
+"""All tests of one term, for example of `price` or of `a + b`.
 
-Adding and removing are dictionary operations; what the kernels need is built when it is next
-asked for.
+Adding and removing a test are dictionary operations. The arrays for the kernels are built on the
+next use.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class TermIndex:
     """The tests of one term, by predicate id."""
 
     def __init__(self) -> None:
-        """Begin with no tests."""
+        """Create an empty index."""
         self._ordered: dict[Family, Layers[Within | Except, BuiltLadder]] = {}
         self._texts: Layers[Text, TextTests] = Layers(TextTests)
         self._members: dict[int, Member] = {}
@@ -33,11 +33,11 @@ class TermIndex:
         self._nulls: dict[int, Null] = {}
 
     def __bool__(self) -> bool:
-        """Whether there are any tests."""
+        """Return whether there are any tests."""
         return bool(self._ordered or self._texts or self._members or self._nulls)
 
     def add(self, id: int, test: Test) -> None:
-        """Take a test; a predicate has at most one of each kind and family."""
+        """Add a test; a predicate has at most one of each kind and family."""
         if isinstance(test, Within | Except):
             layers = self._ordered.get(test.family)
             if layers is None:
@@ -53,7 +53,7 @@ class TermIndex:
             self._nulls[id] = test
 
     def remove(self, id: int, test: Test) -> None:
-        """Forget a test that was added."""
+        """Remove a test that was added."""
         if isinstance(test, Within | Except):
             layers = self._ordered[test.family]
             layers.remove(id)
@@ -68,7 +68,7 @@ class TermIndex:
             del self._nulls[id]
 
     def parts(self, columns: list[TermColumn], sheet: Sheet) -> Iterator[Part]:
-        """What the events of a batch satisfy, given the term's values in it."""
+        """Iterate over the partial results of a batch, given the term's values in it."""
         size = len(sheet)
         if self._nulls:
             yield self._null_part(columns, size)

@@ -1,7 +1,7 @@
 """The values of a term over a batch: columns as they are, or derived by arithmetic.
 
-Every distinct arithmetic expression, and every part of one, is computed once per batch. What the
-vectors cannot do (`least` of texts, a function of the caller's) the oracle does, one event at a
+Every distinct arithmetic expression, and every part of one, is computed once per batch. What
+vectors cannot compute (`least` of texts, a user function) is computed by the oracle, one event at a
 time.
 """
 
@@ -40,7 +40,7 @@ from tamis.values import Type, type_of
 
 
 class Texts(NamedTuple):
-    """A column of texts: the distinct ones, and the number of each event's, -1 for none."""
+    """A column of texts: the distinct ones, and the number of each event's text, -1 for none."""
 
     values: list[str]
     codes: NDArray[np.int32]
@@ -52,8 +52,8 @@ class TermColumn(NamedTuple):
     Attributes:
         type: Their type.
         valid: Where they are; None if everywhere.
-        data: INT, TIMESTAMP and BOOL as int64, DBL as float64, one slot per event; STR as
-            Texts; an Arrow array of the rest.
+        data: INT, TIMESTAMP and BOOL as int64, DBL as float64, one slot per event; STR as Texts; an
+            Arrow array for other types.
     """
 
     type: Type
@@ -62,27 +62,27 @@ class TermColumn(NamedTuple):
 
 
 class Sheet:
-    """A batch, and what has been derived from it so far."""
+    """A batch, and the values derived from it so far."""
 
     def __init__(self, batch: EventBatch) -> None:
-        """Begin with nothing derived."""
+        """Wrap a batch, with nothing derived yet."""
         self.batch = batch
         self._cells: dict[ValueExpr, list[TermColumn]] = {}
         self._numbers: dict[ValueExpr, NumberColumn] = {}
 
     def __len__(self) -> int:
-        """The number of events."""
+        """Return the number of events."""
         return len(self.batch)
 
     def cells(self, term: ValueExpr) -> list[TermColumn]:
-        """The values of a term, by type; no event has a value in two of them."""
+        """Return the values of a term, by type; no event has a value in two of them."""
         found = self._cells.get(term)
         if found is None:
             found = self._cells[term] = self._make(term)
         return found
 
     def numbers(self, expr: ValueExpr) -> NumberColumn | None:
-        """The numbers that an expression has; None if only the oracle can tell."""
+        """Return the numbers of an expression; None if only the oracle can compute them."""
         found = self._numbers.get(expr)
         if found is None:
             found = self._compute(expr)
@@ -105,7 +105,7 @@ class Sheet:
     def _evaluate_per_event(self, term: ValueExpr) -> list[TermColumn]:
         if attributes(term):
             values = [value_of(term, row) for row in self.batch.rows()]
-        else:  # a function of the caller's on constants: the same for every event
+        else:  # a user function on constants: the same for every event
             values = [value_of(term, {})] * len(self)
         kinds = dict.fromkeys(type_of(value) for value in values if value is not None)
         return [
@@ -182,9 +182,9 @@ def _term_column(column: Column) -> TermColumn:
 
 
 def texts_of(data: pa.Array) -> Texts:
-    """The texts of an Arrow array; each is then looked at once, however often it occurs."""
+    """Return the texts of an Arrow array, so that each distinct one is processed once."""
     encoded = data.dictionary_encode()
-    # A copy: Arrow's memory is read-only, for which kernels would be compiled once more.
+    # A copy: Arrow's memory is read-only, and kernels would be compiled a second time for it.
     codes = np.array(_as_numpy(encoded.indices.fill_null(-1)), np.int32)
     return Texts(encoded.dictionary.to_pylist(), codes)
 

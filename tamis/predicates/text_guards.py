@@ -1,7 +1,7 @@
-"""What must stand in a text for a test of it to hold: the way to look up tests by the text.
+"""Guards: strings that a text must have to pass a test. They let an index find tests by text.
 
-`LIKE 'ab%'` is the prefix `ab` and nothing else; `LIKE 'ab%c_d'` has it as a *guard*: where the
-prefix is missing the test fails, where it is there the test must still be tried.
+`LIKE 'ab%'` is equivalent to the prefix `ab`. `LIKE 'ab%c_d'` has the prefix as a *guard*: without
+the prefix the test fails, with it the test must still be evaluated.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tamis.language.patterns import Run, like_runs
 
 
 class GuardPosition(Enum):
-    """Where a guard must stand."""
+    """The position in the text where a guard must occur."""
 
     WHOLE = "whole"
     START = "start"
@@ -23,13 +23,13 @@ class GuardPosition(Enum):
 
 
 class PatternGuard(NamedTuple):
-    """A part that the text must have.
+    """A string that the text must have.
 
     Attributes:
-        place: Where it must stand.
-        part: What must stand there.
-        folded: It is looked for in the text in lower case.
-        decides: There is nothing more to the test.
+        place: Where it must occur.
+        part: The string.
+        folded: It is searched for in the lower-cased text.
+        decides: The guard is equivalent to the test.
     """
 
     place: GuardPosition
@@ -46,7 +46,7 @@ _PLACES = {
 
 
 def guard_of(test: StringTest | Like | RLike) -> PatternGuard | None:
-    """The guard of a test; None if it has none."""
+    """Return the guard of a test; None if it has none."""
     if isinstance(test, RLike):
         return None
     if isinstance(test, StringTest):

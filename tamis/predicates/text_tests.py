@@ -1,4 +1,4 @@
-"""Tests of text, decided once for every distinct text of a batch."""
+"""Tests of text, evaluated once for every distinct text of a batch."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from tamis.predicates.text_guards import GuardPosition, guard_of
 
 Check: TypeAlias = Callable[[str], bool]
 
-# Fewer than this and trying each by itself is as fast.
+# With fewer than this, trying each one is as fast.
 _FEW = 4
-# What is remembered of the texts of earlier batches: about so many words of 8 bytes.
+# The size of the cache for the texts of earlier batches: about this many words of 8 bytes.
 _REMEMBERED = 1_000_000
-# What RE2 may take for one set of expressions, in bytes.
+# The memory that RE2 may use for one set of expressions, in bytes.
 _MEMORY = 64 << 20
 
 
 class TextTests:
-    """The tests of one term, built whole; `satisfied` is the question."""
+    """The text tests of one term, built as a whole."""
 
     def __init__(self, tests: Mapping[int, Text]) -> None:
-        """Take tests by predicate id."""
+        """Build the structure from tests by predicate id."""
         self._negated = [id for id, test in tests.items() if not test.wanted]
         self._is_negated = frozenset(self._negated)
         self._checks: dict[int, Check] = {}
@@ -53,13 +53,13 @@ class TextTests:
         self._remembered = 0
 
     def without_tests(self, ids: frozenset[int]) -> TextTests:
-        """The same with some tests gone: tried all the same, and left out of the answer."""
+        """Exclude some tests from the results; they are still evaluated."""
         self._gone |= ids
         self._memory, self._remembered = {}, 0
         return self
 
     def satisfied_predicates(self, text: str) -> list[int]:
-        """The ids of the tests that a text satisfies."""
+        """Return the ids of the tests that a text satisfies."""
         known = self._memory.get(text)
         if known is not None:
             return known
@@ -77,7 +77,7 @@ class TextTests:
         return true
 
     def _true_ids(self, text: str) -> Iterator[int]:
-        """The ids of the tests that are true of it, as if none were negated."""
+        """Iterate over the ids of the tests that are true of it, ignoring negation."""
         checks = self._checks
         for id in self._plain.slots(text):
             if id not in checks or checks[id](text):
@@ -107,9 +107,9 @@ def _check(test: StringTest | Like | RLike) -> Check:
 class _Regexes:
     """Regular expressions in one automaton.
 
-    RE2 gives up without a word when a set needs more memory than it may take, and the answer looks
-    like no match. So the set also holds an expression that matches everything: where that is
-    missing from the answer, every expression is tried by itself.
+    RE2 gives up silently when a set needs more memory than it may use, and the result looks like no
+    match. So the set also contains an expression that matches everything: if that one is missing
+    from the result, every expression is tried on its own.
     """
 
     def __init__(self, patterns: list[tuple[str, int]]) -> None:
@@ -129,7 +129,7 @@ class _Regexes:
                 self._set = None
 
     def slots(self, text: str) -> Iterator[int]:
-        """The slots of those that match some part of the text."""
+        """Iterate over the slots of the expressions that match some part of the text."""
         if self._set is not None:
             found = self._set.Match(text) or ()
             if self._all in found:
