@@ -154,7 +154,7 @@ class AtreeEngine:
     def match_codes(
         self, batch: EventBatch, limit: int | None = None
     ) -> tuple[Ints, NDArray[np.int64]]:
-        """Return the subscriptions by number, unordered within events, and where each event ends."""
+        """Return the subscriptions by number, unordered within events, and each event's end."""
         if not len(batch) or not len(self.tree):
             return np.zeros(0, np.int32), np.zeros(len(batch), np.int64)
         if self.threads == 1 or len(batch) <= PIECE:

@@ -164,6 +164,6 @@ class Tree(Nodes):
     # -- introspection ----------------------------------------------------------------------------
 
     def sharing(self, subscriptions: Sequence[int]) -> tuple[float, float]:
-        """Return the average fraction of a subscription's nodes (and inner nodes) that others use."""
+        """Return the average fractions of a subscription's nodes, and inner nodes, others use."""
         shared, internal = sharing_stats.sharing(self.store, np.array(subscriptions, np.int32))
         return float(shared), float(internal)

@@ -1,7 +1,7 @@
-"""Every selector on every event: the oracle behind the engine's interface.
+"""Brute force: every selector is evaluated on every event. The oracle as an engine.
 
-Slow on purpose. It evaluates the tree as it was written, so it also checks the rewriter that the
-other engines build on.
+It is slow on purpose. It evaluates the selector as it was written, so it also checks the rewriter
+that the other engines build on.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ from tamis.matches import Id, Matches, ids_array
 
 
 class BruteEngine:
-    """A list of subscriptions, all of them looked at."""
+    """A list of subscriptions, all of which are evaluated."""
 
     name: ClassVar[str] = "brute"
 
     def __init__(self) -> None:
-        """Begin with no subscriptions."""
+        """Create an engine without subscriptions."""
         self._subscriptions: dict[Id, Subscription] = {}
 
     def add(self, subscription: Subscription) -> None:
-        """Take a subscription."""
+        """Add a subscription."""
         if isinstance(subscription.selector, Sequence):
             raise UnsupportedExpression("a sequence (FIRST … THEN …)", self.name)
         self._subscriptions[subscription.id] = subscription
 
     def remove(self, id: Id) -> None:
-        """Forget a subscription."""
+        """Remove a subscription."""
         del self._subscriptions[id]
 
     def match(self, batch: EventBatch, limit: int | None = None) -> Matches:
-        """All subscriptions that each event of the batch satisfies."""
+        """Return all subscriptions that each event of the batch satisfies."""
         subscriptions = list(self._subscriptions.values())
         pairs = [
             (event, code)
@@ -53,11 +53,11 @@ class BruteEngine:
         return Matches(len(batch), event, code, ids, priorities)
 
     def stats(self) -> Mapping[str, object]:
-        """How many subscriptions there are."""
+        """Return the number of subscriptions."""
         return {"subscriptions": len(self._subscriptions)}
 
     def to_dot(self) -> str:
-        """One node per subscription: there is no structure to draw."""
+        """Return one node per subscription: there is no structure to draw."""
         nodes = [
             f"  {quote(str(s.id))} [label={quote(s.text)}];" for s in self._subscriptions.values()
         ]

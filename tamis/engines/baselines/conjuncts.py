@@ -1,4 +1,4 @@
-"""What the engines that know conjunctions only can take, and what they say of the rest."""
+"""The conjuncts of a selector, for the engines that support conjunctions only."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _HINT = "it takes conjunctions only; the engines block and atree take everything
 
 
 def conjuncts(subscription: Subscription, engine: str) -> tuple[Leaf, ...]:
-    """The predicates, or NOT of them, all of which must hold.
+    """Return the predicates, or negated predicates, that must all hold.
 
     Raises:
-        UnsupportedExpression: It is no conjunction, whichever way it is written.
+        UnsupportedExpression: The selector is not equivalent to a conjunction.
     """
     condition = subscription.condition
     if isinstance(condition, Sequence):

@@ -1,7 +1,8 @@
 """The counting algorithm, list-based (thesis §5.4; Yan and García-Molina, TODS 19(2), 1994).
 
-Phase 1 finds the predicates that an event satisfies; each has a list of the subscriptions that have
-it, and counts one more for each of them. Those for which all are counted match.
+Phase 1 finds the predicates that an event satisfies. Each predicate has a posting list of the
+subscriptions that contain it, and increments the counter of each. A subscription matches when its
+counter reaches the number of its predicates.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _FIRST = 64
 
 
 class CountingEngine:
-    """A list of subscriptions per predicate, and a counter per subscription.
+    """A posting list per predicate, and a counter per subscription.
 
     Attributes:
         index: The predicates.
@@ -45,7 +46,7 @@ class CountingEngine:
     name: ClassVar[str] = "counting"
 
     def __init__(self) -> None:
-        """Begin with no subscriptions."""
+        """Create an engine without subscriptions."""
         self.index = PredicateIndex()
         self._roster = Roster()
         self._cells = np.zeros(_FIRST, np.uint32)
@@ -59,17 +60,18 @@ class CountingEngine:
         self._lock = Lock()
 
     def add(self, subscription: Subscription) -> None:
-        """Take a subscription.
+        """Add a subscription.
 
         Raises:
-            UnsupportedExpression: It is no conjunction, or too long a one; nothing has changed.
+            UnsupportedExpression: It is not a conjunction, or has too many tests. The engine is
+                unchanged.
         """
         leaves = conjuncts(subscription, self.name)
         if len(leaves) > MOST_PREDICATES:
             raise UnsupportedExpression(
                 f"a conjunction of more than {MOST_PREDICATES:,} tests", self.name
             )
-        # No two are the same: the rewriter has seen to it.
+        # The rewriter has removed duplicates.
         predicates = np.array([self.index.intern(leaf) for leaf in leaves], np.int32)
         code = self._roster.add(subscription)
         if code >= len(self._cells):
@@ -82,7 +84,7 @@ class CountingEngine:
             done = append(self._lists, predicates, done, code)
 
     def remove(self, id: Id) -> None:
-        """Forget a subscription."""
+        """Remove a subscription."""
         code = self._roster.number(id)
         leaves = conjuncts(self._roster[code], self.name)
         numbers = [self.index.find(leaf) for leaf in leaves]
@@ -94,18 +96,18 @@ class CountingEngine:
         self._roster.remove(id)
 
     def match(self, batch: EventBatch, limit: int | None = None) -> Matches:
-        """All subscriptions that each event of the batch satisfies."""
+        """Return all subscriptions that each event of the batch satisfies."""
         codes, ends = self.match_codes(batch)
         return self._roster.matches_from_ends(ends, codes)
 
     def match_codes(self, batch: EventBatch) -> tuple[Ints, NDArray[np.int64]]:
-        """The subscriptions by number, in no order within an event, and where each event's end."""
+        """Return the subscriptions by number, unordered within events, and each event's end."""
         satisfied = self.index.satisfied_predicates(batch)
-        with self._lock:  # one set of counters
+        with self._lock:  # threads share one set of counters
             return count(self._lists, self._cells, *satisfied)
 
     def stats(self) -> Mapping[str, object]:
-        """Sizes, by name; `entries` are those of all lists."""
+        """Return sizes by name; `entries` is the total length of all posting lists."""
         arrays = (self._cells, *self._lists)
         return {
             "subscriptions": len(self._roster),
@@ -115,7 +117,7 @@ class CountingEngine:
         }
 
     def to_dot(self) -> str:
-        """From each predicate to the subscriptions on its list, which say how many they need."""
+        """Return edges from each predicate to the subscriptions on its list, with their counts."""
         lines = ["digraph counting {", "  rankdir=LR;", "  node [shape=box];"]
         for code in self._roster:
             needed = int(self._cells[code]) >> SIZE_SHIFT
@@ -129,11 +131,11 @@ class CountingEngine:
         return "\n".join([*lines, "}"])
 
     def __getstate__(self) -> dict[str, object]:
-        """Leave out the lock."""
+        """Leave out the lock, which cannot be pickled."""
         return {**self.__dict__, "_lock": None}
 
     def __setstate__(self, state: dict[str, object]) -> None:
-        """With a lock of its own."""
+        """Restore the engine with a new lock."""
         self.__dict__.update(state)
         self._lock = Lock()
 
@@ -151,7 +153,7 @@ class CountingEngine:
             )
 
     def _make_room(self) -> None:
-        """Twice the room of all that is there; the list that asks for more may be all of it."""
+        """Repack all lists with room for any of them to double, even if it has all entries."""
         entries = np.zeros(4 * int(self._lists.lengths.sum()) + _FIRST, np.int32)
         pack_lists(self._lists, entries)
         self._lists = self._lists._replace(entries=entries)

@@ -1,7 +1,7 @@
-"""What the engines have in common that keep filters in the order of covering.
+"""The common part of the engines that keep filters ordered by covering.
 
-Siena's poset and the forest differ in where a filter is put and in nothing else. Both know
-conjunctions only, whose filters `covering/coverage.py` compares; equal filters are kept once.
+Siena's poset and the forest differ only in where they put a filter. Both support conjunctions only,
+whose filters `covering/coverage.py` compares. Equal filters are stored once.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from tamis.matches import Id, Matches
 
 
 class Order(Protocol):
-    """Filters in the order of covering.
+    """Filters ordered by covering.
 
     Attributes:
-        roots: Those that nothing covers.
+        roots: The filters that no other filter covers.
     """
 
     roots: dict[FilterNode, None]
 
     def insert(self, node: FilterNode) -> FilterNode:
-        """Put a node where it belongs; instead, give back one that is there and means the same."""
+        """Insert a node and return it; if an equivalent node exists, return that instead."""
 
     def remove(self, node: FilterNode) -> None:
-        """Take a node out, and close the gap."""
+        """Remove a node and reconnect its neighbours."""
 
     def publish(self, event: EventValues) -> Iterator[FilterNode]:
-        """The nodes that an event satisfies."""
+        """Iterate over the nodes that an event satisfies."""
 
 
 class FilterEngine:
@@ -51,18 +51,18 @@ class FilterEngine:
     name: ClassVar[str]
 
     def __init__(self, order: Order) -> None:
-        """Begin with no subscriptions."""
+        """Create an engine without subscriptions."""
         self.order = order
         self._roster = Roster()
         self._nodes: dict[ConjunctiveFilter, FilterNode] = {}
-        # None for what no event can satisfy: `a = 1 AND a = 2`.
+        # None if no event can satisfy the subscription: `a = 1 AND a = 2`.
         self._node_of: dict[int, FilterNode | None] = {}
 
     def add(self, subscription: Subscription) -> None:
-        """Take a subscription.
+        """Add a subscription.
 
         Raises:
-            UnsupportedExpression: It is no conjunction, and nothing has changed.
+            UnsupportedExpression: It is not a conjunction. The engine is unchanged.
         """
         filter = _filter_of(subscription, self.name)
         code = self._roster.add(subscription)
@@ -78,7 +78,7 @@ class FilterEngine:
         self._node_of[code] = node
 
     def remove(self, id: Id) -> None:
-        """Forget a subscription."""
+        """Remove a subscription."""
         code = self._roster.remove(id)
         node = self._node_of.pop(code)
         if node is None:
@@ -89,28 +89,28 @@ class FilterEngine:
             del self._nodes[node.filter]
 
     def match(self, batch: EventBatch, limit: int | None = None) -> Matches:
-        """All subscriptions that each event of the batch satisfies."""
+        """Return all subscriptions that each event of the batch satisfies."""
         found = [self.publish(EventValues(row)) for row in batch.rows()]
         event = np.repeat(np.arange(len(found)), [len(codes) for codes in found])
         code = np.fromiter(chain.from_iterable(found), np.int32, len(event))
         return self._roster.matches(len(batch), event, code)
 
     def publish(self, event: EventValues) -> list[int]:
-        """The subscriptions that an event satisfies, by number."""
+        """Return the subscriptions that an event satisfies, by number."""
         return [code for node in self.order.publish(event) for code in node.codes]
 
     # -- introspection ----------------------------------------------------------------------------
 
     def nodes(self) -> Iterable[FilterNode]:
-        """All nodes, in the order of their coming."""
+        """Return all nodes in the order of insertion."""
         return self._nodes.values()
 
     def subscriptions_at(self, node: FilterNode) -> list[Subscription]:
-        """The subscriptions that have the filter of a node."""
+        """Return the subscriptions that have the filter of a node."""
         return [self._roster[code] for code in node.codes]
 
     def stats(self) -> Mapping[str, object]:
-        """Sizes, by name; `edges` lead from a filter to one that it covers."""
+        """Return sizes by name; an edge leads from a filter to one that it covers."""
         return {
             "subscriptions": len(self._roster),
             "filters": len(self._nodes),
@@ -120,7 +120,7 @@ class FilterEngine:
         }
 
     def to_dot(self) -> str:
-        """The order as a Graphviz digraph, after Figure 1 of the DEBS paper: from the root down."""
+        """Return the order as a Graphviz digraph, after Figure 1 of the DEBS paper, root first."""
         names = {node: f"n{number}" for number, node in enumerate(self.nodes())}
         lines = [f"digraph {self.name} {{", "  node [shape=box];", '  root [label="{null}"];']
         for node, name in names.items():
@@ -134,10 +134,10 @@ class FilterEngine:
         ]
         return "\n".join([*lines, "}"])
 
-    # -- pickling: by number, as a long chain of nodes is too deep for pickle ---------------------
+    # -- pickling: by number, because pickle cannot handle a long chain of nodes ------------------
 
     def __getstate__(self) -> dict[str, object]:
-        """The subscriptions, and by node who is at it and what covers it."""
+        """Return the subscriptions and, by node, its subscriptions and its parents."""
         places = {node: place for place, node in enumerate(self.nodes())}
         return {
             "roster": self._roster,
@@ -146,7 +146,7 @@ class FilterEngine:
         }
 
     def __setstate__(self, state: dict[str, object]) -> None:
-        """Make the nodes again."""
+        """Rebuild the nodes."""
         self.__init__()  # type: ignore[misc]
         self._roster = state["roster"]  # type: ignore[assignment]
         codes: list[list[int]] = state["codes"]  # type: ignore[assignment]

@@ -1,4 +1,4 @@
-"""A filter with its place among those that cover it and those that it covers."""
+"""A filter node, linked to the filters that cover it and to those that it covers."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from tamis.language.evaluate import Event, evaluate, value_of
 from tamis.language.expr import Attribute, ValueExpr
 from tamis.values import Value
 
-# As many as make two digits of a Python integer.
+# Two digits of a Python integer have this many bits.
 _BITS = 60
 ALL_BITS: Final = (1 << _BITS) - 1
 
 
 class FilterNode:
-    """A filter, the subscriptions that are this filter, and its neighbours.
+    """A filter, the subscriptions with this filter, and its neighbours.
 
-    Most pairs of filters, and most pairs of a filter and an event, have to do with different
-    attributes. A bit per term tells so without looking further: several terms may share a bit.
+    Most pairs of filters, and most pairs of a filter and an event, involve different attributes. A
+    bit per term detects that cheaply; several terms may share a bit.
 
     Attributes:
-        filter: What an event must satisfy.
-        mask: The bits of its terms: what covers it has no others.
-        needs: The bits of those that an event must have.
-        codes: The subscriptions, as a set in their order.
-        parents: What covers it, next above it.
-        children: What it covers, next below it.
+        filter: The condition that an event must satisfy.
+        mask: The bits of its terms: a filter that covers this one has no other bits.
+        needs: The bits of the terms that an event must have.
+        codes: The subscriptions, as an ordered set.
+        parents: The filters directly above, which cover it.
+        children: The filters directly below, which it covers.
     """
 
     __slots__ = ("children", "codes", "filter", "mask", "needs", "parents")
 
     def __init__(self, filter: ConjunctiveFilter) -> None:
-        """Begin alone."""
+        """Create a node without neighbours."""
         self.filter = filter
         self.mask = self.needs = 0
         for term, constraint in filter.terms.items():
@@ -47,16 +47,16 @@ class FilterNode:
         self.children: dict[FilterNode, None] = {}
 
     def covers(self, other: FilterNode) -> bool:
-        """Whether all that satisfies the other filter satisfies this one."""
+        """Return whether every event that satisfies the other filter satisfies this one."""
         return self.mask & other.mask == self.mask and self.filter.covers(other.filter)
 
     def link(self, child: FilterNode) -> None:
-        """Put a node right below."""
+        """Add a node directly below."""
         self.children[child] = None
         child.parents[self] = None
 
     def unlink(self, child: FilterNode) -> None:
-        """No longer have a node right below, if it was."""
+        """Remove a node from those directly below, if it is one."""
         if self.children.pop(child, _NOT_THERE) is None:
             del child.parents[self]
 
@@ -65,29 +65,29 @@ _NOT_THERE: Final = object()
 
 
 def related_nodes(candidates: Iterable[FilterNode], node: FilterNode) -> list[FilterNode]:
-    """Those that may cover a node, or that it may cover: one has all terms of the other."""
+    """Return the candidates that may cover a node or be covered by it: by their terms."""
     mask = node.mask
-    # White-hot, and all of the work where nothing covers anything.
+    # White-hot: this is all the work where no filter covers another.
     return [e for e in candidates if (shared := e.mask & mask) == mask or shared == e.mask]
 
 
 class EventValues:
-    """An event, with what was looked up in it.
+    """An event, with a cache of its values.
 
     Attributes:
-        absent: The bits of all that the event does not have.
+        absent: The bits of all terms that the event lacks.
     """
 
     __slots__ = ("_event", "_values", "absent")
 
     def __init__(self, event: Event) -> None:
-        """Take an event."""
+        """Wrap an event."""
         self._event = event
         self._values: dict[ValueExpr, Value] = {}
         self.absent = ALL_BITS ^ _present_bits(event, ())
 
     def satisfies(self, node: FilterNode) -> bool:
-        """Whether the event satisfies the filter of a node."""
+        """Return whether the event satisfies the filter of a node."""
         if node.needs & self.absent:
             return False
         values = self._values
@@ -104,7 +104,7 @@ def _bit(term: ValueExpr) -> int:
 
 
 def _present_bits(event: Event, path: tuple[str, ...]) -> int:
-    """The bits of all attributes of an event, those inside of objects too."""
+    """Return the bits of all attributes of an event, including those in nested objects."""
     mask = 0
     for name, value in event.items():
         if value is not None:

@@ -1,9 +1,9 @@
 """A forest of filters (Tarkoma and Kangasharju, Distributed Computing 19(1), 2006).
 
-The poset with one parent left to each filter: a filter stands below one of those that cover it, and
-no filter covers one that stands beside it. So there is one way down to follow when a filter is
-inserted, and nothing to look for but what it covers among those beside it. Where several would take
-it, it goes to the one that has the fewest below, which keeps the trees in balance.
+The forest is the poset with only one parent per filter: a filter is below one of those that cover
+it, and no filter covers a sibling. So an insertion follows a single path down, and then only
+searches the siblings for filters that the new one covers. If several siblings cover the new filter,
+it goes below the one with the fewest children, which keeps the trees balanced.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ class Forest:
     """Filters, each below one that covers it.
 
     Attributes:
-        roots: Those that nothing covers.
+        roots: The filters that no other filter covers.
     """
 
     def __init__(self) -> None:
-        """Begin with none."""
+        """Create an empty forest."""
         self.roots: dict[FilterNode, None] = {}
 
     def insert(self, node: FilterNode) -> FilterNode:
-        """Put a node where it belongs; instead, give back one that is there and means the same."""
+        """Insert a node and return it; if an equivalent node exists, return that instead."""
         return self._attach(node, None)
 
     def remove(self, node: FilterNode) -> None:
-        """Take a node out, and find places for what it covered."""
+        """Remove a node and insert its children elsewhere."""
         (parent,) = node.parents or (None,)
         self._drop(parent, node)
         for child in list(node.children):
@@ -39,7 +39,7 @@ class Forest:
             self._attach(child, parent)
 
     def publish(self, event: EventValues) -> Iterator[FilterNode]:
-        """The nodes that an event satisfies: below each of them, those that it covers are tried."""
+        """Iterate over the nodes that an event satisfies; the children of each are tested too."""
         absent = event.absent
         pending = [root for root in self.roots if not root.needs & absent]
         while pending:
@@ -49,7 +49,7 @@ class Forest:
                 pending += node.children
 
     def _attach(self, node: FilterNode, parent: FilterNode | None) -> FilterNode:
-        """Put a node, and all that is below it, below another one or below what that covers."""
+        """Insert a node and its subtree below a parent, or below a descendant that covers it."""
         pending = [(node, parent)]
         while pending:
             moved, parent = pending.pop()
@@ -63,7 +63,8 @@ class Forest:
                     return parent
             for each in [each for each in beside if moved.covers(each)]:
                 self._drop(parent, each)
-                # Not right below it: what came with it may cover, or be covered by, the newcomer.
+                # Not directly below: nodes of its subtree may cover the new one or be covered by
+                # it.
                 pending.append((each, moved))
             if parent is None:
                 self.roots[moved] = None
@@ -88,5 +89,5 @@ class ForestEngine(FilterEngine):
     name: ClassVar[str] = "forest"
 
     def __init__(self) -> None:
-        """Begin with no subscriptions."""
+        """Create an engine without subscriptions."""
         super().__init__(Forest())

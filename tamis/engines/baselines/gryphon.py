@@ -1,9 +1,9 @@
 """Gryphon's matching tree (Aguilera et al., PODC 1999; thesis §2.2), the version for equalities.
 
-Attributes have an order, in which each way down the tree tests them; a subscription that does not
-ask for an attribute goes by the don't-care edge. Nodes that nothing but don't-care would leave are
-left out (the paper's elimination of trivial tests): an attribute is tested where it is asked for.
-Which values an event has comes from phase 1, which knows equality of any types.
+Attributes have an order, in which every path down the tree tests them. A subscription that does not
+test an attribute follows the don't-care edge. Nodes that would have only a don't-care edge are left
+out (the paper's elimination of trivial tests), so an attribute is tested only where some
+subscription tests it. Phase 1 finds the values of an event, with equality for all types.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ class GryphonEngine:
     """A parallel search tree over equalities.
 
     Attributes:
-        index: The equalities, as predicates; their numbers are the values of the tree.
+        index: The equalities, as predicates; their numbers are the values in the tree.
     """
 
     name: ClassVar[str] = "gryphon"
 
     def __init__(self) -> None:
-        """Begin with no subscriptions."""
+        """Create an engine without subscriptions."""
         self.index = PredicateIndex()
         self._roster = Roster()
         self._terms: NumberPool[ValueExpr] = NumberPool()
@@ -75,10 +75,10 @@ class GryphonEngine:
         )
 
     def add(self, subscription: Subscription) -> None:
-        """Take a subscription.
+        """Add a subscription.
 
         Raises:
-            UnsupportedExpression: It is no conjunction of equalities, and nothing has changed.
+            UnsupportedExpression: It is not a conjunction of equalities. The engine is unchanged.
         """
         equalities = self._equalities(subscription)
         code = self._roster.add(subscription)
@@ -96,7 +96,7 @@ class GryphonEngine:
         insert(self._tree, attributes, values, code)
 
     def remove(self, id: Id) -> None:
-        """Forget a subscription."""
+        """Remove a subscription."""
         code = self._roster.number(id)
         subscription = self._roster[code]
         self._roster.remove(id)
@@ -115,19 +115,19 @@ class GryphonEngine:
             self.index.release(value)
 
     def match(self, batch: EventBatch, limit: int | None = None) -> Matches:
-        """All subscriptions that each event of the batch satisfies."""
+        """Return all subscriptions that each event of the batch satisfies."""
         codes, ends = self.match_codes(batch)
         return self._roster.matches_from_ends(ends, codes)
 
     def match_codes(self, batch: EventBatch) -> tuple[Ints, NDArray[np.int64]]:
-        """The subscriptions by number, in no order within an event, and where each event's end."""
+        """Return the subscriptions by number, unordered within events, and each event's end."""
         satisfied = self.index.satisfied_predicates(batch)
         return search(self._tree, self._term_of, self._max_depth, *satisfied)
 
     # -- introspection ----------------------------------------------------------------------------
 
     def stats(self) -> Mapping[str, object]:
-        """Sizes, by name; `edges` are those of values, not those of don't-care."""
+        """Return sizes by name; `edges` counts the edges of values, not the don't-care edges."""
         return {
             "subscriptions": len(self._roster),
             "nodes": int(self._tree.numbers[NODES]),
@@ -138,7 +138,7 @@ class GryphonEngine:
         }
 
     def to_dot(self) -> str:
-        """The tree, after Figure 2.1 of the thesis: tests, values and *, subscriptions."""
+        """Return the tree, after Figure 2.1 of the thesis: tests, values and *, subscriptions."""
         terms = {given.number: str(term) for term, given in self._terms.given.items()}
         lines = ["digraph gryphon {", "  node [shape=box];"]
         for node, edges in self._nodes_with_edges():
@@ -150,7 +150,7 @@ class GryphonEngine:
         return "\n".join([*lines, "}"])
 
     def _nodes_with_edges(self) -> Iterator[tuple[int, list[tuple[str, int]]]]:
-        """The nodes from the root down, each with its edges: their labels, and where to."""
+        """Iterate over the nodes from the root down, with the label and target of each edge."""
         tree = self._tree
         edges: dict[int, list[tuple[str, int]]] = {}
         slots = np.flatnonzero(tree.keys != NO)
@@ -179,11 +179,11 @@ class GryphonEngine:
 
     @property
     def _max_depth(self) -> int:
-        """No way down is longer: each term is tested once at most."""
+        """The longest possible path: each term is tested once at most."""
         return self._terms.capacity
 
     def _equalities(self, subscription: Subscription) -> list[Comparison] | None:
-        """What a subscription asks for, a value in one spelling; None if nothing satisfies it."""
+        """Return the equalities of a subscription, normalized; None if nothing satisfies it."""
         leaves = conjuncts(subscription, self.name)
         plain = _plain_equalities(leaves)
         if plain is not None:
@@ -205,7 +205,7 @@ class GryphonEngine:
         return UnsupportedExpression(f"{construct} ({shorten(str(test))})", self.name, _HINT)
 
     def _reserve(self, tests: int, code: int) -> None:
-        """Make room for one more subscription."""
+        """Reserve room for one more subscription."""
         tree = self._tree
         nodes = int(tree.numbers[HIGHEST]) + 2 * tests
         if nodes > len(tree.attributes):
@@ -234,13 +234,14 @@ class GryphonEngine:
 
 
 def _plain_equalities(leaves: tuple[Leaf, ...]) -> list[Comparison] | None:
-    """Equalities of different attributes with literals: no constraints need be made of them."""
+    """Return equalities of distinct attributes with literals; they need no constraints."""
     found: dict[ValueExpr, Comparison] = {}
     for leaf in leaves:
         if type(leaf) is not Comparison or leaf.op != "=" or type(leaf.left) is not Attribute:
             return None
         constant = leaf.right
-        # Of numbers there is another spelling, of integers none that is preferred to theirs.
+        # A DBL may equal an INT, which is the preferred spelling; an INT is its own preferred
+        # spelling.
         if type(constant) is not Literal or constant.type not in _ONE_SPELLING:
             return None
         found[leaf.left] = leaf

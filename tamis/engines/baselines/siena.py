@@ -1,9 +1,9 @@
 """Siena's poset of subscriptions (Carzaniga, Rosenblum, Wolf: TOCS 19(3), 2001, §4.2).
 
-Every filter is linked with those next above it, which cover it, and with those next below: the
-edges are the transitive reduction of covering. An event is compared with the roots, and below a
-filter only if it satisfies it. To insert a filter is to look for both its neighbourhoods, for which
-in the worst case, where nothing covers anything, all others are looked at.
+Every filter is linked to the filters directly above, which cover it, and to those directly below:
+the edges are the transitive reduction of covering. An event is compared with the roots, and with
+the children of a filter only if it satisfies the filter. Inserting a filter means finding its
+parents and children. In the worst case, where no filter covers another, this visits all filters.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from tamis.engines.baselines.filter_node import EventValues, FilterNode, related
 
 
 class FilterPoset:
-    """Filters, each with all its neighbours.
+    """Filters, each linked to all its neighbours.
 
     Attributes:
-        roots: Those that nothing covers.
+        roots: The filters that no other filter covers.
     """
 
     def __init__(self) -> None:
-        """Begin with none."""
+        """Create an empty poset."""
         self.roots: dict[FilterNode, None] = {}
 
     def insert(self, node: FilterNode) -> FilterNode:
-        """Put a node where it belongs; instead, give back one that is there and means the same."""
+        """Insert a node and return it; if an equivalent node exists, return that instead."""
         near = related_nodes(self.roots, node)
         above = self._direct_parents(node, near)
         for parent in above:
@@ -46,7 +46,7 @@ class FilterPoset:
         return node
 
     def remove(self, node: FilterNode) -> None:
-        """Take a node out, and close the gap."""
+        """Remove a node and link its parents to its children."""
         above, below = list(node.parents), list(node.children)
         for parent in above:
             parent.unlink(node)
@@ -54,7 +54,7 @@ class FilterPoset:
             node.unlink(child)
             others = list(child.parents)
             for parent in above:
-                # There may be another way from the one to the other.
+                # Another path may connect the two.
                 if not any(parent.covers(other) for other in others):
                     parent.link(child)
             if not child.parents:
@@ -62,7 +62,7 @@ class FilterPoset:
         self.roots.pop(node, None)
 
     def publish(self, event: EventValues) -> Iterator[FilterNode]:
-        """The nodes that an event satisfies: below each of them, those that it covers are tried."""
+        """Iterate over the nodes that an event satisfies; the children of each are tested too."""
         absent = event.absent
         seen: set[FilterNode] = set()
         pending = [root for root in self.roots if not root.needs & absent]
@@ -76,7 +76,7 @@ class FilterPoset:
                         pending.append(child)
 
     def _direct_parents(self, node: FilterNode, roots: list[FilterNode]) -> list[FilterNode]:
-        """What covers a node, and does not cover anything else that covers it."""
+        """Return the nodes that cover a node and have no child that covers it."""
         nearest = []
         pending = [root for root in roots if root.covers(node)]
         seen = set(pending)
@@ -94,8 +94,8 @@ class FilterPoset:
     def _direct_children(
         self, node: FilterNode, above: list[FilterNode], roots: list[FilterNode]
     ) -> list[FilterNode]:
-        """What a node covers, and nothing else that it covers does."""
-        # Whatever it covers stands below everything that covers it.
+        """Return the nodes that a node covers and that no other node it covers is above."""
+        # Every node that it covers is below all nodes that cover it.
         level: Iterable[FilterNode] = self.roots
         if above:
             level = min(above, key=lambda parent: len(parent.children)).children
@@ -106,7 +106,7 @@ class FilterPoset:
             level = dict.fromkeys(c for each in inner for c in each.children if c not in seen)
             seen.update(level)
             covered |= {each: None for each in related_nodes(level, node) if node.covers(each)}
-        # One may have been reached on a way around another that covers it.
+        # A node may have been reached on a path that bypasses another covered node above it.
         return [each for each in covered if not any(node.covers(up) for up in each.parents)]
 
 
@@ -116,5 +116,5 @@ class SienaEngine(FilterEngine):
     name: ClassVar[str] = "siena"
 
     def __init__(self) -> None:
-        """Begin with no subscriptions."""
+        """Create an engine without subscriptions."""
         super().__init__(FilterPoset())

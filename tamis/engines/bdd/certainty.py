@@ -1,4 +1,4 @@
-"""Which predicates can never be unknown, from the schema and the semantics."""
+"""Predicates that can never be unknown, derived from the schema and the semantics."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from tamis.paths import Path
 
 
 def is_two_valued(domains: Domains, predicate: Predicate, required: Collection[Path]) -> bool:
-    """Whether a predicate is true or false of every event that matters, and never unknown.
+    """Return whether a predicate is true or false, and never unknown, of every relevant event.
 
     Args:
-        domains: What values terms can have.
+        domains: The possible values of terms.
         predicate: The predicate.
-        required: Attributes that every event that matters has.
+        required: Attributes that every relevant event has.
     """
     term = term_of(predicate)
     if not isinstance(term, Attribute) or not domains.declares(term.path):

@@ -1,9 +1,10 @@
-"""The library that makes the diagrams: CUDD, as in the paper, by way of `dd`.
+"""The library that builds the diagrams: CUDD, as in the paper, through `dd`.
 
-Both `dd` and `oxidd` were tried on 20,000 of the paper's queries. oxidd is quicker to build and to
-walk (by 1.9 and 2.2 times), but has no `restrict` to a set of inputs, puts a variable into the
-middle only by reordering, and takes room for a fixed number of nodes when it begins. `dd` has
-wheels with CUDD for Linux on x86-64 only, so it is an extra, and looked for when it is needed.
+Both `dd` and `oxidd` were tried on 20,000 of the paper's queries. oxidd is faster to build and to
+traverse (by 1.9 and 2.2 times), but it has no `restrict` to a set of inputs, can insert a variable
+in the middle only by reordering, and allocates room for a fixed number of nodes at the start. `dd`
+has wheels with CUDD for Linux on x86-64 only, so it is an optional extra, imported when it is
+needed.
 """
 
 from __future__ import annotations
@@ -13,17 +14,17 @@ from typing import Any
 
 from tamis.errors import InputError
 
-# Of CUDD's cache of results and its tables; both grow. Its own are made for one large manager in a
-# process: 8 MB before the first node.
+# Initial sizes of CUDD's cache and tables; both grow. CUDD's defaults are meant for one large
+# manager per process: 8 MB before the first node.
 _CACHE_SLOTS = 1 << 10
 _MEMORY = 1 << 28
 
 
 def cudd() -> ModuleType:
-    """The module `dd.cudd`.
+    """Import the module `dd.cudd`.
 
     Raises:
-        InputError: It is not installed, or came without CUDD.
+        InputError: It is not installed, or was built without CUDD.
     """
     try:
         import dd.cudd
@@ -37,12 +38,12 @@ def cudd() -> ModuleType:
 
 
 def manager() -> Any:
-    """A new manager of diagrams, without variables, that keeps the order it is given.
+    """Create a manager of diagrams without variables that keeps the order it is given.
 
     Raises:
         InputError: CUDD is not installed.
     """
     made = cudd().BDD(_MEMORY, _CACHE_SLOTS)
-    # Nodes are known by their address here, and reordering changes what is at one.
+    # Nodes are identified by their address, and reordering changes the node at an address.
     made.configure(reordering=False)
     return made

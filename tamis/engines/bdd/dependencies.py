@@ -1,14 +1,14 @@
-"""What the variables of one query say about each other, and the diagram cut down by it (§6, §7).
+"""Dependencies between the variables of one query, and diagrams restricted by them (§6, §7).
 
 `n = 10` and `n > 8` are two variables, but no event makes the first true and the second false. The
-*dependency function* of some predicates is true for those truths that some event can give them.
-A diagram only has to be right where it is true, so it is restricted to it, after Coudert and Madre.
-As in the paper that is done for each query by itself, one attribute after the other.
+*dependency function* of some predicates is true for the combinations of truth values that some
+event can produce. A diagram needs to be correct only there, so it is restricted to it, after
+Coudert and Madre. As in the paper, this is done for each query by itself, one attribute at a time.
 
-The paper's dependency function is made of implications between pairs of predicates. Here it is
-exact: all cells into which the predicates cut the values of an attribute (`regions`), and NULL, the
-wrong type and NaN are values among the others. Where the cells are not known exactly they are too
-many, never too few.
+The paper's dependency function consists of implications between pairs of predicates. Here it is
+exact: the union of all cells into which the predicates divide the values of an attribute
+(`regions`), where NULL, the wrong type and NaN are values like others. Where the cells are not
+known exactly, there are too many, never too few.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from tamis.paths import Path
 
 Cell = tuple[bool | None, ...]
 
-# Predicates of one attribute that are taken together. The time grows with the square; what lies
-# further apart is then not related, which is right all the same.
+# Predicates of one attribute that are combined. The time grows with the square. Predicates in
+# different groups are not related to each other, which is still correct.
 _TOGETHER = 128
 _CACHED = 20_000
 
 
 class Dependencies:
-    """Restricts functions by what their predicates say about each other."""
+    """Restricts functions by the dependencies between their predicates."""
 
     def __init__(self, library: Any, cudd: ModuleType, domains: Domains) -> None:
-        """Begin.
+        """Create a cache of dependency functions.
 
         Args:
             library: CUDD's manager.
             cudd: CUDD, for its `restrict`.
-            domains: What values terms can have.
+            domains: The possible values of terms.
         """
         self._library = library
         self._restrict = cudd.restrict
@@ -52,12 +52,12 @@ class Dependencies:
     def restrict(
         self, function: Any, leaves: Sequence[tuple[int, Leaf, Any]], required: Collection[Path]
     ) -> Any:
-        """A function that agrees with the given one for all events, and is smaller if all is well.
+        """Return a function that equals the given one for all events and is usually smaller.
 
         Args:
-            function: Of a query.
-            leaves: Its leaves: the number of each, itself, and the function of its variable.
-            required: Attributes that every event that matters has.
+            function: The function of a query.
+            leaves: Its leaves: the number of each, the leaf, and the function of its variable.
+            required: Attributes that every relevant event has.
         """
         by_term: dict[ValueExpr, list[tuple[int, Leaf, Any]]] = {}
         for each in leaves:
@@ -69,7 +69,7 @@ class Dependencies:
                 by_term.setdefault(term, []).append(each)
         for term, same in by_term.items():
             if len(same) == 1 and not isinstance(_predicate(same[0][1]), IsNull):
-                continue  # a test by itself may come out either way, as good as always
+                continue  # a single test can almost always be both true and false
             for i in range(0, len(same), _TOGETHER):
                 care = self._dependency(term, same[i : i + _TOGETHER], required)
                 if care != self._library.true:
@@ -77,7 +77,7 @@ class Dependencies:
         return function
 
     def forget(self, predicate: int) -> None:
-        """Let go what is known about a predicate: its number will stand for another."""
+        """Drop everything known about a predicate, because its number will be reused."""
         self._terms.pop(predicate, None)
         if predicate in self._mentioned:
             self._known.clear()
@@ -109,7 +109,7 @@ class Dependencies:
         return found
 
     def _union_of_cells(self, cells: Collection[Cell], variables: Sequence[Any]) -> Any:
-        """True for the truths of one of the cells; None in a cell is either truth."""
+        """Return the function that is true in one of the cells; None in a cell is either truth."""
         order = sorted(range(len(variables)), key=lambda i: variables[i].level)
 
         made: dict[tuple[int, frozenset[Cell]], Any] = {}

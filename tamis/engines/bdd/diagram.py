@@ -1,11 +1,11 @@
-"""The shared diagram as flat records, kept in step with the library that makes it (paper §5).
+"""The shared diagram as flat records, kept in sync with the library that builds it (paper §5).
 
-Every node that a subscription can reach has a *slot* here: its two edges, its variable and the
-number of edges that lead to it. An edge is twice a slot, and one more if it stands for the negation
-of what it leads to: CUDD has one node for a function and its negation. Slot 0 is the terminal 1.
+Every node that a subscription can reach has a *slot* here: its two edges, its variable and its
+reference count. An edge is twice a slot, plus one if it stands for the negation of its target: CUDD
+has one node for a function and its negation. Slot 0 is the terminal 1.
 
-A diagram that is entered brings only those nodes that are new; one that leaves takes those
-nobody else uses. CUDD finds equal nodes, so two equal subscriptions have one root.
+Adding a diagram creates slots only for nodes that are new; removing one frees the nodes that no
+other diagram uses. CUDD finds equal nodes, so two equal subscriptions have one root.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TRUE, FALSE = 0, 1  # edges
 
 
 class DiagramNode(NamedTuple):
-    """A node as it is taken from one diagram to another: two edges and a variable."""
+    """A node as it is copied from one diagram to another: two edges and a variable."""
 
     low: int
     high: int
@@ -29,23 +29,23 @@ class DiagramNode(NamedTuple):
 
 
 class Diagram:
-    """Nodes by slot, and the roots that hold them.
+    """Nodes by slot, and the roots that keep them alive.
 
     Attributes:
         library: CUDD's manager.
         low: By slot, the edge to follow where the variable is false.
         high: By slot, the edge to follow where it is true; never a negation.
         label: By slot, the variable, as CUDD numbers it.
-        uses: By variable, how many nodes have it.
-        fresh: Slots of nodes that were made since somebody cleared this, children first.
-        gone: How many of those that were not fresh have gone, since somebody set it to 0.
+        uses: By variable, the number of nodes that have it.
+        fresh: The slots of nodes created since the caller last cleared this, children first.
+        gone: The number of nodes freed, other than fresh ones, since the caller last set it to 0.
     """
 
     def __init__(self, unused: Callable[[int], None]) -> None:
-        """Begin with the terminal alone.
+        """Create a diagram with the terminal only.
 
         Args:
-            unused: Called with a variable when the last node that has it has gone.
+            unused: Called with a variable when the last node that has it is freed.
         """
         self.library: Any = manager()
         self._unused = unused
@@ -56,7 +56,7 @@ class Diagram:
         self._keys = array("q", [_key(self.library.true)])
         self._slots: dict[int, int] = {self._keys[0]: 0}
         self._free: list[int] = []
-        # While a root is held, CUDD keeps every node below it where it is.
+        # While a root is referenced, CUDD does not move the nodes below it.
         self._roots: dict[int, Any] = {}
         self._root_counts: Counter[int] = Counter()
         self.uses: Counter[int] = Counter()
@@ -64,12 +64,12 @@ class Diagram:
         self.gone = 0
 
     def __len__(self) -> int:
-        """How many nodes there are, without the terminal."""
+        """Return the number of nodes without the terminal."""
         return len(self._slots) - 1
 
     @property
     def roots(self) -> int:
-        """How many functions are held as roots, a function and its negation as one."""
+        """The number of functions referenced as roots; a function and its negation count as one."""
         return len(self._roots)
 
     @property
@@ -78,13 +78,13 @@ class Diagram:
         return len(self.low)
 
     def alive_slots(self) -> Iterable[int]:
-        """The slots of all nodes, without the terminal."""
+        """Iterate over the slots of all nodes without the terminal."""
         return (slot for slot in self._slots.values() if slot)
 
     # -- roots ------------------------------------------------------------------------------------
 
     def add_root(self, function: Any) -> int:
-        """Hold a function of CUDD's as a root, once more; gives its edge."""
+        """Add a reference to a CUDD function as a root and return its edge."""
         key = int(function)
         regular = key & ~1
         slot = self._slots.get(regular)
@@ -99,7 +99,7 @@ class Diagram:
         return 2 * slot | key & 1
 
     def remove_root(self, edge: int) -> None:
-        """Hold a root once less; what nobody reaches any more goes."""
+        """Drop a reference to a root and free the nodes that are no longer reachable."""
         slot = edge >> 1
         if not slot:
             return
@@ -107,7 +107,7 @@ class Diagram:
         function = None
         if not self._root_counts[slot]:
             del self._root_counts[slot]
-            # To be let go only when the nodes have gone from here: CUDD may put others there.
+            # Keep the reference until our nodes are freed: CUDD may reuse their addresses.
             function = self._roots.pop(slot)
         self._release(slot)
         del function
@@ -115,7 +115,7 @@ class Diagram:
     # -- nodes ------------------------------------------------------------------------------------
 
     def _assign_slots(self, function: Any, key: int) -> None:
-        """Give a slot to every node below a function that has none."""
+        """Create a slot for every node below a function that has none."""
         slots = self._slots
         found: dict[int, tuple[int, int, int, int, int]] = {}
         pending = [(key, function)]
@@ -128,13 +128,13 @@ class Diagram:
             found[key] = (-function.level, key, low_key, high_key, function._index)
             pending.append((low_key & ~1, low))
             pending.append((high_key, high))
-        # Children first: they are further down in the order.
+        # Children first: they are lower in the order.
         try:
             for _, key, low_key, high_key, variable in sorted(found.values()):
                 low_edge = 2 * slots[low_key & ~1] | low_key & 1
                 self._make(key, DiagramNode(low_edge, 2 * slots[high_key], variable))
-        except BaseException:  # Ctrl-C: what no root holds CUDD may put elsewhere at any time
-            for key in found:  # from the top down, each with what only it uses
+        except BaseException:  # Ctrl-C: CUDD may move nodes without a root at any time
+            for key in found:  # from the top down, each with the nodes that only it uses
                 slot = slots.get(key)
                 if slot is not None and not self._references[slot]:
                     self._references[slot] = 1
@@ -180,10 +180,10 @@ class Diagram:
             pending.append(self.low[slot] >> 1)
             pending.append(self.high[slot] >> 1)
 
-    # -- another diagram of the same functions ----------------------------------------------------
+    # -- copies to another diagram ----------------------------------------------------------------
 
     def nodes(self) -> tuple[list[int], list[DiagramNode]]:
-        """All nodes, children first, and their slots."""
+        """Return the slots of all nodes, and the nodes, children first."""
         perm = self.library.level_of_var
         levels = {v: perm(variable_name(v)) for v in self.uses}
         slots = sorted(self.alive_slots(), key=lambda slot: -levels[self.label[slot]])
@@ -196,13 +196,13 @@ class Diagram:
         roots: Iterable[int],
         variables: Callable[[int], Any],
     ) -> list[int]:
-        """Take nodes of another diagram, in its slots, and hold roots; gives their edges here.
+        """Copy the nodes of another diagram, add roots, and return the edges of the roots here.
 
         Args:
-            slots: The slots that the nodes had.
-            nodes: Children first; their order of variables may be another.
-            roots: Edges, as they were.
-            variables: By variable as it was, the function that stands for it here.
+            slots: The slots of the nodes in the other diagram.
+            nodes: The nodes, children first; the order of variables may differ.
+            roots: Edges of the other diagram.
+            variables: Returns, for a variable of the other diagram, its function here.
         """
         library = self.library
         functions: dict[int, Any] = {0: library.true}
@@ -217,10 +217,10 @@ class Diagram:
 
 
 def variable_name(variable: int) -> str:
-    """What CUDD calls a variable, which `dd` finds by name only."""
+    """Return the name of a variable in CUDD; `dd` finds variables by name only."""
     return f"v{variable}"
 
 
 def _key(function: Any) -> int:
-    """The address of a node, by which CUDD knows it."""
+    """Return the address of a node, which identifies it in CUDD."""
     return int(function) & ~1

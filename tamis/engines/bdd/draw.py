@@ -1,4 +1,4 @@
-"""A diagram as a picture, after Figures 1, 2 and 4: low edges dashed, output nodes thick."""
+"""A diagram as a drawing, after Figures 1, 2 and 4: low edges dashed, output nodes thick."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 from tamis.dot import quote
 from tamis.engines.bdd.paper_nodes import PlainNode
 
-_SHOWN = 5  # ids at one node
+_SHOWN = 5  # maximum number of ids at one node
 
 
 def to_dot(nodes: Sequence[PlainNode], labels: Mapping[int, str]) -> str:
-    """The diagram as a Graphviz digraph.
+    """Return the diagram as a Graphviz digraph.
 
     Args:
-        nodes: By number.
-        labels: By variable, its predicate.
+        nodes: The nodes by number.
+        labels: The predicates by variable.
     """
     lines = ["digraph bdd {", '  node [shape=ellipse, fontname="sans-serif"];']
     ranks: dict[int | None, list[str]] = {}

@@ -1,7 +1,7 @@
-"""The BDD engine (ICSE 2001): each predicate a variable, all subscriptions one shared diagram.
+"""The BDD engine (ICSE 2001): each predicate is a variable of one shared decision diagram.
 
-Phase 1 finds the predicates that an event satisfies. Phase 2 gives every node of the diagram its
-value, from the terminals upwards, each once however many subscriptions it is part of.
+Phase 1 finds the predicates that an event satisfies. Phase 2 computes the value of every node of
+the diagram, from the terminals upwards, once for all subscriptions that share it.
 """
 
 from __future__ import annotations
@@ -40,20 +40,20 @@ from tamis.matches import Id, Matches
 from tamis.predicates import PredicateIndex
 from tamis.schema import Schema, SchemaLike
 
-# Tests stay as they are written, to be variables that other subscriptions have too; and a diagram
-# is the same however often a part is repeated, and in whatever order.
+# Tests stay as they are written, so that subscriptions share variables. A diagram does not depend
+# on repetition or on the order of operands.
 _LEFT_OUT = (flatten, drop_duplicates, merge_equalities, merge_ranges, sort_operands)
-# So few events go one by one: a block costs as much as so many, however full it is.
+# Up to this many events are matched one by one: a block costs as much as this many, however full.
 _FEW = 12
-_FIRST_LOOK = 256  # subscriptions: an order by frequency of fewer says nothing
+_FIRST_LOOK = 256  # subscriptions: with fewer, frequencies mean nothing
 
 
 class BddEngine:
     """One shared binary decision diagram over predicates.
 
     Attributes:
-        order: Where variables stand; see `variables.py`.
-        restrict: Whether diagrams are cut down by what predicates say about each other.
+        order: The order of variables; see `variables.py`.
+        restrict: Whether diagrams are reduced by dependencies between predicates.
         index: The predicates.
     """
 
@@ -66,13 +66,15 @@ class BddEngine:
         schema: SchemaLike | None = None,
         semantics: str = "sql",
     ) -> None:
-        """Begin with no subscriptions.
+        """Create an engine without subscriptions.
 
         Args:
-            order: Of the variables: "attribute", "frequency", "random", or a list of predicates.
-            restrict: Cut diagrams down by what predicates say about each other.
-            schema: What events are brought to before they come here; a matcher says it.
-            semantics: The same; what is known of events lets diagrams be smaller.
+            order: The order of variables: "attribute", "frequency", "random", or a list of
+                predicates.
+            restrict: Reduce diagrams by dependencies between predicates.
+            schema: The schema that events are converted to before they reach the engine; set by a
+                matcher.
+            semantics: The same for the semantics; knowledge about events makes diagrams smaller.
 
         Raises:
             InputError: There is no such order, or CUDD is not installed.
@@ -91,9 +93,9 @@ class BddEngine:
         self._begin()
 
     def _begin(self) -> None:
-        """Make what is not pickled: a diagram without nodes, and what goes with it."""
+        """Create the parts that are not pickled: an empty diagram, and what depends on it."""
         self._domains = Domains(self._schema, self._semantics)
-        self._diagram: Diagram | None = None  # CUDD's manager is made when there is use for it
+        self._diagram: Diagram | None = None  # CUDD's manager is created on first use
         self._layout = Layout()
         self._stale = True
         self._definedness: tuple[tuple[int, int], Needs] | None = None
@@ -111,11 +113,11 @@ class BddEngine:
     # -- subscriptions ----------------------------------------------------------------------------
 
     def add(self, subscription: Subscription) -> None:
-        """Take a subscription.
+        """Add a subscription.
 
         Raises:
-            UnsupportedExpression: It is a sequence, or its diagram is very large; nothing has
-                changed.
+            UnsupportedExpression: It is a sequence, or its diagram is too large. The engine is
+                unchanged.
         """
         selector = subscription.selector
         if isinstance(selector, Sequence):
@@ -139,7 +141,7 @@ class BddEngine:
     def _function(
         self, condition: BoolExpr, subscription: Subscription, held: dict[int, tuple[Leaf, bool]]
     ) -> Any:
-        """CUDD's function of a selector; `held` gets its leaves, and whether each is new."""
+        """Return the CUDD function of a selector; add its leaves to `held`, each with "is new"."""
         diagram, variables = self._ensure_diagram(), self._variables
         required = subscription.required
 
@@ -161,34 +163,35 @@ class BddEngine:
         return simplify(Formula(diagram.library, variable, simplify).function(condition))
 
     def _release_unused(self, held: dict[int, tuple[Leaf, bool]]) -> None:
-        """Keep a predicate once for its variable, as long as some node has it."""
+        """Keep one reference to each predicate that a node uses; release all others."""
         assert self._diagram is not None
         for number, (leaf, new) in held.items():
             if not new:
                 self.index.release(number)
             elif not self._variables.has(number):
-                # Ctrl-C, before it got one or when its nodes had gone again; then so had itself.
+                # Interrupted by Ctrl-C before it got a variable, or after its nodes were freed,
+                # which releases the predicate too.
                 if self.index.find(leaf) == number:
                     self.index.release(number)
             elif not self._diagram.uses[self._variables.variable_of(number)]:
                 self._release_variable(self._variables.variable_of(number))
 
     def _release_variable(self, variable: int) -> None:
-        """No node has a variable any more: let its predicate go."""
+        """Release the predicate of a variable that no node uses any more."""
         predicate = self._variables.release(variable)
         self._dependencies.forget(predicate)
         self._frequency.pop(predicate, None)
         self.index.release(predicate)
 
     def remove(self, id: Id) -> None:
-        """Forget a subscription."""
+        """Remove a subscription."""
         self._ensure_diagram().remove_root(self._roots.remove(id))
         self._stale = True
 
     # -- the order of variables -------------------------------------------------------------------
 
     def _order_by_frequency(self) -> None:
-        """Make the order anew, if some variable stands above one twice as frequent."""
+        """Rebuild the order if some variable is above one that is more than twice as frequent."""
         least = None
         for predicate in self._variables.predicates_top_down():
             frequency = self._frequency[predicate]
@@ -201,13 +204,13 @@ class BddEngine:
         self._rebuild(self._diagram_data(), frequent)
 
     def _diagram_data(self) -> tuple[Any, ...]:
-        """The diagram as plain data: slots, nodes, and predicates by variable."""
+        """Return the diagram as plain data: slots, nodes, and predicates by variable."""
         if self._diagram is None:
             return ()
         return (*self._diagram.nodes(), list(self._variables.predicate))
 
     def _rebuild(self, parts: tuple[Any, ...], top_down: list[int]) -> None:
-        """Make the diagram again, in some order of variables."""
+        """Rebuild the diagram with a given order of variables."""
         self._begin()
         if not parts:
             return
@@ -241,7 +244,7 @@ class BddEngine:
         return {**state, "parts": self._diagram_data(), "top_down": top_down}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Make the diagram again."""
+        """Rebuild the diagram."""
         parts, top_down = state.pop("parts"), state.pop("top_down")
         self.__dict__.update(state)
         self._rebuild(parts, top_down)
@@ -249,10 +252,10 @@ class BddEngine:
     # -- matching ---------------------------------------------------------------------------------
 
     def match(self, batch: EventBatch, limit: int | None = None) -> Matches:
-        """All subscriptions that each event of the batch satisfies.
+        """Return all subscriptions that each event of the batch satisfies.
 
         Raises:
-            InputError: The events were not brought to the schema that the engine was told of.
+            InputError: The events were not converted to the engine's schema.
         """
         if self._schema is not None and (
             batch.schema != self._schema or batch.semantics != self._semantics
@@ -261,7 +264,7 @@ class BddEngine:
         return self.evaluate(batch, one_by_one=len(batch) <= _FEW)
 
     def evaluate(self, batch: EventBatch, one_by_one: bool) -> Matches:
-        """The same, with the paper's algorithms for one event, or with blocks of events."""
+        """Match with the paper's algorithms for one event, or with blocks of events."""
         with self._lock:
             if self._stale:
                 diagram = self._ensure_diagram()
@@ -273,9 +276,9 @@ class BddEngine:
             return way(board, self._layout, self._roots, self.index, batch, needs)
 
     def _needs(self) -> Needs | None:
-        """By predicate, the predicates that its attributes are there.
+        """Return, by predicate, the presence predicates of its attributes.
 
-        None if some subscription may match without them: then every node matters.
+        Return None if some subscription may match without them: then every node matters.
         """
         if self._roots.loose:
             return None
@@ -294,9 +297,9 @@ class BddEngine:
     # -- introspection ----------------------------------------------------------------------------
 
     def stats(self) -> Mapping[str, object]:
-        """Sizes, by name.
+        """Return sizes by name.
 
-        `nodes` are counted as CUDD has them: one for a function and its negation, no terminals.
+        `nodes` are counted as CUDD counts them: one for a function and its negation, no terminals.
         """
         diagram = self._ensure_diagram()
         return {
@@ -311,7 +314,7 @@ class BddEngine:
         }
 
     def to_dot(self) -> str:
-        """The diagram as in the paper's figures, as a Graphviz digraph."""
+        """Return the diagram as a Graphviz digraph, as in the paper's figures."""
         diagram = self._ensure_diagram()
         nodes = plain_nodes(diagram, self._variables.levels(), self._roots.ids_by_root())
         labels = {

@@ -1,8 +1,8 @@
-"""From a selector to a function of CUDD's, exact in three-valued logic.
+"""From a selector to a CUDD function, exact in three-valued logic.
 
 An expression has two rails: where it is certainly true, and where it is certainly false. With NOT
-at the predicates a rail of AND, OR and k-of-n needs one rail of each operand; XOR needs both. Every
-rail is made once.
+at the predicates, a rail of AND, OR and k-of-n needs one rail of each operand; XOR needs both.
+Every rail is built once.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from tamis.errors import UnsupportedExpression
 from tamis.language.expr import And, AtLeast, BoolExpr, Literal, Not, Or, Predicate, Xor
 from tamis.language.rewrite.negation import push_not_down
 
-# A diagram can be exponentially larger than its selector: an engine that takes all of them would
-# sooner or later stand still. The largest of the paper's queries has some hundred nodes.
+# A diagram can be exponentially larger than its selector: without a limit the engine would sooner
+# or later stall. The largest of the paper's queries has some hundred nodes.
 MAX_NODES = 100_000
-_SMALL = 12  # leaves: so few cannot make a diagram that is too large
-# Parts of so many nodes are simplified before they are joined with others. Say that there are 80
-# cases, and an attribute tells which applies: a diagram that does not know that they exclude each
-# other has 2 ** 80 nodes.
+_SMALL = 12  # leaves: with at most this many, a diagram cannot be too large
+# Parts with more nodes than this are simplified before they are combined with others. Suppose that
+# there are 80 cases and an attribute selects one: a diagram that does not know that they exclude
+# each other has 2 ** 80 nodes.
 _LARGE = 1000
 
 Rails = tuple[Any, Any]
 
 
 class Formula:
-    """Makes the function of one selector, whose NOTs have been pushed down."""
+    """Builds the function of one selector whose NOTs have been pushed down."""
 
     def __init__(
         self,
@@ -35,12 +35,13 @@ class Formula:
         variable: Callable[[Predicate | Not], Any],
         simplify: Callable[[Any], Any],
     ) -> None:
-        """Begin.
+        """Create a builder for one selector.
 
         Args:
             library: CUDD's manager.
-            variable: The function of a leaf's variable.
-            simplify: A function that agrees with a given one for all events, perhaps smaller.
+            variable: Returns the function of a leaf's variable.
+            simplify: Returns a function that equals the given one for all events and may be
+                smaller.
         """
         self._library = library
         self._variable = variable
@@ -49,7 +50,7 @@ class Formula:
         self._leaves = 0
 
     def function(self, condition: BoolExpr) -> Any:
-        """Where a selector is certainly true.
+        """Return the function that is true where a selector is certainly true.
 
         Raises:
             UnsupportedExpression: Its diagram is too large.
@@ -72,7 +73,7 @@ class Formula:
         return self._variable(expr if wanted else push_not_down(Not(expr)))  # type: ignore[arg-type]
 
     def _join(self, parts: list[Any], conjoined: bool) -> Any:
-        """AND or OR, by halves: joined one by one, a long list would be walked again and again."""
+        """Combine parts with AND or OR by halves: one by one, a long list is walked repeatedly."""
         while len(parts) > 1:
             pairs = zip(parts[::2], parts[1::2], strict=False)
             halves = [self._check_size(a & b if conjoined else a | b) for a, b in pairs]
@@ -94,11 +95,11 @@ class Formula:
         return found
 
     def _at_least(self, parts: list[Any], k: int) -> Any:
-        """At least k of the parts, by how many of the first few are."""
+        """Return at least k of the parts, by dynamic programming over the number of true parts."""
         if k * (len(parts) - k + 1) > MAX_NODES:
             raise UnsupportedExpression(f"AT LEAST {k:,} OF {len(parts):,}", "bdd")
         counts = [self._library.true, *[self._library.false] * k]
-        # From the bottom of the order, so that each part stands above those before.
+        # From the bottom of the order, so that each part is above those before it.
         for part in sorted(parts, key=lambda part: -part.level):
             for count in range(k, 0, -1):
                 counts[count] = counts[count] | (part & counts[count - 1])

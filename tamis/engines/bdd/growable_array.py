@@ -11,30 +11,30 @@ Ints = NDArray[np.int32]
 
 
 class GrowableArray:
-    """Numbers, with room for more behind them; what was handed out stays in step.
+    """Numbers, with spare room at the end.
 
-    >>> numbers = Stretching([1, 2])
+    >>> numbers = GrowableArray([1, 2])
     >>> numbers.extend([3])
     >>> numbers.array.tolist()
     [1, 2, 3]
     """
 
     def __init__(self, numbers: Sequence[int] | Ints = ()) -> None:
-        """Begin with some."""
+        """Create an array with some numbers."""
         self._room = np.array(numbers, np.int32)
         self._length = len(self._room)
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Return how many numbers there are."""
         return self._length
 
     @property
     def array(self) -> Ints:
-        """All of them; to write into it is to change them."""
+        """A writable view of all numbers; valid until the array grows."""
         return self._room[: self._length]
 
     def extend(self, numbers: Sequence[int] | Ints) -> None:
-        """Put more at the end."""
+        """Append numbers."""
         length = self._length + len(numbers)
         if length > len(self._room):
             room = np.empty(max(length, 2 * len(self._room), 16), np.int32)
@@ -44,7 +44,7 @@ class GrowableArray:
         self._length = length
 
     def put(self, place: int, number: int, rest: int) -> None:
-        """Set one, which may be behind the end; `rest` fills up what is between."""
+        """Set a number, possibly beyond the end; `rest` fills the gap."""
         if place >= self._length:
             self.extend([rest] * (place + 1 - self._length))
         self._room[place] = number

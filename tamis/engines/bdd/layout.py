@@ -1,9 +1,10 @@
 """The diagram and its outputs, laid out for the kernels (paper §5, "BDD data structure").
 
-Nodes of one variable stand together, from the bottom of the order to its top. What is added after
-that follows as it comes, with children first, in short runs; what goes leaves a hole. When a
-quarter is such, all is laid out anew: so to add and to match in turns takes time in proportion to
-what is added, on average. What is added at once, without a match in between, is sorted too.
+Nodes of one variable are adjacent, from the bottom of the order to its top. Nodes added later are
+appended, children first, in short runs; removed nodes leave holes. When a quarter of the nodes is
+appended or removed, everything is laid out again. So alternating additions and matches take
+amortized time proportional to what is added. Nodes added together, without a match in between, are
+sorted too.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from tamis.engines.bdd.variables import Variables
 from tamis.kernels.bdd.eval import NodeArrays
 from tamis.kernels.bdd.outputs import Outputs
 
-_AT_LEAST = 1024  # so much may be out of order in any case
+_AT_LEAST = 1024  # this many nodes and outputs may always be out of order
 _MANY = 64
 
 
@@ -30,13 +31,13 @@ class Layout:
     Attributes:
         nodes: The diagram.
         outputs: The roots of the subscriptions.
-        times: How often all was laid out anew.
+        times: How often everything was laid out.
     """
 
     def __init__(self) -> None:
-        """Begin with nothing, which `update` finds to be out of date."""
+        """Create an empty layout, which the first `update` replaces."""
         self.times = 0
-        self._size = 0  # nodes and outputs, when all was laid out
+        self._size = 0  # nodes and outputs at the last full layout
         self._clear()
 
     def _clear(self) -> None:
@@ -48,7 +49,7 @@ class Layout:
         self._where: dict[int, int] = {}  # by subscription, its output
 
     def update(self, diagram: Diagram, variables: Variables, roots: Roots) -> None:
-        """Bring all in step with the diagram and the subscriptions."""
+        """Update the arrays to match the diagram and the subscriptions."""
         late = len(self._low) + len(self._edges) - self._size
         loose = late + len(diagram.fresh) + diagram.gone + len(roots.fresh) + roots.gone
         if not self.times or loose > max(_AT_LEAST, (len(diagram) + len(roots)) // 4):
@@ -101,7 +102,7 @@ class Layout:
         labels = []
         begin = len(self._low)
         slots = list(diagram.fresh)
-        if len(slots) > _MANY:  # what comes at once is sorted by itself, for longer runs
+        if len(slots) > _MANY:  # nodes added together are sorted, for longer runs
             levels = variables.levels()
             slots.sort(key=lambda slot: -levels[diagram.label[slot]])
         for number, slot in enumerate(slots):
@@ -127,7 +128,7 @@ class Layout:
                 self._edges.put(output, -1, -1)
 
     def _append_outputs(self, roots: Roots, codes: Sequence[int]) -> None:
-        """Add outputs, in runs of those that need the same attributes."""
+        """Append outputs, in runs of those that need the same attributes."""
         first = len(self._edges)
         slot_edges = np.array([roots.edges[code] for code in codes], np.int32)
         self._edges.extend(2 * self._place.array[slot_edges >> 1] + (slot_edges & 1))

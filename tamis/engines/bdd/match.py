@@ -1,8 +1,8 @@
-"""From events to matches: which kernels run on what.
+"""From events to matches: selects the kernels and their input.
 
-Under `strict` an event that lacks an attribute cannot match whatever looks at it, so all nodes of
-that attribute are passed over: MVEvalBDD (Figure 5). In blocks that takes events that lack the
-same, so they are sorted by what they have first.
+Under `strict` an event that lacks an attribute cannot match a subscription that uses it, so all
+nodes of that attribute are skipped: MVEvalBDD (Figure 5). In blocks this requires events that lack
+the same attributes, so events are sorted by the attributes they have.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from tamis.predicates import PredicateIndex
 
 Longs = NDArray[np.int64]
 
-# Words of masks that are made at a time, over all predicates: 32 MB.
+# Words of masks computed at a time, over all predicates: 32 MB.
 _ROOM = 1 << 22
 _MOST_EVENTS = 16 * EVENTS
-# A mask takes 80 bytes, a pair 16: so many pairs take less.
+# A mask takes 80 bytes, a pair 16: up to this many pairs take less memory.
 _FEW = 4
 _NOTHING = Needs(np.zeros(1, np.int64), np.zeros(0, np.int32))
 
@@ -49,7 +49,7 @@ def match_one_by_one(
     batch: EventBatch,
     needs: Needs | None,
 ) -> Matches:
-    """EvalBDD, or, if it is said what variables need, MVEvalBDD, for each event."""
+    """Run EvalBDD for each event; given the needs of variables, run MVEvalBDD."""
     value = scratch.bytes(len(layout.nodes.low))
     alpha = np.empty(index.capacity, np.uint8)
     satisfied = index.satisfied_predicates(batch)
@@ -68,7 +68,7 @@ def match_block_by_block(
     batch: EventBatch,
     needs: Needs | None,
 ) -> Matches:
-    """The same for 512 events at a time."""
+    """Run the same algorithms for 512 events at a time."""
     nodes, outputs = layout.nodes, layout.outputs
     values = scratch.lines(len(nodes.low))
     wanted = np.ones(index.capacity, np.uint8)
@@ -117,7 +117,7 @@ def _collect(
 
 
 def _sort_by_presence(masks: Words, events: int, needed: list[int]) -> tuple[Words, Longs | None]:
-    """Masks with the events sorted by what they have, and which event is where now."""
+    """Sort the events of masks by the attributes they have; return masks and the order."""
     if not needed:
         return masks, None
     bits = np.unpackbits(masks[needed].view(np.uint8), axis=1, bitorder="little")[:, :events]
@@ -132,7 +132,7 @@ def _sort_by_presence(masks: Words, events: int, needed: list[int]) -> tuple[Wor
 
 
 def _block(masks: Words, first: int) -> Words:
-    """The masks of one block, filled up to its width."""
+    """Return the masks of one block, padded to its width."""
     word = first // 64
     block = masks[:, word : word + LINE]
     if block.shape[1] == LINE:

@@ -1,6 +1,6 @@
 """The diagram without negated edges, as the paper draws and numbers it.
 
-A node here that somebody reaches by a negated edge is two there: itself, and its negation.
+A node that is reached by a negated edge here becomes two nodes: itself and its negation.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ class PlainNode(NamedTuple):
     """A node of a plain diagram.
 
     Attributes:
-        number: From 1, from the top of the order; the terminals are last, 0 before 1.
+        number: Its number, from 1 at the top of the order; the terminals are last, 0 before 1.
         variable: Its variable; None for a terminal.
-        low: The number to follow where the variable is false; of a terminal, its value.
-        high: The number to follow where it is true; of a terminal, its value.
-        ids: The subscriptions that it is the output node of.
+        low: The number to follow where the variable is false; for a terminal, its value.
+        high: The number to follow where it is true; for a terminal, its value.
+        ids: The subscriptions whose output node it is.
     """
 
     number: int
@@ -33,12 +33,12 @@ class PlainNode(NamedTuple):
 def plain_nodes(
     diagram: Diagram, levels: Sequence[int], roots: Mapping[int, Sequence[Id]]
 ) -> list[PlainNode]:
-    """All nodes of the plain diagram, by number.
+    """Return all nodes of the plain diagram, by number.
 
     Args:
-        diagram: With negated edges.
-        levels: By variable, how far down it is in the order.
-        roots: By edge, the subscriptions that end there.
+        diagram: The diagram with negated edges.
+        levels: By variable, its level in the order.
+        roots: By edge, the subscriptions with that root.
     """
     found: dict[int, tuple[int, int]] = {}
     pending = list(roots)
@@ -56,7 +56,7 @@ def plain_nodes(
     def place(edge: int) -> tuple[int, int]:
         if edge in (TRUE, FALSE):
             return len(levels), -edge
-        # By who asks for it first, so that the picture follows the subscriptions.
+        # By first use, so that the drawing follows the subscriptions.
         return levels[diagram.label[edge >> 1]], order[edge]
 
     order = {edge: number for number, edge in enumerate(_walk_order(found, roots))}
@@ -76,7 +76,7 @@ def plain_nodes(
 
 
 def _walk_order(found: Mapping[int, tuple[int, int]], roots: Mapping[int, object]) -> list[int]:
-    """Edges in the order of a walk from the roots, the high ones first."""
+    """Return the edges in the order of a walk from the roots, the high ones first."""
     seen: dict[int, None] = {}
     pending = list(reversed(list(roots)))
     while pending:

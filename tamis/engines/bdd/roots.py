@@ -1,8 +1,8 @@
-"""Which subscriptions there are, where each ends in the diagram, and what it needs to be there.
+"""The subscriptions, their roots in the diagram, and the attributes that they need.
 
-A reduced diagram forgets variables, and a restricted one more of them: `y AND (x OR NOT x)` is `y`.
-Under `strict` an event must have x all the same, so the attributes of a query are kept beside it.
-Many queries need the same ones, which stand here once, under a small number: their *key*.
+A reduced diagram drops variables, and a restricted one drops more: `y AND (x OR NOT x)` is `y`.
+Under `strict` an event must have x all the same, so the attributes of a query are stored beside it.
+Many queries need the same attributes, which are stored once, under a small number: their *key*.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ class Roots:
 
     Attributes:
         edges: By code, the edge to the root.
-        keys: By code, the key of what it needs.
-        loose: How many may match an event that lacks an attribute they look at.
-        fresh: Codes that were added since `settled`.
-        withdrawn: Codes that were there at `settled`, and have been removed since.
-        gone: How many have been removed since all was laid out.
-        version: Changes when other predicates say that attributes are there.
+        keys: By code, the key of the attributes that it needs.
+        loose: The number of subscriptions that may match an event without an attribute they use.
+        fresh: The codes added since `clear_changes`.
+        withdrawn: The codes that existed at `clear_changes` and have been removed since.
+        gone: The number of subscriptions removed since the last full layout.
+        version: Changes when the set of presence predicates changes.
     """
 
     def __init__(self, index: PredicateIndex) -> None:
-        """Begin with none.
+        """Start without subscriptions.
 
         Args:
-            index: Where the predicates that attributes are there are held.
+            index: The index that interns the presence predicates.
         """
         self._index = index
         self.edges: list[int] = []
@@ -51,7 +51,7 @@ class Roots:
         self._key_of: dict[frozenset[Path], int] = {frozenset(): 0}
         self._paths: list[frozenset[Path]] = [frozenset()]
         self._predicates: list[list[int]] = [[]]
-        self._key_counts: list[int] = [1]  # the key of those that need nothing stays
+        self._key_counts: list[int] = [1]  # the key of the empty set is never freed
         self._free_keys: list[int] = []
         self._needs: Needs | None = None
         self.version = 0
@@ -60,23 +60,23 @@ class Roots:
         self.gone = 0
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Return the number of subscriptions."""
         return len(self._codes)
 
     def clear_changes(self) -> None:
-        """Begin anew with what is fresh, and what was withdrawn."""
+        """Clear the sets of fresh and withdrawn codes."""
         self.fresh.clear()
         self.withdrawn.clear()
 
     def add(self, id: Id, priority: int, edge: int, required: frozenset[Path], loose: bool) -> None:
-        """Take a subscription.
+        """Add a subscription.
 
         Args:
             id: Its id.
             priority: Its priority.
-            edge: Where it ends.
+            edge: The edge to its root.
             required: The attributes that an event must have.
-            loose: Whether it looks at others too.
+            loose: Whether it uses attributes that are not required.
         """
         key = self._key(required)
         if self._free:
@@ -96,7 +96,7 @@ class Roots:
         self.fresh[code] = None
 
     def remove(self, id: Id) -> int:
-        """Forget a subscription; gives the edge to its root."""
+        """Remove a subscription and return the edge to its root."""
         code = self._codes.pop(id)
         if self.fresh.pop(code, code) is not None:
             self.withdrawn.append(code)
@@ -108,39 +108,39 @@ class Roots:
         return self.edges[code]
 
     def codes_by_needs(self) -> list[int]:
-        """All codes, those that need the same together."""
+        """Return all codes, grouped by the attributes that they need."""
         return sorted(self._codes.values(), key=lambda code: (self.keys[code], code))
 
     def ids_and_priorities(self, codes: NDArray[np.integer]) -> tuple[pa.Array, NDArray[np.int64]]:
-        """The ids of some codes, and their priorities."""
+        """Return the ids and the priorities of some codes."""
         listed = codes.tolist()
         ids = ids_array([self._ids[code] for code in listed])
         return ids, np.array([self._priorities[code] for code in listed], np.int64)
 
     def presence_predicates(self) -> list[int]:
-        """All predicates that some attribute is there, each once."""
+        """Return all presence predicates without duplicates."""
         return sorted({predicate for one in self._predicates for predicate in one})
 
     def alive_edges(self) -> list[int]:
-        """The edges of all subscriptions."""
+        """Return the edges of all subscriptions."""
         return [self.edges[code] for code in self._codes.values()]
 
     def set_edges(self, edges: Sequence[int]) -> None:
-        """Take other edges, in the order of `alive_edges`."""
+        """Replace all edges; they are in the order of `alive_edges`."""
         for code, edge in zip(self._codes.values(), edges, strict=True):
             self.edges[code] = edge
 
     def ids_by_root(self) -> dict[int, list[Id]]:
-        """The ids by the edge to their root."""
+        """Return the ids by the edge to their root."""
         found: dict[int, list[Id]] = {}
         for id, code in self._codes.items():
             found.setdefault(self.edges[code], []).append(id)
         return found
 
-    # -- what is needed ---------------------------------------------------------------------------
+    # -- needed attributes ------------------------------------------------------------------------
 
     def needs(self) -> Needs:
-        """By key, the predicates that its attributes are there."""
+        """Return the presence predicates of each key."""
         if self._needs is None:
             self._needs = needs_of(self._predicates)
         return self._needs
@@ -177,12 +177,12 @@ class Roots:
 
 
 def presence(path: Path) -> Not:
-    """The leaf that says that an attribute is there."""
+    """Return the presence predicate of an attribute: the leaf that is true where it is not NULL."""
     return Not(IsNull(Attribute(path)))
 
 
 def needs_of(lists: Sequence[Sequence[int]]) -> Needs:
-    """Lists of predicates, by key, as arrays."""
+    """Pack lists of predicates, one per key, into arrays."""
     offsets = np.zeros(len(lists) + 1, np.int64)
     np.cumsum([len(one) for one in lists], out=offsets[1:])
     ids = np.fromiter((id for one in lists for id in one), np.int32, int(offsets[-1]))

@@ -1,21 +1,21 @@
-"""Each predicate a variable, and where in the order a new one goes (paper §6, §7).
+"""The variable of each predicate, and the place of a new one in the order (paper §6, §7).
 
-Predicates are *leaves*: a predicate, or NOT of one that is no comparison, each true where it
-is *certainly* true. So a predicate that is unknown is neither true nor is its negation, and a
-diagram over leaves has all of SQL's logic.
+The variables stand for *leaves*: a predicate, or the NOT of one that is not a comparison. A leaf is
+true where it is *certainly* true. So if a predicate is unknown, neither it nor its negation is
+true, and a diagram over leaves expresses all of SQL's three-valued logic.
 
-The order is a matter of size alone:
+The order affects only the size of the diagram:
 
-| order     | a new variable goes                                                             |
+| order     | place of a new variable                                                         |
 |-----------|---------------------------------------------------------------------------------|
-| attribute | below the last one of the same attribute; a new attribute at the bottom         |
-| frequency | to the bottom; when there are twice as many subscriptions as when the order was |
-|           | last looked at, it is made anew if it has become wrong                          |
+| attribute | below the last one of the same attribute; a new attribute goes to the bottom    |
+| frequency | at the bottom; each time the number of subscriptions has doubled, the order is  |
+|           | checked, and rebuilt if it is no longer right                                   |
 | random    | anywhere                                                                        |
-| a list    | texts of predicates, the first at the top; others at the bottom                 |
+| a list    | texts of predicates, the first at the top; others go to the bottom              |
 
-A variable of CUDD's never goes. One that no node has any more is given to the next predicate, one
-of the same attribute if there is any.
+CUDD never deletes a variable. One that no node uses is given to the next new predicate, preferably
+one of the same attribute.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tamis.language.expr import STRUCTURE, Not, Predicate, attributes
 from tamis.language.rewrite import rewrite
 
 ORDERS = ("attribute", "frequency", "random")
-# To put a variable into the middle CUDD moves all those below: too long among many.
+# CUDD inserts a variable in the middle by moving all those below, which is too slow among many.
 _MOVABLE = 4096
 
 Leaf = Predicate | Not
@@ -39,11 +39,11 @@ Order = str | Sequence[str]
 
 
 def checked_order(order: object) -> Order:
-    """An order as it can be given.
+    """Check and return an order.
 
     Raises:
-        InputError: It is none.
-        SelectorError: A text of a list is no selector.
+        InputError: It is not an order.
+        SelectorError: A text of a list is not a selector.
     """
     if isinstance(order, str):
         if order not in ORDERS:
@@ -66,7 +66,7 @@ def _leaf(text: str) -> Leaf:
 
 
 class Variables:
-    """Variables of CUDD's by predicate, and predicates by variable.
+    """CUDD's variables by predicate, and predicates by variable.
 
     Attributes:
         predicate: By variable, the number of its predicate; -1 if it is free.
@@ -74,7 +74,7 @@ class Variables:
     """
 
     def __init__(self, order: Order, library: Any) -> None:
-        """Begin with none, or with those of a list."""
+        """Start without variables, or with those of a list."""
         self._order = order if isinstance(order, str) else "list"
         self._library = library
         self._random = Random(2001)
@@ -84,7 +84,7 @@ class Variables:
         self._attribute: list[object] = []
         self._free: dict[object, list[int]] = {}
         self._listed: dict[Leaf, int] = {}
-        self._reserved = 0  # the first so many variables are those of a list
+        self._reserved = 0  # the first variables belong to the list; this many
         self.version = 0
         if not isinstance(order, str):
             for text in order:
@@ -94,24 +94,25 @@ class Variables:
             self._reserved = len(self._listed)
 
     def __len__(self) -> int:
-        """How many predicates have a variable."""
+        """Return how many predicates have a variable."""
         return len(self._variable)
 
     def has(self, predicate: int) -> bool:
-        """Whether a predicate has a variable."""
+        """Return whether a predicate has a variable."""
         return predicate in self._variable
 
     def predicates(self) -> Iterable[int]:
-        """All predicates that have one."""
+        """Return all predicates that have a variable."""
         return self._variable.keys()
 
     def function(self, predicate: int, leaf: Leaf, at_the_bottom: bool = False) -> Any:
-        """The function of a predicate's variable, which it gets if it has none.
+        """Return the function of a predicate's variable; assign a variable if it has none.
 
         Args:
-            predicate: Its number.
-            leaf: Itself.
-            at_the_bottom: Where a new variable goes, whatever the order is, unless a list has it.
+            predicate: The number of the predicate.
+            leaf: The predicate.
+            at_the_bottom: Put a new variable at the bottom, whatever the order, unless a list has
+                it.
         """
         variable = self._variable.get(predicate)
         if variable is None:
@@ -125,11 +126,11 @@ class Variables:
         return self._functions[variable]
 
     def variable_of(self, predicate: int) -> int:
-        """The variable of a predicate."""
+        """Return the variable of a predicate."""
         return self._variable[predicate]
 
     def release(self, variable: int) -> int:
-        """Take its predicate, which is given back, from a variable."""
+        """Free a variable and return the predicate that it had."""
         predicate = self.predicate[variable]
         del self._variable[predicate]
         self.predicate[variable] = -1
@@ -139,12 +140,12 @@ class Variables:
         return predicate
 
     def levels(self) -> list[int]:
-        """By variable, how far down in the order it is."""
+        """Return the level of each variable, counted from the top of the order."""
         level = self._library.level_of_var
         return [level(variable_name(v)) for v in range(len(self._functions))]
 
     def predicates_top_down(self) -> list[int]:
-        """The predicates that have a variable, from the top of the order."""
+        """Return the predicates that have a variable, from the top of the order."""
         levels = self.levels()
         return sorted(self._variable, key=lambda predicate: levels[self._variable[predicate]])
 
