@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tamis.errors import EventError
+from tamis.events.bad_events import first_bad_row
 from tamis.events.column import (
     ARROW,
     MAX_DEPTH,
@@ -92,30 +93,9 @@ def _validate(array: pa.Array) -> None:
         if "UTF8" not in str(error):
             raise
         # Text that no event has, such as what a slice leaves out of its lists, does no harm.
-        row = _first_undecodable(array)
+        row = first_bad_row(array, lambda part: part.to_pylist(), UnicodeDecodeError)
         if row is not None:
             raise EventError("text is not valid UTF-8", row) from None
-
-
-def _first_undecodable(array: pa.Array) -> int | None:
-    start, end = 0, len(array)
-    if _is_decodable(array):
-        return None
-    while end - start > 1:  # the first bad row is among these
-        middle = (start + end) // 2
-        if _is_decodable(array.slice(start, middle - start)):
-            start = middle
-        else:
-            end = middle
-    return start
-
-
-def _is_decodable(array: pa.Array) -> bool:
-    try:
-        array.to_pylist()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _plain_array(array: pa.Array) -> pa.Array | None:
@@ -186,15 +166,10 @@ def _convert_array(convert: Callable[[pa.Array], pa.Array], array: pa.Array) -> 
     try:
         return convert(array)
     except pa.ArrowInvalid as error:
-        good, bad = 0, len(array)  # so many from the start can be converted, so many cannot
-        while bad - good > 1:
-            middle = (good + bad) // 2
-            try:
-                convert(array.slice(0, middle))
-                good = middle
-            except pa.ArrowInvalid:
-                bad = middle
-        raise EventError(f"{_value_text(array, good)} does not fit into 64 bits", good) from error
+        row = first_bad_row(array, convert, pa.ArrowInvalid)
+        if row is None:
+            raise
+        raise EventError(f"{_value_text(array, row)} does not fit into 64 bits", row) from error
 
 
 def _value_text(array: pa.Array, row: int) -> str:

@@ -11,14 +11,17 @@ the same name twice, is an InputError whatever is asked for bad lines.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import pyarrow as pa
 
 from tamis.errors import EventError, InputError, shorten
+
+# Re-exported for the broker, which imports it from here.
+from tamis.events.bad_events import row_faults as row_faults
 from tamis.events.batch import EventBatch
 from tamis.events.csv_columns import csv_events
 from tamis.events.records import (
@@ -102,11 +105,6 @@ def read_events(
     return reading.chunks(json_records(source))
 
 
-# Where a batch fails, spans of so many rows are tried, and the rows of those that fail: no row is
-# looked at more than four times, however many are bad.
-_SPAN = 64
-
-
 class _EventReader:
     """Records to batches, with bad lines taken out."""
 
@@ -175,30 +173,28 @@ class _EventReader:
         bad: list[BadLine],
         fraction: float | None,
     ) -> Iterator[EventChunk]:
-        batch = None
         try:
             batch = self._build_batch(rows)
         except EventError:
-            faulty = dict(row_faults(rows, self._build_batch))
-            if not faulty:
-                # Every row is good, and yet the batch is not: it is too large.
-                if len(rows) < 2:
-                    raise
-                self._report(bad)
-                half = len(rows) // 2
-                yield from self._convert_rows(rows[:half], places[:half], [], fraction)
-                yield from self._convert_rows(rows[half:], places[half:], [], fraction)
+            faults = row_faults(rows, self._build_batch)
+            if faults:
+                bad += [BadLine(self.source.name, places[i][1], why) for i, why in faults.items()]
+                good = [i for i in range(len(rows)) if i not in faults]
+                if isinstance(rows, list):
+                    rows = [rows[i] for i in good]
+                else:
+                    rows = rows.take(pa.array(good, pa.int64()))
+                yield from self._convert_rows(rows, [places[i] for i in good], bad, fraction)
                 return
-            bad += [BadLine(self.source.name, places[i][1], why) for i, why in faulty.items()]
-            good = [i for i in range(len(rows)) if i not in faulty]
-            if isinstance(rows, list):
-                rows = [rows[i] for i in good]
-            else:
-                rows = rows.take(pa.array(good, pa.int64()))
-            places = [places[i] for i in good]
+            # Every row is good, so the batch is too large.
+            if len(rows) < 2:
+                raise
+            self._report(bad)
+            half = len(rows) // 2
+            yield from self._convert_rows(rows[:half], places[:half], [], fraction)
+            yield from self._convert_rows(rows[half:], places[half:], [], fraction)
+            return
         self._report(bad)
-        if batch is None:
-            batch = self._build_batch(rows)
         if len(batch):
             yield EventChunk([number for number, _ in places], batch, fraction)
 
@@ -210,24 +206,3 @@ class _EventReader:
     def _report(self, bad: Iterable[BadLine]) -> None:
         for line in sorted(bad, key=lambda line: line.line):
             report_bad_line(line, self.bad, self.on_bad)
-
-
-def row_faults(
-    rows: list[Row] | pa.RecordBatch, batch_of: Callable[[Any], object]
-) -> Iterator[tuple[int, str]]:
-    """Which rows cannot be events, by position, and why.
-
-    Args:
-        rows: The rows.
-        batch_of: What makes a batch of some of them, and raises EventError if it cannot.
-    """
-    for start in range(0, len(rows), _SPAN):
-        try:
-            batch_of(rows[start : start + _SPAN])
-        except EventError:
-            for i in range(start, min(start + _SPAN, len(rows))):
-                try:
-                    batch_of(rows[i : i + 1])
-                except EventError as error:
-                    what = f"attribute {error.attribute!r}: " if error.attribute else ""
-                    yield i, what + error.reason

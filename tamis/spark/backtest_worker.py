@@ -7,15 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 import pyarrow as pa
 
-from tamis.errors import EventError, FunctionError
+from tamis.errors import EventError, FunctionError, TamisError
+from tamis.events.bad_events import isolate_bad
 from tamis.matcher import Matcher
 from tamis.matches import Id
-from tamis.spark.match.event_batches import UNREAD, halves, split_readable, visible_columns
+from tamis.spark.match.event_batches import UNREAD, split_readable, visible_columns
+
+if TYPE_CHECKING:
+    from pyroaring import BitMap
+
+_Bitmaps: TypeAlias = "dict[Id, BitMap]"
 
 # Subscriptions that are counted before the counts are handed over: it bounds the memory.
 _AT_ONCE = 1 << 16
@@ -104,21 +110,22 @@ class Difference:
         yield from self._flush()
 
     def _compare(self, batch: pa.RecordBatch) -> None:
-        if not batch.num_rows:
-            return
-        seen = visible_columns(batch, self._hidden)
-        try:
-            before = self._current.match_batch(seen).bitmaps()
-            after = self._proposed.match_batch(seen).bitmaps()
-        except (EventError, FunctionError) as error:
-            # An event that one of the two cannot judge is left out of both, or the difference
-            # would be one of events, not of rules. Few are bad: look for them in halves.
-            if batch.num_rows == 1:
-                self._set_aside(1, str(error))
-                return
-            for half in halves(batch):
-                self._compare(half)
-            return
+        # An event that one of the two cannot evaluate is left out of both, or the difference would
+        # be one of events, not of rules.
+        for part, matches in isolate_bad(batch, self._match, (EventError, FunctionError)):
+            if isinstance(matches, TamisError):
+                self._set_aside(1, str(matches))
+            else:
+                self._count_differences(part, *matches)
+
+    def _match(self, batch: pa.RecordBatch) -> tuple[_Bitmaps, _Bitmaps]:
+        visible = visible_columns(batch, self._hidden)
+        return (
+            self._current.match_batch(visible).bitmaps(),
+            self._proposed.match_batch(visible).bitmaps(),
+        )
+
+    def _count_differences(self, batch: pa.RecordBatch, before: _Bitmaps, after: _Bitmaps) -> None:
         for id, events in before.items():
             count = self._count(id)
             count.current += len(events)

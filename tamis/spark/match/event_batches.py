@@ -1,4 +1,4 @@
-"""Batches of events as workers get them: gathered, cut down to what selectors see, halved."""
+"""Batches of events as workers get them: gathered, cut down to what selectors see."""
 
 from __future__ import annotations
 
@@ -36,12 +36,6 @@ def visible_columns(batch: pa.RecordBatch, hidden: frozenset[str]) -> pa.RecordB
     if not hidden:
         return batch
     return batch.select([name for name in batch.schema.names if name not in hidden])
-
-
-def halves(batch: pa.RecordBatch) -> tuple[pa.RecordBatch, pa.RecordBatch]:
-    """Both halves: where one event is bad, it is found by halving again and again."""
-    half = batch.num_rows // 2
-    return batch.slice(0, half), batch.slice(half)
 
 
 def split_readable(

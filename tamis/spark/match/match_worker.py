@@ -12,12 +12,13 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from tamis.errors import EventError, FunctionError
+from tamis.errors import EventError, FunctionError, TamisError
+from tamis.events.bad_events import isolate_bad
 from tamis.language.functions import Callables
 from tamis.matcher import Matcher
 from tamis.matches import Matches
 from tamis.spark.index.versions import Version
-from tamis.spark.match.event_batches import UNREAD, halves, split_readable, visible_columns
+from tamis.spark.match.event_batches import UNREAD, split_readable, visible_columns
 
 # Versions that a worker keeps open: the one before may still be wanted.
 _OPEN = 2
@@ -83,20 +84,15 @@ class ArrowMatcher:
         yield from self._match(batch)
 
     def _match(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        if not batch.num_rows:
-            return
-        try:
-            found = self._matcher.match_batch(visible_columns(batch, self._hidden), self._limit)
-        except (EventError, FunctionError) as error:
-            if self._errors is None:
-                raise
-            if batch.num_rows == 1:
-                yield self._set_aside(batch, str(error))
-                return
-            for half in halves(batch):
-                yield from self._match(half)
-            return
-        yield self._match_lists(batch, found)
+        errors = () if self._errors is None else (EventError, FunctionError)
+        for part, matches in isolate_bad(batch, self._matches, errors):
+            if isinstance(matches, TamisError):
+                yield self._set_aside(part, str(matches))
+            else:
+                yield self._match_lists(part, matches)
+
+    def _matches(self, batch: pa.RecordBatch) -> Matches:
+        return self._matcher.match_batch(visible_columns(batch, self._hidden), self._limit)
 
     def _match_lists(self, batch: pa.RecordBatch, found: Matches) -> pa.RecordBatch:
         pairs = found.to_arrow()

@@ -8,11 +8,12 @@ import numpy as np
 import pyarrow as pa
 
 from tamis.errors import TamisError
+from tamis.events.bad_events import isolate_bad
 from tamis.events.batch import EventBatch
 from tamis.matcher import Matcher
 from tamis.spark.index.shard_files import SHARD
 from tamis.spark.index.signatures import Signatures
-from tamis.spark.match.event_batches import halves, split_readable, visible_columns
+from tamis.spark.match.event_batches import split_readable, visible_columns
 
 
 class ShardRouter:
@@ -49,24 +50,23 @@ class ShardRouter:
         yield from self._route(batch)
 
     def _route(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        if not batch.num_rows:
-            return
-        try:
-            seen = visible_columns(batch, self._hidden)
-            events = EventBatch.of(seen, self._like.schema, self._like.semantics)
-        except TamisError:
-            if batch.num_rows == 1:
-                yield _to_first_shard(batch)
-                return
-            for half in halves(batch):
-                yield from self._route(half)
-            return
-        wanted = self._signatures.candidate_mask(events)
+        for part, events in isolate_bad(batch, self._event_batch, TamisError):
+            if isinstance(events, TamisError):
+                yield _to_first_shard(part)
+            else:
+                yield self._to_candidates(part, events)
+
+    def _event_batch(self, batch: pa.RecordBatch) -> EventBatch:
+        visible = visible_columns(batch, self._hidden)
+        return EventBatch.of(visible, self._like.schema, self._like.semantics)
+
+    def _to_candidates(self, batch: pa.RecordBatch, events: EventBatch) -> pa.RecordBatch:
+        candidates = self._signatures.candidate_mask(events)
         if self._everything:
-            nobody = np.flatnonzero(~wanted.any(axis=0))
-            wanted[nobody % len(wanted), nobody] = True  # not all of them to the same
-        shard, event = np.nonzero(wanted)
-        yield batch.take(pa.array(event)).append_column(SHARD, pa.array(shard.astype(np.int32)))
+            unrouted = np.flatnonzero(~candidates.any(axis=0))
+            candidates[unrouted % len(candidates), unrouted] = True  # spread over the shards
+        shard, event = np.nonzero(candidates)
+        return batch.take(pa.array(event)).append_column(SHARD, pa.array(shard.astype(np.int32)))
 
 
 def _to_first_shard(batch: pa.RecordBatch) -> pa.RecordBatch:
