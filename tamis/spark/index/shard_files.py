@@ -17,13 +17,13 @@ import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from secrets import token_hex
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tamis.bloom.filter import Bloom
 from tamis.engines.subscription import Subscription
 from tamis.errors import TamisError
 from tamis.language.expr import Sequence
@@ -43,6 +43,9 @@ from tamis.spark.index.shard_keys import key_of
 from tamis.spark.index.signatures import Signatures
 from tamis.spark.index.versions import commit
 from tamis.storage.store.durable_files import remove
+
+if TYPE_CHECKING:
+    from tamis.bloom.filter import Bloom
 
 # Added to a row of subscriptions: its cover as keys, null if there is none, and their attributes.
 KEYS, PATHS, SHARD = "keys", "paths", "tamis_shard"

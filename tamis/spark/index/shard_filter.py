@@ -1,14 +1,19 @@
-"""The Bloom filter of a place: as large as its keys make it."""
+"""The Bloom filter of a shard, sized by the number of its keys.
+
+Filters bring Numba, which takes long to import: it is imported when the first filter is made.
+"""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from tamis.bloom.bit_sets import DenseBits
-from tamis.bloom.filter import Bloom
 from tamis.bloom.hashing import Keys, Shape
-from tamis.kernels.bloom.places import words_of
+
+if TYPE_CHECKING:
+    from tamis.bloom.filter import Bloom
 
 BITS_PER_KEY = 16
 HASHES = 4  # with sixteen bits per key about one in 400 is let through for nothing
@@ -29,6 +34,10 @@ def extend_bloom(bloom: Bloom, keys: Keys) -> Bloom:
 
 
 def _set_keys(shape: Shape, words: npt.NDArray[np.uint64], keys: Keys) -> Bloom:
+    from tamis.bloom.bit_sets import DenseBits
+    from tamis.bloom.filter import Bloom
+    from tamis.kernels.bloom.places import words_of
+
     for places in shape.places_of(np.asarray(keys, np.uint64)):
         words_of(places, words)
     return Bloom(shape, DenseBits(shape, words))
@@ -42,6 +51,9 @@ def pack_bits(bloom: Bloom) -> npt.NDArray[np.uint8]:
 
 def unpack_bits(data: npt.NDArray[np.uint8]) -> Bloom:
     """The filter that was `packed`; a multiple of 64 bits."""
+    from tamis.bloom.bit_sets import DenseBits
+    from tamis.bloom.filter import Bloom
+
     shape = Shape(8 * len(data), HASHES)
     words = np.packbits(np.unpackbits(data), bitorder="little").view(np.uint64)
     return Bloom(shape, DenseBits(shape, words))

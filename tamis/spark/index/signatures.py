@@ -8,16 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path as File
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from tamis.bloom.filter import Bloom
 from tamis.events.batch import EventBatch
 from tamis.paths import Path
 from tamis.spark.index.shard_filter import pack_bits, unpack_bits
 from tamis.spark.index.shard_keys import keys_of
+
+if TYPE_CHECKING:
+    from tamis.bloom.filter import Bloom
 
 
 class Signatures:
