@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -16,11 +16,6 @@ from tamis.cli.shared.load import format_count
 from tamis.cli.shared.options import QuietOption
 from tamis.cli.shared.spark_session import ConfOption, MasterOption, pairs, spark_session
 from tamis.cli.shared.spark_tables import CORRUPT
-from tamis.errors import InputError
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.types import StructType
 
 EXAMPLES = """\
 [bold]Examples[/bold]
@@ -130,12 +125,18 @@ def stream(
         raise typer.BadParameter("give --events DIR, or --format kafka with --option …")
     if once and every:
         raise typer.BadParameter("give one of --once and --every")
+    if format is StreamSource.kafka and schema is None:
+        raise typer.BadParameter("--format kafka needs --schema")
+    if schema is not None:
+        schema = (Path(schema).read_text() if Path(schema).is_file() else schema).strip()
     options = pairs(option, "--option")
     with spark_session(master, conf) as spark:
         from tamis.spark import match
+        from tamis.spark.sources.event_stream import read_event_stream
 
-        columns = _columns(spark, schema, format, events)
-        table = _source(spark, format, events, columns, options)
+        table = read_event_stream(
+            spark, format.value, events, schema=schema, corrupt=CORRUPT, options=options
+        )
         corrupt = CORRUPT if CORRUPT in table.columns else None
         found = match(table, index, form=form.value, limit=limit, corrupt=corrupt)
         writer = found.writeStream.format(out_format.value)
@@ -148,59 +149,6 @@ def stream(
             _follow(query, index, quiet)
         finally:
             query.stop()
-
-
-def _columns(
-    spark: SparkSession, schema: str | None, format: StreamSource, events: str | None
-) -> StructType:
-    """The columns of the events; those of text have one more, for what cannot be read."""
-    from pyspark.sql.types import StringType, StructType
-
-    if schema is not None:
-        text = Path(schema).read_text() if Path(schema).is_file() else schema
-        columns = _parse_columns(text.strip())
-    elif events is not None:
-        columns = spark.read.format(format.value).load(events).schema
-    else:
-        raise typer.BadParameter("--format kafka needs --schema")
-    if not columns.fields:
-        raise InputError(
-            "there are no events yet to tell the columns by; give --schema", events or ""
-        )
-    if format is not StreamSource.parquet and CORRUPT not in columns.fieldNames():
-        columns = StructType([*columns.fields]).add(CORRUPT, StringType())
-    return columns
-
-
-def _parse_columns(text: str) -> StructType:
-    from pyspark.sql.types import StructType
-
-    columns = StructType.fromDDL(text)
-    if not isinstance(columns, StructType):
-        raise InputError(f"--schema takes columns: 'a INT, b STRING', not {text!r}")
-    return columns
-
-
-def _source(
-    spark: SparkSession,
-    format: StreamSource,
-    events: str | None,
-    columns: StructType,
-    options: dict[str, str],
-) -> DataFrame:
-    reader = spark.readStream.format(format.value).options(**options)
-    if format is StreamSource.kafka:
-        return parse_events(reader.load(), columns)
-    return reader.schema(columns).load(events)
-
-
-def parse_events(messages: DataFrame, columns: StructType) -> DataFrame:
-    """The events that are the values of messages, as JSON."""
-    from pyspark.sql import functions as F
-
-    how = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT}
-    event = F.from_json(F.col("value").cast("string"), columns, how)
-    return messages.select(event.alias("event")).select("event.*")
 
 
 def _follow(query: Any, index: str, quiet: bool) -> None:

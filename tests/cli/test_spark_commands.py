@@ -121,17 +121,6 @@ def test_stream(files: Path, spark: SparkSession) -> None:
     ]
 
 
-def test_messages_are_parsed(spark: SparkSession) -> None:
-    from pyspark.sql.types import StructType
-
-    from tamis.cli.stream import parse_events
-
-    columns = StructType.fromDDL("a INT, _corrupt_record STRING")
-    messages = spark.createDataFrame([(b'{"a": 1}',), (b"{",)], "value binary")
-    rows = parse_events(messages, columns).collect()  # type: ignore[arg-type]
-    assert [tuple(row) for row in rows] == [(1, None), (None, "{")]
-
-
 def test_messages_of_spark_are_told_in_a_line() -> None:
     from tamis.cli.shared.spark_session import _line
 
@@ -157,6 +146,26 @@ def test_wrong_use(files: Path) -> None:
         (("backtest", files / "no.csv", "--current", rules, "--proposed", rules), "spark: "),
         (("backtest", events, "--current", files / "none", "--proposed", rules), "no index here"),
         (("stream", "-i", files, "-o", "o", "--checkpoint", "c"), "give --events"),
+        (
+            ("stream", "-i", files, "-o", "o", "--checkpoint", "c", "--format", "kafka"),
+            "--format kafka needs --schema",
+        ),
+        (
+            (
+                "stream",
+                "-i",
+                files,
+                "-e",
+                events,
+                "-o",
+                "o",
+                "--checkpoint",
+                "c",
+                "--schema",
+                "INT",
+            ),
+            "a schema lists columns, such as 'a INT, b STRING', not 'INT'",
+        ),
     ]:
         done = run(*args)
         assert done.exit_code == 2 and said in done.stderr, args

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
 
 import typer
 
@@ -13,9 +12,6 @@ from tamis.cli.shared.match_output import MatchFormat
 from tamis.cli.shared.options import BadLinePolicy
 from tamis.cli.shared.spark_session import show_spark_progress, spark_session
 from tamis.cli.shared.spark_tables import CORRUPT, read_table
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
 
 
 def match_on_spark(
@@ -35,9 +31,12 @@ def match_on_spark(
     if format not in (None, MatchFormat.jsonl, MatchFormat.parquet):
         raise typer.BadParameter("--spark writes parquet or jsonl")
     lists = format is MatchFormat.jsonl
+    out_format = "json" if lists else "parquet"
+    errors = "error" if bad is BadLinePolicy.skip else None
     began = time.perf_counter()
     with spark_session(master, conf) as spark:
         from tamis.spark import match
+        from tamis.spark.match.written_counts import count_written
 
         with show_spark_progress(spark, "events", quiet):
             table = read_table(spark, events, strict=bad is BadLinePolicy.fail)
@@ -47,10 +46,10 @@ def match_on_spark(
                 form="lists" if lists else "pairs",
                 limit=limit,
                 corrupt=CORRUPT if CORRUPT in table.columns else None,
-                errors="error" if bad is BadLinePolicy.skip else None,
+                errors=errors,
             )
-            found.write.format("json" if lists else "parquet").save(out)
-        pairs, skipped = _count_results(spark, out, lists, bad, found)
+            found.write.format(out_format).save(out)
+        pairs, skipped = count_written(found, out, out_format, errors=errors)
     if not quiet:
         seconds = time.perf_counter() - began
         console.note(
@@ -59,20 +58,3 @@ def match_on_spark(
         )
     if skipped:
         raise typer.Exit(exit_codes.SOME_SKIPPED)
-
-
-def _count_results(
-    spark: SparkSession, out: str, lists: bool, bad: BadLinePolicy, found: DataFrame
-) -> tuple[int, int]:
-    """How many pairs there are, and events that could not be judged; as it stands in the files."""
-    from pyspark.sql import functions as F
-
-    format = "json" if lists else "parquet"
-    read = spark.read.schema(found.schema).format(format).load(out)
-    # Where an event was not judged there is no list, and Spark's size of none may be -1.
-    size = F.greatest(F.size("subscriptions"), F.lit(0)) if lists else None
-    pairs = F.count("subscription") if size is None else F.sum(size)
-    faults = F.count("error") if bad is BadLinePolicy.skip else F.lit(0)
-    row = read.agg(F.coalesce(pairs, F.lit(0)).alias("pairs"), faults.alias("faults")).first()
-    assert row is not None  # an aggregate has one row
-    return row.pairs, row.faults

@@ -15,7 +15,7 @@ from tamis.cli.shared.progress import Progress
 from tamis.errors import InputError
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from tamis.spark.session import SparkSession
 
 # Seconds between two looks at what Spark is doing.
 _LOOK = 0.25

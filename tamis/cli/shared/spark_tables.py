@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tamis.errors import InputError
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from tamis.spark.session import DataFrame, SparkSession
 
 # The column for what could not be read, as Spark calls it by default.
 CORRUPT = "_corrupt_record"
