@@ -37,7 +37,7 @@ __all__ = [
     "parse",
 ]
 
-# Loaded when first used, so that `tamis --help` need not wait for Arrow.
+# Imported on first use, so that `tamis --help` does not wait for Arrow.
 _HOMES = {
     "ENGINES": "tamis.engines",
     "EventBatch": "tamis.events.batch",

@@ -1,4 +1,4 @@
-"""`python -m tamis`: the command line, where its script is not on the PATH."""
+"""`python -m tamis`: the command line, for when its script is not on the PATH."""
 
 from tamis.cli import main
 

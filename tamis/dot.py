@@ -1,9 +1,9 @@
-"""What all drawings share: Graphviz's language, DOT."""
+"""DOT, the language of Graphviz, as all drawings use it."""
 
 from __future__ import annotations
 
 
 def quote(text: str) -> str:
-    """A text as a name or a label."""
+    """Quote text for use as a name or a label."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'

@@ -1,14 +1,14 @@
-"""Everything that Tamis raises.
+"""The exceptions that Tamis raises.
 
     TamisError
-    ├── SelectorError             a selector that Tamis refuses
+    ├── SelectorError             a selector that Tamis rejects
     │   ├── SelectorSyntaxError   the text is not a selector
-    │   ├── SelectorTypeError     the schema makes it meaningless
-    │   └── SelectorTooDeep       nested beyond what is accepted
-    ├── UnsupportedExpression     a good selector that this engine cannot take
-    ├── SchemaError               a schema that makes no sense, or one that is needed and missing
-    ├── EventError                an event that cannot be judged
-    ├── FunctionError             a function of the caller's that failed
+    │   ├── SelectorTypeError     by the schema it can never be true or false
+    │   └── SelectorTooDeep       it nests too deep
+    ├── UnsupportedExpression     a valid selector that this engine cannot express
+    ├── SchemaError               an invalid schema, or a required one that is missing
+    ├── EventError                an event that cannot be evaluated
+    ├── FunctionError             a user-defined function that failed
     ├── SubscriptionError         an id or priority that cannot be used
     │   ├── DuplicateSubscription
     │   └── UnknownSubscription
@@ -18,7 +18,7 @@
     ├── LoopError                 a link between brokers that would close a loop
     └── BrokerError               a broker, or NATS, that refuses or cannot be reached
 
-Every error carries its parts as attributes, so that a program need not read the message.
+Every error carries its parts as attributes, so that a program need not parse the message.
 """
 
 from __future__ import annotations
@@ -43,21 +43,22 @@ __all__ = [
     "UnsupportedExpression",
 ]
 
-# A selector may be megabytes long and on one line: a message shows this much around the fault.
+# A selector may be megabytes long and on one line: a message shows this many characters around the
+# fault.
 _SHOWN_BEFORE = 60
 _SHOWN_AFTER = 40
 
 
 def shorten(text: str, width: int = 60) -> str:
-    """Text as it goes into a message: what people send may be megabytes long."""
+    """Shorten text for a message: input may be megabytes long."""
     return text if len(text) <= width else text[:width] + "…"
 
 
 class TamisError(Exception):
-    """The root: `except TamisError` catches whatever Tamis means to raise."""
+    """The base class: `except TamisError` catches every error that Tamis raises on purpose."""
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle by fields: errors travel from Spark workers, and __init__ takes more than args."""
+        """Pickle by fields: Spark workers send errors, and __init__ takes more than `args`."""
         return _rebuild, (type(self), self.args, self.__dict__)
 
 
@@ -71,11 +72,11 @@ def _rebuild(
 
 
 class SelectorError(TamisError):
-    """A selector that Tamis refuses: what, where, and how to mend it.
+    """A selector that Tamis rejects: what is wrong, where, and how to fix it.
 
     Attributes:
         reason: What is wrong.
-        hint: How to mend it; may be empty.
+        hint: How to fix it; may be empty.
         text: The whole selector.
         start: Where the fault begins, as an offset into the text.
         end: Where it ends (exclusive).
@@ -84,7 +85,7 @@ class SelectorError(TamisError):
     """
 
     def __init__(self, reason: str, text: str, start: int, end: int, hint: str = "") -> None:
-        """Locate the fault and draw it."""
+        """Locate the fault and render the message with carets below it."""
         self.reason = reason
         self.hint = hint
         self.text = text
@@ -102,7 +103,7 @@ class SelectorError(TamisError):
         right = min(line_end, self.start + _SHOWN_AFTER)
         before = "…" if left > line_start else ""
         after = "…" if right < line_end else ""
-        # Control characters would move the caret off its place, or the cursor off the screen.
+        # Control characters would misplace the carets, or move the cursor.
         shown = "".join(
             c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in self.text[left:right]
         )
@@ -122,7 +123,7 @@ class SelectorSyntaxError(SelectorError):
 
 
 class SelectorTypeError(SelectorError):
-    """The schema says that this could never be true or false."""
+    """By the schema, the selector can never be true or false."""
 
 
 class SelectorTooDeep(SelectorError):
@@ -130,10 +131,10 @@ class SelectorTooDeep(SelectorError):
 
 
 class UnsupportedExpression(TamisError):
-    """A good selector that this engine cannot take; the engine is unchanged.
+    """A valid selector that this engine cannot express; the engine is unchanged.
 
     Attributes:
-        construct: What it cannot express, e.g. "sequence".
+        construct: What the engine cannot express, e.g. "sequence".
         engine: The engine's name.
     """
 
@@ -147,22 +148,22 @@ class UnsupportedExpression(TamisError):
 
 
 class SchemaError(TamisError):
-    """A schema that makes no sense, or one that is needed and missing.
+    """An invalid schema, or a required one that is missing.
 
     Attributes:
         reason: What is wrong.
-        attribute: The attribute it is about; may be empty.
+        attribute: The attribute at fault; may be empty.
     """
 
     def __init__(self, reason: str, attribute: str = "") -> None:
-        """Say what is wrong with the schema."""
+        """Take the reason and, if one is at fault, the attribute."""
         self.reason = reason
         self.attribute = attribute
         super().__init__(f"attribute {attribute!r}: {reason}" if attribute else reason)
 
 
 class EventError(TamisError):
-    """An event that cannot be judged.
+    """An event that cannot be evaluated.
 
     Attributes:
         reason: What is wrong.
@@ -171,7 +172,7 @@ class EventError(TamisError):
     """
 
     def __init__(self, reason: str, event: int | None = None, attribute: str = "") -> None:
-        """Say which event, which attribute, and why."""
+        """Take the reason, and which event and attribute are at fault."""
         self.reason = reason
         self.event = event
         self.attribute = attribute
@@ -181,16 +182,16 @@ class EventError(TamisError):
 
 
 class FunctionError(TamisError):
-    """A function of the caller's that failed; what it raised is the `__cause__`.
+    """A user-defined function that failed; the exception it raised is the `__cause__`.
 
     Attributes:
         name: The function's name.
-        arguments: What it was called with.
-        reason: What it raised, or what is wrong with what it gave.
+        arguments: The arguments of the call.
+        reason: What it raised, or what is wrong with the value it returned.
     """
 
     def __init__(self, name: str, arguments: tuple[object, ...], reason: str) -> None:
-        """Say which function failed, on what, and how."""
+        """Take the function, the arguments of the call, and what went wrong."""
         self.name = name
         self.arguments = arguments
         self.reason = reason
@@ -205,44 +206,44 @@ class SubscriptionError(TamisError):
 
     Attributes:
         reason: What is wrong.
-        id: The subscription's id, as it was given.
+        id: The subscription's id, as given.
     """
 
     def __init__(self, reason: str, id: object) -> None:
-        """Say which subscription and why."""
+        """Take the reason and the id."""
         self.reason = reason
         self.id = id
         super().__init__(f"subscription {id!r}: {reason}")
 
 
 class DuplicateSubscription(SubscriptionError):
-    """An id that is taken already."""
+    """An id that is already in use."""
 
     def __init__(self, id: object) -> None:
-        """Name the id."""
-        super().__init__("is there already; use replace() to change it", id)
+        """Take the id."""
+        super().__init__("already exists; use replace() to change it", id)
 
 
 class UnknownSubscription(SubscriptionError, KeyError):
-    """An id that nobody added."""
+    """An id without a subscription."""
 
     def __init__(self, id: object) -> None:
-        """Name the id."""
-        super().__init__("is not here", id)
+        """Take the id."""
+        super().__init__("does not exist", id)
 
     __str__ = Exception.__str__  # KeyError would show the repr of the message
 
 
 class IndexCorrupt(TamisError):
-    """An index on disk that is damaged, or of a format that this Tamis does not know.
+    """An index on disk that is damaged, or of a format that this version cannot read.
 
     Attributes:
-        path: The file that is wrong.
+        path: The file at fault.
         reason: What is wrong with it.
     """
 
     def __init__(self, path: object, reason: str) -> None:
-        """Name the file and what is wrong with it."""
+        """Take the file and the reason."""
         self.path = str(path)
         self.reason = reason
         super().__init__(f"{self.path}: {reason}")
@@ -256,9 +257,9 @@ class IndexLocked(TamisError):
     """
 
     def __init__(self, path: object) -> None:
-        """Name the index."""
+        """Take the path of the index."""
         self.path = str(path)
-        super().__init__(f"{self.path}: another writer has it open; close that one first")
+        super().__init__(f"{self.path}: another writer has it open; close it there first")
 
 
 class InputError(TamisError):
@@ -266,12 +267,12 @@ class InputError(TamisError):
 
     Attributes:
         reason: What is wrong.
-        source: The file or option it is about.
+        source: The file or option at fault; may be empty.
         line: The line or row in it, from 1, or None.
     """
 
     def __init__(self, reason: str, source: str = "", line: int | None = None) -> None:
-        """Say where and why."""
+        """Take the reason and the place."""
         self.reason = reason
         self.source = source
         self.line = line
@@ -280,16 +281,16 @@ class InputError(TamisError):
 
 
 class LoopError(TamisError):
-    """A link between brokers that would close a loop, in which events would go round for ever.
+    """A link between brokers that would close a loop, in which events would circulate for ever.
 
     Attributes:
-        one: A broker that was to be linked.
+        one: One of the brokers to be linked.
         other: The other.
-        way: The brokers from the one to the other as they are linked already, both among them.
+        way: The existing path between the two: their names and those of the brokers between them.
     """
 
     def __init__(self, one: str, other: str, way: list[str]) -> None:
-        """Say which way there is already."""
+        """Take the two brokers and the existing path."""
         self.one = one
         self.other = other
         self.way = way
@@ -306,12 +307,12 @@ class BrokerError(TamisError):
 
     Attributes:
         reason: What is wrong.
-        code: The kind of it in a word, such as "limit" or "unreachable"; see
+        code: The kind of error in one word, such as "limit" or "unreachable"; see
             docs/reference/protocol.md.
     """
 
     def __init__(self, reason: str, code: str = "") -> None:
-        """Say what is wrong."""
+        """Take the reason and its code."""
         self.reason = reason
         self.code = code
         super().__init__(reason)

@@ -1,4 +1,4 @@
-"""How attributes are named: paths, and their spelling in a selector or a schema."""
+"""Paths, which name attributes, and their text in a selector or a schema."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ Path = tuple[str, ...]
 
 RESERVED = frozenset("AND OR XOR NOT IN BETWEEN LIKE ILIKE RLIKE ESCAPE IS NULL TRUE FALSE".split())
 
-# A name as the lexer knows it: bare, or anything at all in backticks.
+# A name for the lexer: bare, or any text in backticks.
 NAME_PATTERN = r"(?:[^\W\d]|\$)[\w$]*|`(?:[^`]|``)+`"
 _PATH = re.compile(rf"(?:{NAME_PATTERN})(?:\.(?:{NAME_PATTERN}))*")
 _BARE = re.compile(r"(?:[^\W\d]|\$)[\w$]*")
 
 
 def parse_path(text: str) -> Path:
-    """`` a.`b.c` `` to ("a", "b.c").
+    """Parse a path: `` a.`b.c` `` is ("a", "b.c").
 
     Raises:
-        ValueError: The text does not spell a path.
+        ValueError: The text is not a path.
     """
     if not _PATH.fullmatch(text):
-        raise ValueError(f"{text!r} is not a path; write odd names in backticks: `odd name`")
+        raise ValueError(f"{text!r} is not a path; quote other names with backticks: `odd name`")
     return split_path(text)
 
 
 def split_path(token: str) -> Path:
-    """The same for text that is known to be a path."""
+    """Split text that is known to be a path."""
     if "`" not in token:
         return tuple(token.split("."))
     return tuple(
@@ -37,16 +37,16 @@ def split_path(token: str) -> Path:
 
 
 def path_text(path: Path) -> str:
-    """Spell a path, with backticks where a name needs them."""
+    """Return the text of a path, with backticks around names that need them."""
     if len(path) == 1:
         return _first_text(path[0])
-    # path[:1] and not path[0]: the event itself, as errors name it, is the empty path.
+    # path[:1], not path[0]: errors about the event itself have an empty path.
     parts = [*map(_first_text, path[:1]), *(_part_text(part, first=False) for part in path[1:])]
     return ".".join(parts)
 
 
 def _first_text(part: str) -> str:
-    # The same few names stand in every selector; enormous ones are not kept.
+    # Selectors repeat a few names; very long ones are not cached.
     return _cached_first_text(part) if len(part) <= 64 else _part_text(part, first=True)
 
 

@@ -1,4 +1,4 @@
-"""What the attributes of events are: their types, and defaults for what is missing."""
+"""Schemas: the types of the attributes of events, and defaults for missing ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tamis.values import Timestamp, Type, Value, to_value, type_of
 
 SEMANTICS = ("sql", "strict", "default", "total")
 
-# What a schema may be written as: {"price": "DBL", "city": ("STR", "")}.
+# The forms of a schema: {"price": "DBL", "city": ("STR", "")}.
 Declaration: TypeAlias = "Type | str | tuple[Type | str, object] | Mapping[str, object]"
 SchemaLike: TypeAlias = "Schema | Mapping[str, Declaration] | pa.Schema"
 
@@ -36,15 +36,19 @@ class Schema:
     >>> schema.types[("user", "city")], schema.defaults
     (STR, {('user', 'city'): 'nowhere'})
 
-    An open schema says something about the attributes it names and nothing about others; a
-    closed one (the default) says that there are no others.
+    An open schema restricts only the attributes it names. With a closed one (the default) events
+    have no other attributes.
     """
 
     def __init__(self, attributes: Mapping[str, Declaration], *, open: bool = False) -> None:
-        """Read the declarations; keys are spelt as in a selector.
+        """Parse the declarations; keys are written as in a selector.
+
+        Args:
+            attributes: The type of each attribute, or a pair of its type and its default.
+            open: Whether events may have other attributes.
 
         Raises:
-            SchemaError: A name, a type or a default that makes no sense.
+            SchemaError: A name, a type or a default is invalid.
         """
         if not isinstance(attributes, Mapping):
             raise SchemaError(f"{_IS_A_MAPPING}, not {type(attributes).__name__}")
@@ -57,7 +61,7 @@ class Schema:
             for length in range(1, len(path)):
                 if path[:length] in self.types:
                     inner, outer = path_text(path), path_text(path[:length])
-                    raise SchemaError(f"is a value, so {inner!r} cannot lie inside it", outer)
+                    raise SchemaError(f"is a value, so it cannot contain {inner!r}", outer)
 
     def _declare(self, name: str, declaration: Declaration) -> None:
         if not isinstance(name, str):
@@ -84,15 +88,15 @@ class Schema:
                 self.defaults[path] = coerce(to_value(default), kind)
             except ValueError as error:
                 raise SchemaError(f"bad default: {error}", name) from None
-            except Exception as error:  # any object at all may be here, with any __getattr__
+            except Exception as error:  # it may be any object, with any __getattr__
                 raise SchemaError(f"bad default: cannot be read: {error!r}", name) from error
 
     @classmethod
     def of(cls, schema: SchemaLike) -> Schema:
-        """Take a schema in any of the ways it can be written.
+        """Return a schema from any of its forms: a mapping, an Arrow schema, a Schema.
 
         Raises:
-            SchemaError: It is none of them.
+            SchemaError: It is none of these, or it is invalid.
         """
         if isinstance(schema, Schema):
             return schema
@@ -106,11 +110,11 @@ class Schema:
     def read(cls, file: str | FilePath) -> Schema:
         """Read a JSON file: {"price": "DBL", "city": {"type": "STR", "default": ""}}.
 
-        An open schema is written {"open": true, "attributes": {"price": "DBL"}}. Nothing else may
-        stand beside these two; `open` may be left out.
+        An open schema is written {"open": true, "attributes": {"price": "DBL"}}. No other key may
+        be beside these two; `open` may be omitted.
 
         Raises:
-            SchemaError: It cannot be read, or is not a schema.
+            SchemaError: The file cannot be read, or does not hold a schema.
         """
         try:
             text = FilePath(file).read_text(encoding="utf-8-sig")
@@ -122,11 +126,13 @@ class Schema:
         if _is_wrapped(read):
             return cls(read["attributes"], open=read.get("open", False))
         if isinstance(read, dict) and isinstance(read.get("open"), bool):
-            raise SchemaError('an open schema is {"open": true, "attributes": {…}} and no more')
+            raise SchemaError(
+                'an open schema is {"open": true, "attributes": {…}}, without other keys'
+            )
         return cls.of(read)
 
     def __eq__(self, other: object) -> bool:
-        """Equal when they say the same."""
+        """Return whether both declare the same attributes, and are both open or both closed."""
         return isinstance(other, Schema) and (self.types, self.defaults, self.open) == (
             other.types,
             other.defaults,
@@ -136,7 +142,7 @@ class Schema:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        """As it could be written."""
+        """Return the schema as an expression."""
         declared = {
             path_text(path): (kind.value, self.defaults[path])
             if path in self.defaults
@@ -153,31 +159,31 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found: dict[str, object] = {}
     for name, value in pairs:
         if name in found:
-            raise SchemaError("stands twice in the same object", name)
+            raise SchemaError("appears twice in the same object", name)
         found[name] = value
     return found
 
 
 def _is_wrapped(read: object) -> bool:
-    """Whether the attributes of a file stand beside `open`, and are not attributes themselves."""
+    """Return whether a file has the form {"open": …, "attributes": …}."""
     if not isinstance(read, dict) or not read.keys() <= {"open", "attributes"}:
         return False
     inside = read.get("attributes")
-    # {"attributes": {"type": "STR"}} is an attribute of that name; with a plain true or false for
-    # `open` there is nothing to confuse.
-    told = isinstance(read["open"], bool) if "open" in read else "type" not in (inside or ())
-    return isinstance(inside, dict) and told
+    # {"attributes": {"type": "STR"}} declares an attribute of the name "attributes". A boolean
+    # `open` is unambiguous, because no declaration is a boolean.
+    wraps = isinstance(read["open"], bool) if "open" in read else "type" not in (inside or ())
+    return isinstance(inside, dict) and wraps
 
 
 def _check_keys(declaration: Mapping[str, object], name: str) -> None:
-    """Refuse {"type": …, "defualt": …}, and {"city": "STR"} that was meant as an object."""
+    """Reject {"type": …, "defualt": …}, and {"city": "STR"} that was meant as an object."""
     for key in declaration:
         if key not in ("type", "default"):
             close = difflib.get_close_matches(str(key).lower()[:64], ("type", "default"), n=1)
             if close:
                 hint = f"did you mean {close[0]!r}?"
             elif "type" in declaration:
-                hint = "there are 'type' and 'default'"
+                hint = "the keys are 'type' and 'default'"
             else:
                 inner = f"{name}.{path_text((str(key),))}"
                 hint = f"a field of an object is written with a dot: {inner!r}"
@@ -198,16 +204,16 @@ def _parse_type(declared: object, attribute: str) -> Type:
         shown = (
             f"unknown type {shorten(declared)!r}"
             if isinstance(declared, str)
-            else "OPAQUE is no type to declare"
+            else "OPAQUE cannot be declared"
             if found
             else f"a type is text or (text, default), not {type(declared).__name__}"
         )
-        raise SchemaError(f"{shown}; there are {known}", attribute)
+        raise SchemaError(f"{shown}; the types are {known}", attribute)
     return found
 
 
 def is_arrow_list(arrow: pa.DataType) -> bool:
-    """Whether an Arrow type is one of the types of lists."""
+    """Return whether an Arrow type is a list of any kind."""
     t = pa.types
     return bool(
         t.is_list(arrow) or t.is_large_list(arrow) or t.is_fixed_size_list(arrow)
@@ -216,7 +222,7 @@ def is_arrow_list(arrow: pa.DataType) -> bool:
 
 
 def type_of_arrow(arrow: pa.DataType) -> Type:
-    """The type of a column's values; OPAQUE for what Tamis does not look into."""
+    """Return the type of an Arrow column's values; OPAQUE for values without a type of Tamis."""
     t = pa.types
     if t.is_dictionary(arrow) or t.is_run_end_encoded(arrow):
         return type_of_arrow(arrow.value_type)
@@ -257,10 +263,10 @@ def _arrow_leaves(
 
 
 def coerce(value: Value, kind: Type) -> Value:
-    """Bring a value to the declared type where nothing is lost or guessed.
+    """Convert a value to the declared type if that loses nothing and needs no guess.
 
     Raises:
-        ValueError: It does not fit.
+        ValueError: The value cannot be converted.
     """
     found = type_of(value)
     if found is None or found is kind:

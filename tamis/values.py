@@ -1,7 +1,7 @@
-"""What an attribute can hold: the types, and Python values brought into them.
+"""The types of attributes, and the conversion of Python values to them.
 
 Inside Tamis a value is None, bool, int (64 bits), float, str, Timestamp, a list of int or of
-str (None among them or not), or OPAQUE: something that is there but that no test can look into.
+str (which may contain None), or OPAQUE: present, but no predicate can inspect it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Type(Enum):
 
 
 class Opaque(Enum):
-    """An object, bytes, a list of lists: present, so not NULL, and beyond every test."""
+    """An object, bytes, a list of lists: not NULL, but no predicate can inspect it."""
 
     OPAQUE = "OPAQUE"
 
@@ -62,10 +62,10 @@ class Timestamp:
 
     @classmethod
     def parse(cls, text: str) -> Timestamp:
-        """Read `YYYY-MM-DD[( |T)HH:MM[:SS[.fraction]]][zone]`; without a zone it is UTC.
+        """Parse `YYYY-MM-DD[( |T)HH:MM[:SS[.fraction]]][zone]`; without a zone it is UTC.
 
         Raises:
-            ValueError: The text is something else; the message says what was expected.
+            ValueError: The text has another form; the message says what was expected.
         """
         found = _TIMESTAMP.fullmatch(text)
         if not found:
@@ -83,33 +83,33 @@ class Timestamp:
         )
         instant = cls.from_datetime(moment)
         if not _FIRST_INSTANT <= instant.micros <= _LAST_INSTANT:  # 0001-01-01 00:00+02:00
-            raise ValueError("outside of the years 1 to 9999, UTC")
+            raise ValueError("outside the years 1 to 9999, UTC")
         return instant
 
     @classmethod
     def parse_date(cls, text: str) -> Timestamp:
-        """Read `YYYY-MM-DD` as its midnight, UTC."""
+        """Parse `YYYY-MM-DD` as midnight, UTC."""
         if not re.fullmatch(r"\d{4}-\d\d-\d\d", text, re.ASCII):
             raise ValueError("expected YYYY-MM-DD")
         return cls.parse(text)
 
     @classmethod
     def from_datetime(cls, moment: dt.datetime) -> Timestamp:
-        """Take a datetime; a naive one is UTC."""
+        """Convert a datetime; a naive one is UTC."""
         if moment.tzinfo is None:
             moment = moment.replace(tzinfo=dt.UTC)
         return cls((moment - _EPOCH) // _MICROSECOND)
 
     def to_datetime(self) -> dt.datetime:
-        """As a datetime, in UTC.
+        """Return a datetime, in UTC.
 
         Raises:
-            OverflowError: It lies outside of the years 1 to 9999; a column may hold such instants.
+            OverflowError: It is outside the years 1 to 9999; columns may hold such instants.
         """
         return _EPOCH + self.micros * _MICROSECOND
 
     def __str__(self) -> str:
-        """The way it is written in a selector, in UTC."""
+        """Return the text as in a selector, in UTC."""
         try:
             moment = self.to_datetime()
         except OverflowError:
@@ -125,14 +125,14 @@ def _zone(text: str) -> dt.tzinfo:
     offset = _OFFSET.fullmatch(text)
     if offset:
         sign, hours, minutes = offset.groups()
-        # ±18:00 is the widest offset that Spark and Java know.
+        # ±18:00 is the widest offset that Spark and Java accept.
         if int(minutes or 0) > 59 or int(hours) * 60 + int(minutes or 0) > 18 * 60:
             raise ValueError(f"zone offset {text} is out of range")
         span = dt.timedelta(hours=int(hours), minutes=int(minutes or 0))
         return dt.timezone(-span if sign == "-" else span)
     if not text.startswith(" "):
         raise ValueError(f"unknown time zone {text[:40]!r}")
-    # available_timezones: ZoneInfo alone would also take files such as posixrules.
+    # ZoneInfo alone would also accept files such as posixrules.
     if text[1:] not in _regions():
         raise ValueError(f"unknown time zone {text[1:41]!r}")
     return zoneinfo.ZoneInfo(text[1:])
@@ -148,7 +148,7 @@ Value = Scalar | list[int | None] | list[str | None] | Opaque | None
 
 
 def type_of(value: Value) -> Type | None:
-    """The type of a value that `to_value` has seen; None for NULL."""
+    """Return the type of a value that `to_value` returned; None for NULL."""
     if isinstance(value, list):
         strings = any(isinstance(element, str) for element in value)
         return Type.STR_LIST if strings else Type.INT_LIST
@@ -167,10 +167,10 @@ _TYPES: dict[type, Type | None] = {
 
 
 def to_value(raw: object) -> Value:
-    """Bring a Python object into the types of Tamis.
+    """Convert a Python object to one of the types of Tamis.
 
     Raises:
-        ValueError: An integer outside of 64 bits, or text that is not valid Unicode.
+        ValueError: An integer beyond 64 bits, or text that is not valid Unicode.
     """
     kind = type(raw)
     if kind is int:
@@ -186,7 +186,7 @@ def to_value(raw: object) -> Value:
         return Timestamp.from_datetime(raw) if raw == raw else None
     if isinstance(raw, dt.date):
         return Timestamp.from_datetime(dt.datetime(raw.year, raw.month, raw.day))
-    # A scalar of Arrow; asked of its type, because an object may answer to any name.
+    # An Arrow scalar. Looked up in the type: an object may answer to any attribute name.
     if callable(getattr(kind, "as_py", None)):
         inner = raw.as_py()  # type: ignore[attr-defined]
         return OPAQUE if hasattr(type(inner), "as_py") else to_value(inner)
@@ -227,7 +227,7 @@ def _checked_str(raw: str) -> str:
 
 
 def _to_list(raw: list[object]) -> Value:
-    # What holds lists is opaque; looking inside would never end for one that holds itself.
+    # A list of lists is opaque; recursion would never end for one that contains itself.
     if any(isinstance(element, list | tuple | Mapping) for element in raw):
         return OPAQUE
     values = [to_value(element) for element in raw]
@@ -247,12 +247,12 @@ def _from_numpy(raw: object) -> Value:
     import numpy as np
 
     if isinstance(raw, np.ndarray):
-        # tolist() would make integers of instants.
+        # tolist() would turn instants into integers.
         return _to_list(raw.tolist()) if raw.ndim == 1 and raw.dtype.kind not in "mM" else OPAQUE
     if isinstance(raw, np.datetime64):
         if np.isnat(raw):
             return None
-        # Beyond this NumPy would wrap around when it makes microseconds of it.
+        # Beyond this, NumPy overflows when it converts to microseconds.
         if abs(int(raw.astype("datetime64[Y]").astype(np.int64))) > 290_000:
             raise ValueError("instant is out of range")
         return Timestamp(int(raw.astype("datetime64[us]").astype(np.int64)))

@@ -1,8 +1,8 @@
-"""Compile the kernels, so that nobody waits for it: `python -m tamis.warm`.
+"""Compile the kernels ahead of their first use: `python -m tamis.warm`.
 
-Numba compiles a kernel when it is first called and keeps the result beside the code: a minute, once
-per installation. Usually that is for the default engine; with `--all` it is for the other engines
-and for the nodes of an overlay as well.
+Numba compiles a kernel on its first call and caches the result beside the code: it takes a minute,
+once per installation. By default this compiles the kernels of the default engine; `--all` adds
+those of the other engines and of overlay nodes.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _OPTIONS: dict[str, list[dict[str, Any]]] = {
 
 
 def warm() -> None:
-    """Use every kernel of the default engine once."""
+    """Call every kernel of the default engine once."""
     _use(Matcher())
     few = Matcher()
     few.add_many((i, f"a = {i % 4} AND d < {i}.5") for i in range(6000))
@@ -50,17 +50,17 @@ def warm() -> None:
 
 
 def warm_engine(name: str) -> None:
-    """Use the kernels of an engine once, if it is installed."""
+    """Call the kernels of an engine once, if the engine is installed."""
     for options in [{}, *_OPTIONS.get(name, [])]:
         try:
             matcher = Matcher(engine=name, **options)
-        except InputError:  # it needs a library that is not there
+        except InputError:  # it needs a library that is not installed
             return
         _use(matcher)
 
 
 def warm_node() -> None:
-    """Use the kernels of a node of an overlay once, if brokers are installed."""
+    """Call the kernels of an overlay node once, if brokers are installed."""
     try:
         from tamis.broker.config.settings import NodeSettings, Settings
         from tamis.broker.service.warm_up import warm as warm_broker
@@ -71,7 +71,7 @@ def warm_node() -> None:
 
 
 def warm_all() -> None:
-    """Use all that there are: the default engine first, then the others side by side."""
+    """Call all kernels once: the default engine's first, then the others' in parallel."""
     warm()
     others: list[Callable[[], None]] = [warm_node]
     others += [partial(warm_engine, name) for name in ENGINES if name != DEFAULT]
@@ -84,7 +84,7 @@ def _use(matcher: Matcher) -> None:
     for number, selector in enumerate(_SELECTORS):
         try:
             matcher.add(number, selector, number % 3)
-        except UnsupportedExpression:  # some engines take conjunctions only
+        except UnsupportedExpression:  # some engines support conjunctions only
             continue
     matcher.match(_EVENTS[0])
     matcher.match(_EVENTS[0], limit=1)
@@ -98,10 +98,12 @@ def _use(matcher: Matcher) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Compile, as the command line says."""
-    about = "Compile the kernels of the default engine, so that nobody waits for it later."
+    """Compile the kernels that the command line selects."""
+    about = "Compile the kernels of the default engine ahead of their first use."
     parser = argparse.ArgumentParser("python -m tamis.warm", description=about)
-    parser.add_argument("--all", action="store_true", help="all engines, and nodes of an overlay")
+    parser.add_argument(
+        "--all", action="store_true", help="compile those of all engines and of overlay nodes"
+    )
     (warm_all if parser.parse_args(arguments).all else warm)()
 
 

@@ -160,7 +160,7 @@ def test_nonsense(attributes) -> None:
     [
         ({"a": {"type": "STR", "defualt": ""}}, "a", "'defualt'; did you mean 'default'?"),
         ({"a": {"typ": "STR"}}, "a", "unknown key 'typ'; did you mean 'type'?"),
-        ({"a": {"type": "STR", "x": 1}}, "a", "unknown key 'x'; there are 'type' and 'default'"),
+        ({"a": {"type": "STR", "x": 1}}, "a", "unknown key 'x'; the keys are 'type' and 'default'"),
         ({"user": {"city": "STR"}}, "user", "written with a dot: 'user.city'"),
         ({"user": {"a b": "STR"}}, "user", "written with a dot: 'user.`a b`'"),
         ({"a": "INT", "`a`": "STR"}, "a", "is declared twice"),

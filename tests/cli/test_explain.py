@@ -39,7 +39,7 @@ def test_a_subscription_by_its_id(tmp_path: Path) -> None:
     refused = run("explain", "-s", file, "--id", "y", "--event", event)
     assert refused.exit_code == 2 and "  b = = 1\n" in refused.stderr
     unknown = run("explain", "-s", file, "--id", "z", "--event", event)
-    assert unknown.exit_code == 2 and "subscription 'z': is not here" in unknown.stderr
+    assert unknown.exit_code == 2 and "subscription 'z': does not exist" in unknown.stderr
 
 
 def test_integer_ids(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_an_id_on_a_bad_line(tmp_path: Path) -> None:
         done = run("explain", "-s", file, "--id", id, *asked)
         assert done.exit_code == 2 and done.stderr == f"error: {message}\n"
     done = run("explain", "-s", table, "--id", 2, *asked)
-    assert done.exit_code == 2 and "subscription '2': is not here" in done.stderr
+    assert done.exit_code == 2 and "subscription '2': does not exist" in done.stderr
     assert "one of the lines that cannot be read" in done.stderr and f"{table}:3: " in done.stderr
     assert run("explain", "-s", table, "--id", 1, *asked).exit_code == 0
 

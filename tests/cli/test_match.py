@@ -347,7 +347,7 @@ def test_bad_subscriptions_are_skipped_and_told(tmp_path: Path) -> None:
     assert sorted(int(line.split(":")[2]) for line in told) == [2, 3, 4, 5, 6, 7]
     assert "s.jsonl:2: subscription 'typo': " in done.stderr
     assert "  n = = 1\n      ^\n" in done.stderr
-    assert "s.jsonl:3: subscription 'good': is there already" in done.stderr
+    assert "s.jsonl:3: subscription 'good': already exists" in done.stderr
     assert "6 bad lines" in done.stderr
 
 
