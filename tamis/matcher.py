@@ -1,7 +1,7 @@
-"""The facade: subscriptions in, events in, ids out.
+"""The facade: register subscriptions, pass events, get the ids that match.
 
-It is long as everything that can be asked of a matcher is asked here, and each method is explained;
-what it does is done elsewhere.
+The module is long because it holds every public method of a matcher with its documentation; the
+work is done elsewhere.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _NOTHING = nullcontext()
 
 
 class Matcher:
-    """Finds, for every event, the subscriptions it satisfies.
+    """Finds the subscriptions that each event satisfies.
 
     >>> m = Matcher()
     >>> m.add("cheap-pcs", "company IN ('IBM', 'Dell') AND price <= 1000", priority=2)
@@ -70,8 +70,8 @@ class Matcher:
     >>> m.match({"company": "IBM", "price": 900})
     ['cheap-pcs', 'anything-ibm']
 
-    Answers come highest priority first, and by id among equals. The ids of one matcher are all
-    strings or all integers. Several threads may match at once; while one of them changes
+    Results are ordered by priority, highest first, and then by id. The ids of one matcher are all
+    strings or all integers. Several threads may match at the same time; while one of them changes
     subscriptions, no other may use the matcher.
 
     A sequence matches the event that completes it:
@@ -93,26 +93,28 @@ class Matcher:
         time: TimeLike = None,
         **options: object,
     ) -> None:
-        """Choose what events look like, what a missing attribute means, and the algorithm.
+        """Create a matcher without subscriptions.
 
         Args:
-            schema: The attributes of events, e.g. `{"price": "DBL", "city": ("STR", "")}`; needed
-                by the semantics `default` and `total`.
-            semantics: One of `sql`, `strict`, `default`, `total`; see docs/guides/language.md.
+            schema: The attributes of events, e.g. `{"price": "DBL", "city": ("STR", "")}`;
+                required by the semantics `default` and `total`.
+            semantics: What a missing attribute means: `sql`, `strict`, `default` or `total`; see
+                docs/guides/language.md.
             engine: One of `tamis.ENGINES`.
-            functions: What selectors may call besides the built-in functions, by name, e.g.
-                `{"distance": distance}`. They must be pure: the same arguments, the same result.
-                To pickle the matcher they must be functions of a module, which pickle by name.
-            time: What sequences go by: the attribute that says when an event happened, an instant
-                or a number of seconds; or a clock, which is called as events arrive and gives
-                seconds. By default a clock of Python's.
-            **options: What the engine can be told, e.g. `filter="tvp"` of `atree`.
+            functions: User-defined functions that selectors may call, by name, e.g.
+                `{"distance": distance}`. They must be pure: the same arguments give the same
+                result. To pickle the matcher they must be functions of a module, which pickle by
+                name.
+            time: The time that sequences use: the attribute that says when an event happened, an
+                instant or a number of seconds; or a clock, a function that is called as events
+                arrive and returns seconds. The default is `time.monotonic`.
+            **options: Options of the engine, e.g. `filter="tvp"` of `atree`.
 
         Raises:
-            SchemaError: A schema that makes no sense, none where one is needed, or an unknown
-                semantics.
-            InputError: An unknown engine, an option it does not have, a function that could not
-                be called in a selector, or a time that is none.
+            SchemaError: The schema is invalid, or required and missing, or the semantics are
+                unknown.
+            InputError: The engine is unknown or has no such option, a function cannot be called
+                in a selector, or the time is neither an attribute nor a clock.
         """
         self._build(schema, semantics, engine, functions, time, options)
 
@@ -150,9 +152,9 @@ class Matcher:
         """Register a subscription.
 
         Raises:
-            SelectorError: The selector is refused; the error says where and why.
-            DuplicateSubscription: The id is taken; `replace` changes a subscription.
-            SubscriptionError: The id or the priority is of the wrong kind.
+            SelectorError: The selector is invalid; the error says where and why.
+            DuplicateSubscription: The id exists; `replace` changes a subscription.
+            SubscriptionError: The id or the priority is of the wrong type.
             UnsupportedExpression: The engine cannot express the selector.
         """
         with self._lock_changes():
@@ -192,13 +194,13 @@ class Matcher:
 
         Args:
             rows: (id, selector) or (id, selector, priority) tuples, or an Arrow table with the
-                columns `id`, `selector` and, if you like, `priority`.
-            bad: With "fail", the first bad row raises, and none is added. With "skip", good rows
-                are added and bad ones listed in the answer.
+                columns `id`, `selector` and, optionally, `priority`.
+            bad: With "fail", the first bad row raises, and no row is added. With "skip", good rows
+                are added and bad ones are listed in the result.
 
         Raises:
-            TamisError: As `add` does, with `bad="fail"`.
-            InputError: Rows of the wrong shape.
+            TamisError: A row is bad, as in `add`, and `bad` is "fail".
+            InputError: The rows have the wrong shape.
         """
         check_bad(bad)
         with pause_gc(), self._lock_changes():
@@ -231,11 +233,11 @@ class Matcher:
         return done
 
     def replace(self, id: Id, selector: str, priority: int | None = None) -> None:
-        """Change a subscription; it keeps its priority unless given another.
+        """Change a subscription; without `priority` it keeps its priority.
 
         Raises:
-            UnknownSubscription: There is none of that id.
-            TamisError: As `add` does; the old one then stays.
+            UnknownSubscription: No subscription has this id.
+            TamisError: As `add` does; the old subscription then stays.
         """
         with self._lock_changes():
             old = self._find_subscription(id)
@@ -255,10 +257,10 @@ class Matcher:
             raise
 
     def remove(self, id: Id) -> None:
-        """Forget a subscription.
+        """Remove a subscription.
 
         Raises:
-            UnknownSubscription: There is none of that id.
+            UnknownSubscription: No subscription has this id.
         """
         try:
             if self._journal is None:
@@ -272,37 +274,37 @@ class Matcher:
             raise UnknownSubscription(id) from None
 
     def __len__(self) -> int:
-        """How many subscriptions there are."""
+        """Return the number of subscriptions."""
         return len(self._subscriptions)
 
     def __contains__(self, id: object) -> bool:
-        """Whether there is a subscription of that id."""
+        """Return whether a subscription has this id."""
         return is_id(id) and id in self._subscriptions  # type: ignore[operator]
 
     def __iter__(self) -> Iterator[Id]:
-        """The ids, in the order they were added, sequences last; `replace` may move one there."""
+        """Iterate over the ids in order of insertion, sequences last; `replace` may move an id."""
         return iter(self._subscriptions)
 
     def __getitem__(self, id: Id) -> Subscription:
-        """A subscription by its id."""
+        """Return a subscription by its id."""
         return self._find_subscription(id)
 
     @property
     def sequences(self) -> list[Subscription]:
-        """The subscriptions that are sequences, in the order they were added."""
+        """The subscriptions that are sequences, in order of insertion."""
         return [self._sequences[id].subscription for id in self._sequences]
 
     # -- events -----------------------------------------------------------------------------------
 
     def match(self, event: Mapping[str, object], limit: int | None = None) -> list[Id]:
-        """The ids of all subscriptions that the event satisfies, highest priority first.
+        """Return the ids of all subscriptions that the event satisfies, highest priority first.
 
         Args:
-            event: Names and values, nested as you like.
-            limit: At most so many: those of highest priority.
+            event: A mapping of names to values, nested or not.
+            limit: The maximum number of ids; those of highest priority are returned.
 
         Raises:
-            EventError: The event cannot be judged.
+            EventError: The event cannot be evaluated.
             FunctionError: A function that a selector calls failed.
         """
         if limit is not None:
@@ -318,7 +320,7 @@ class Matcher:
             return self.match_batch([event], limit).of_event(0)
         if self._sequences:
             done = self._sequences.match_event(event)
-            if done is None or done:  # who comes first is for a batch to say
+            if done is None or done:  # a batch merges both by priority
                 batch = EventBatch.of([event])
                 matches = self._engine.match(batch)
                 done = self._sequences.match(batch) if done is None else done
@@ -326,34 +328,34 @@ class Matcher:
         return found[:limit]
 
     def match_batch(self, events: object, limit: int | None = None) -> Matches:
-        """The same for many events at once.
+        """Match many events at once.
 
         Args:
             events: A list of dicts, an Arrow table or batch, a pandas or Polars frame, or an
                 EventBatch.
-            limit: At most so many per event.
+            limit: The maximum number of ids per event; those of highest priority are kept.
 
         Raises:
-            EventError: One of the events cannot be judged; the error says which.
-            FunctionError: A function that a selector calls failed; the error says on what.
+            EventError: An event cannot be evaluated; the error says which.
+            FunctionError: A function that a selector calls failed; the error has the arguments.
         """
         if limit is not None:
             _check_limit(limit)
         batch = EventBatch.of(events, self.schema, self.semantics)
         matches = self._engine.match(batch, limit)
         if self._sequences and self._sequences.running:
-            # Last: nothing can fail any more once they have seen the events.
+            # Last: once sequences have seen the events, nothing may fail.
             matches = _with_completions(matches, self._sequences.match(batch))
         return matches if limit is None else matches.limited(limit)
 
     def counts(self, events: object) -> dict[Id, int]:
-        """How many of the events each subscription matches, for those that match any.
+        """Count the events that each subscription matches; omit those that match none.
 
-        The same as `match_batch(events).counts()`, but nothing is kept of which events they are.
+        The result is that of `match_batch(events).counts()`, without storing which events match.
 
         Raises:
-            EventError: One of the events cannot be judged; the error says which.
-            FunctionError: A function that a selector calls failed; the error says on what.
+            EventError: An event cannot be evaluated; the error says which.
+            FunctionError: A function that a selector calls failed; the error has the arguments.
         """
         batch = EventBatch.of(events, self.schema, self.semantics)
         if isinstance(self._engine, MatchCountEngine):
@@ -365,14 +367,14 @@ class Matcher:
         return counts
 
     def explain(self, id: Id, event: Mapping[str, object]) -> Explanation:
-        """Why the event does or does not match the subscription.
+        """Explain why the event does or does not match the subscription.
 
-        Of a sequence: which steps the event satisfies, and whether it would complete the sequence
-        if it came now. To explain an event is not to let it come.
+        For a sequence: which steps the event satisfies, and whether it would complete the sequence
+        if it arrived now. Explaining an event does not advance the sequence.
 
         Raises:
-            UnknownSubscription: There is none of that id.
-            EventError: The event cannot be judged.
+            UnknownSubscription: No subscription has this id.
+            EventError: The event cannot be evaluated.
             FunctionError: A function that the selector calls failed.
         """
         subscription = self._find_subscription(id)
@@ -384,12 +386,12 @@ class Matcher:
     # -- on disk ----------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> None:
-        """Write all of it into a new index, a folder, which is there whole or not at all.
+        """Write the matcher into a new index, a folder, atomically.
 
-        Sequences are kept, but not what they have seen: opened again, they begin anew.
+        Sequences are saved without their state: when the index is opened, they start again.
 
         Raises:
-            InputError: Something is there already, or the engine cannot be saved.
+            InputError: The path exists, or the engine cannot be saved.
         """
         from tamis.storage.index.save import save
 
@@ -409,27 +411,28 @@ class Matcher:
         sequences: bool = True,
         **options: object,
     ) -> Matcher:
-        """A matcher that was saved. It is not read but mapped: processes share the memory.
+        """Open a saved matcher. The files are memory-mapped, so processes share the memory.
 
-        From then on every change is in the index when the call that made it returns, however the
-        process ends; `close` it at the end, or use `with`. One process may write at a time.
+        From then on every change is in the index when the call that made it returns, even if the
+        process crashes afterwards. Call `close` at the end, or use `with`. One process may write
+        at a time.
 
         Args:
-            path: The folder that `save`, or `tamis compile`, made.
-            functions: Those that its selectors call: an index has their names only.
-            read_only: Refuse changes, and take no lock: for as many processes as you like. What is
-                seen is what was there at this moment.
-            sync: Changes survive a power cut too, not only the end of the process: every call
-                waits for the disk, which takes a millisecond or more. `add_many` waits once.
-            time: What sequences are to go by instead of what they did; a clock is not kept.
-            sequences: Whether sequences are to see events. If not they are there and can be
-                changed, but never match: for who sees only some of the events, as a worker does.
-            **options: What the engine is to be told instead of what it was.
+            path: The folder that `save` or `tamis compile` created.
+            functions: The functions that its selectors call; an index holds only their names.
+            read_only: Refuse changes and take no lock, so that any number of processes can open
+                the index. The matcher shows its state at this moment.
+            sync: Make changes survive a power cut too, not only a crash of the process: every
+                call waits for the disk, which takes a millisecond or more. `add_many` waits once.
+            time: The time that sequences use, instead of the saved one; a clock is not saved.
+            sequences: Whether sequences see events. If not, they can be changed but never match:
+                for a process that sees only some of the events, such as a Spark worker.
+            **options: Options of the engine, instead of the saved ones.
 
         Raises:
             InputError: There is no index, or one of the functions is missing.
             IndexLocked: Another process has it open for writing.
-            IndexCorrupt: A file is missing or damaged, or of another version; it is named.
+            IndexCorrupt: A file is missing, damaged or of another version; the error names it.
         """
         from tamis.storage.index.save import open_index
 
@@ -446,16 +449,16 @@ class Matcher:
     def load(
         cls, path: str | Path, functions: Callables | None = None, **options: object
     ) -> Matcher:
-        """A copy in memory of a matcher that was saved: changes to it do not reach the index.
+        """Load a saved matcher into memory: later changes do not reach the index.
 
         Args:
-            path: The folder that `save`, or `tamis compile`, made.
-            functions: Those that its selectors call: an index has their names only.
-            **options: What the engine is to be told instead of what it was.
+            path: The folder that `save` or `tamis compile` created.
+            functions: The functions that its selectors call; an index holds only their names.
+            **options: Options of the engine, instead of the saved ones.
 
         Raises:
             InputError: There is no index, or one of the functions is missing.
-            IndexCorrupt: A file is missing or damaged, or of another version; it is named.
+            IndexCorrupt: A file is missing, damaged or of another version; the error names it.
         """
         from tamis.storage.index.save import open_index
 
@@ -466,29 +469,29 @@ class Matcher:
         return matcher
 
     def absorb(self, path: str | Path, *, distinct: bool = False) -> None:
-        """Take all subscriptions of a saved matcher, whose index stays as it is.
+        """Add all subscriptions of a saved matcher, whose index is unchanged.
 
         Nothing is parsed again: a million subscriptions take about as long as copying them.
 
         Args:
-            path: The folder of the other.
-            distinct: The caller knows that no id of it is here already.
+            path: The folder of the other matcher.
+            distinct: The caller guarantees that this matcher has none of the other's ids.
 
         Raises:
             InputError: There is no index, this matcher has an index of its own, or the two differ
                 in schema or semantics.
-            SubscriptionError: An id is in both, or is of the other kind; nothing has changed then.
-            IndexCorrupt: A file is missing or damaged, or of another version; it is named.
+            SubscriptionError: An id is in both, or the ids differ in type; nothing has changed.
+            IndexCorrupt: A file is missing, damaged or of another version; the error names it.
         """
         from tamis.storage.index.save import open_index
 
         if self._journal is not None:
-            raise InputError("absorb wants a matcher in memory; see Matcher.load")
+            raise InputError("absorb needs a matcher in memory; use Matcher.load")
         opened = open_index(path, read_only=True, sync=False)
         with opened.store:
             mine, other = self._metadata(), opened.metadata
             if (mine.schema, mine.semantics) != (other.schema, other.semantics):
-                raise InputError("it has another schema or other semantics", str(path))
+                raise InputError("its schema or semantics differ from this matcher's", str(path))
             if not distinct:
                 others = Matcher._from_index(opened, self.functions, {})
                 others._load_index(opened)
@@ -510,7 +513,7 @@ class Matcher:
         time: TimeLike = None,
         run_sequences: bool = True,
     ) -> Matcher:
-        """A matcher as the one that was saved, but without subscriptions."""
+        """Return a matcher with the saved settings, without subscriptions."""
         from tamis.storage.index.metadata import check_functions, schema_of
 
         about = opened.metadata
@@ -529,7 +532,7 @@ class Matcher:
         return matcher
 
     def _attach_index(self, opened: IndexHandle, refusal: str) -> None:
-        """Become what was saved, and what was changed since; log changes from now on."""
+        """Load the index and its log; write changes to the log from now on."""
         from tamis.storage.index.journal import Journal
 
         kept = self._load_index(opened)
@@ -539,7 +542,7 @@ class Matcher:
         )
 
     def _load_index(self, opened: IndexHandle) -> dict[Segment, SegmentRecord]:
-        """Take what was saved, and what was changed since; gives where each segment is kept."""
+        """Load the index and its log; return the record of each segment."""
         from tamis.storage.index.save import restore
 
         kept = restore(opened, self._block_engine(), partial(parse, functions=self.functions))
@@ -548,20 +551,20 @@ class Matcher:
                 self._subscriptions.add(self._parse_subscription(id, text, priority))
             replay(opened.store.changes, self._subscriptions, self._parse_subscription)
         except TamisError as error:
-            reason = f"holds a change that cannot be made: {error}"
+            reason = f"holds a change that cannot be applied: {error}"
             raise IndexCorrupt(opened.store.path, reason) from error
         return kept
 
     def close(self) -> None:
-        """Let another process write to the index. Matching goes on working, changes do not.
+        """Release the index for other writers. The matcher can still match, but not change.
 
-        Without an index there is nothing to close.
+        A matcher without an index has nothing to close.
         """
         if self._journal is not None:
             self._journal.close()
 
     def __enter__(self) -> Matcher:
-        """For `with`: closed at the end."""
+        """Return the matcher; `with` closes it at the end."""
         return self
 
     def __exit__(
@@ -570,18 +573,18 @@ class Matcher:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Close."""
+        """Close the matcher."""
         self.close()
 
     def __getstate__(self) -> dict[str, object]:
-        """Pickle a copy in memory: an index has one writer."""
+        """Pickle without the index, which has one writer: the copy is in memory."""
         return {**self.__dict__, "_journal": None}
 
     def _lock_changes(self) -> AbstractContextManager[None]:
         return _NOTHING if self._journal is None else self._journal.lock_changes()
 
     def _log(self, changes: list[Change], undo: Callable[[], None] | None = None) -> None:
-        """Make changes last that have been made; if that fails, undo them."""
+        """Write changes that have been made to the log; undo them if that fails."""
         if self._journal is not None:
             try:
                 self._journal.append(changes)
@@ -594,7 +597,7 @@ class Matcher:
         from tamis.engines.block import BlockEngine
 
         if not isinstance(self._engine, BlockEngine):
-            raise InputError(f"the engine {self.engine} cannot be saved; block can")
+            raise InputError(f"the engine {self.engine} cannot be saved; the engine block can")
         return self._engine
 
     def _metadata(self) -> IndexMetadata:
@@ -608,61 +611,63 @@ class Matcher:
     # -- the engine -------------------------------------------------------------------------------
 
     def stats(self) -> Mapping[str, object]:
-        """The engine's sizes and counters; with sequences, theirs too."""
+        """Return the sizes and counters of the engine and of sequences."""
         stats = self._engine.stats()
         if not self._sequences:
             return stats
         return {**stats, "subscriptions": len(self), **self._sequences.stats()}
 
     def plan(self, id: Id, events: object = None) -> SubscriptionPlan:
-        """Where the engine has put a subscription, and why; prints as a tree.
+        """Return where the engine placed a subscription, and why; it prints as a tree.
 
         Args:
-            id: The subscription.
-            events: Typical events, as for `match_batch`, for the engine to go by from now on; else
-                it goes by those that it has matched, and guesses if there are none.
+            id: The id of the subscription.
+            events: Typical events, as for `match_batch`, for the engine to learn from. Otherwise
+                it uses those that it has matched, and estimates if there are none.
 
         Raises:
-            UnknownSubscription: There is none of that id.
-            InputError: The engine has no plans, or it is a sequence.
-            EventError: One of the events cannot be judged.
+            UnknownSubscription: No subscription has this id.
+            InputError: The engine has no plans, or the subscription is a sequence.
+            EventError: An event cannot be evaluated.
         """
         engine = self._planning_engine("plans")
         self._find_subscription(id)
         if id in self._sequences:
-            raise InputError(f"{id!r} is a sequence, which has no plan; ask about one of its steps")
+            raise InputError(f"{id!r} is a sequence, which has no plan; plan one of its steps")
         sample = None if events is None else EventBatch.of(events, self.schema, self.semantics)
         return engine.plan_of(id, sample)
 
     def learn(self, events: object) -> None:
-        """Lay subscriptions out by typical events, now, instead of by the first that come.
+        """Place subscriptions by typical events now, instead of by the first events to match.
 
-        Worth it before `save`: else every process that opens the index does it again.
+        Call it before `save`: otherwise every process that opens the index does this again.
 
         Args:
-            events: Some hundred of them or more, as for `match_batch`.
+            events: A few hundred events or more, as for `match_batch`.
 
         Raises:
             InputError: The engine has no plans.
-            EventError: One of the events cannot be judged.
+            EventError: An event cannot be evaluated.
         """
         engine = self._planning_engine("plans")
         engine.learn(EventBatch.of(events, self.schema, self.semantics))
 
     def costs(self, limit: int = 20) -> Costs:
-        """The most expensive subscriptions, counted on a few of the events; prints as a table.
+        """Return the most expensive subscriptions, measured on a sample of the events.
+
+        The result prints as a table.
 
         Args:
-            limit: At most so many.
+            limit: The maximum number of subscriptions.
 
         Raises:
-            InputError: The engine does not count.
+            InputError: The engine has no counters.
         """
         _check_limit(limit)
         return self._planning_engine("counters").costs(limit)
 
     def to_dot(self) -> str:
-        """The engine's structure, as a Graphviz digraph."""
+        """Return the engine's structure as a Graphviz digraph."""
         return self._engine.to_dot()
 
     # -- parts ------------------------------------------------------------------------------------
@@ -687,7 +692,7 @@ class Matcher:
 
 
 def _with_completions(matches: Matches, done: list[Completion]) -> Matches:
-    """An answer, and the sequences that were completed."""
+    """Add the sequences that events completed to the matches."""
     event = [one.event for one in done]
     ids = [one.subscription.id for one in done]
     return matches.also(event, ids, [one.subscription.priority for one in done])
@@ -695,5 +700,5 @@ def _with_completions(matches: Matches, done: list[Completion]) -> Matches:
 
 def _check_limit(limit: int) -> int:
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
-        raise InputError(f"limit is a number from 0 on, not {limit!r}")
+        raise InputError(f"limit must be an integer of at least 0, not {limit!r}")
     return limit

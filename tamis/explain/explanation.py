@@ -1,6 +1,6 @@
-"""Why an event did or did not match: the selector's tree with what was seen at each node.
+"""Why an event did or did not match: the selector's tree with the values at each node.
 
-For a non-match, also what would have had to hold (`tamis.explain.smallest_change`).
+For a non-match, also the smallest change that would match (`tamis.explain.smallest_change`).
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from tamis.values import OPAQUE, Timestamp, Value
 
 @dataclass(frozen=True, slots=True)
 class ExplanationNode:
-    """A node of the selector and what became of it.
+    """A node of the selector and its truth.
 
     Attributes:
         text: The node, as a selector; for a junction its name, e.g. "AND".
         truth: True, False, or None for unknown.
-        values: What a predicate saw: each attribute it names and its value, and each call of a
-            function of the caller's and its result.
+        values: The input of a predicate: each attribute that it names with its value, and each
+            call of a user-defined function with its result.
         parts: The operands of a junction.
     """
 
@@ -49,7 +49,14 @@ class ExplanationNode:
 
 @dataclass(frozen=True, slots=True)
 class RequiredChange:
-    """A predicate that would have had to turn out otherwise."""
+    """A predicate that would need another truth.
+
+    Attributes:
+        predicate: The predicate as text.
+        wanted: The truth that it needs.
+        found: The truth that it has; None for unknown.
+        values: Its input, as in `ExplanationNode`.
+    """
 
     predicate: str
     wanted: bool
@@ -57,7 +64,7 @@ class RequiredChange:
     values: Mapping[str, Value]
 
     def __str__(self) -> str:
-        """The predicate, what it should have been, what it was."""
+        """Return the predicate, the truth that it needs, and the truth that it has."""
         seen = _values_text(self.values)
         wanted, found = _truth_text(self.wanted), _truth_text(self.found)
         return f"{self.predicate} should be {wanted}, is {found}{seen}"
@@ -72,14 +79,14 @@ class Explanation:
         selector: Its text.
         matches: Whether the event matches.
         tree: The selector's nodes with their truths.
-        missing: For a non-match, a smallest set of predicates that would have had to turn out
-            otherwise (of a large selector that repeats predicates: the smallest that was found);
-            empty if the event matches, or if no set was found.
+        missing: For a non-match, a smallest set of predicates that would need another truth (for a
+            large selector that repeats predicates: the smallest set that was found); empty if the
+            event matches, or if no set was found.
         possible: False if no event can match. True if this one does, or one with the changes in
-            `missing` would; that a single predicate can never come true is known of simple cases
-            only (`a = NULL`, not `a > TRUE`). None if it is not decided: the changes look at an
-            attribute that other predicates look at too and may contradict them (`a = 1 AND
-            a = 2`), or no set of changes was found in good time.
+            `missing` would; a predicate that can never be true is recognised in simple cases only
+            (`a = NULL`, not `a > TRUE`). None if undecided: the changes concern an attribute that
+            other predicates use too and may contradict them (`a = 1 AND a = 2`), or the search
+            for changes stopped at its limit.
     """
 
     id: Id
@@ -90,7 +97,7 @@ class Explanation:
     possible: bool | None
 
     def __str__(self) -> str:
-        """The verdict, the tree, and what was missing."""
+        """Return the verdict, the tree, and the missing predicates."""
         verdict = "matches" if self.matches else "does not match"
         lines = [f"{self.id}: {verdict}", *tree_lines(self.tree)]
         if not self.matches:
@@ -107,7 +114,7 @@ class Explanation:
         return "no small set of changes was found that would make it match"
 
     def to_dict(self) -> dict[str, object]:
-        """The same, as plain data for JSON."""
+        """Return the explanation as plain data for JSON."""
         return {
             "id": self.id,
             "selector": self.selector,
@@ -127,7 +134,7 @@ class Explanation:
 
 
 def explain(subscription: Subscription, event: Event) -> Explanation:
-    """Explain an event's fate, by the oracle; the event is one of a batch's rows."""
+    """Explain whether an event matches, using the oracle; the event is a row of a batch."""
     selector: BoolExpr = subscription.selector  # type: ignore[assignment]
     if subscription.presence:
         selector = And((selector, *subscription.presence))
@@ -155,7 +162,7 @@ def _explain_node(expr: BoolExpr, event: Event) -> ExplanationNode:
     name = f"AT LEAST {expr.k} OF" if isinstance(expr, AtLeast) else type(expr).__name__.upper()
     parts = tuple(_explain_node(part, event) for part in children(expr))  # type: ignore[arg-type]
     truths = iter([Literal.of(part.truth) for part in parts])
-    # The junction of what its parts came to: they are not evaluated again at every level.
+    # Evaluate the junction of the parts' truths: parts are not evaluated again at every level.
     truth = evaluate(map_structure(expr, lambda _: next(truths)), event)
     return ExplanationNode(name, truth, {}, parts)
 
@@ -170,7 +177,7 @@ def _values(expr: BoolExpr, event: Event) -> dict[str, Value]:
     return seen
 
 
-# -- words ----------------------------------------------------------------------------------------
+# -- text -----------------------------------------------------------------------------------------
 
 
 def _truth_text(truth: Truth) -> str:
@@ -186,7 +193,7 @@ def _values_text(values: Mapping[str, Value]) -> str:
 
 def _value_text(name: str, value: Value) -> str:
     if value is None:
-        # A call ends in a parenthesis; the name of an attribute never does, but for a backtick.
+        # A call ends with a parenthesis; an attribute that contains one ends with a backtick.
         return "NULL" if name.endswith(")") else "missing"
     if value is OPAQUE:
         return "a value of another kind"
@@ -195,7 +202,7 @@ def _value_text(name: str, value: Value) -> str:
 
 
 def tree_lines(node: ExplanationNode) -> list[str]:
-    """A tree, line by line."""
+    """Return the lines of a tree."""
     marks = {True: "✓", False: "✗", None: "?"}
     lines = [f"{marks[node.truth]} {node.text}{_values_text(node.values)}"]
     for i, part in enumerate(node.parts):

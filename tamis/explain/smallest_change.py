@@ -1,10 +1,10 @@
-"""What would have had to hold: a smallest set of tests whose other outcome makes a selector true.
+"""The smallest change: a smallest set of tests whose other outcome makes a selector true.
 
-The tests are taken one by one: what the outcome of one says about another is not looked into, but
-where it might matter the answer says so. One pass over the tree finds the cheapest way to either
-truth of each node, which is exact as long as no test stands in two places. Where one does, its
-price is shared among its places; so the pass finds a lower bound, and branch and bound settles
-such tests one after another until the bound is met.
+Tests are treated as independent: what the outcome of one implies for another is not considered,
+but the result says where it might matter. One pass over the tree finds the cheapest way to either
+truth of each node, which is exact as long as no test occurs in two places. If one does, its cost is
+shared among its places; so the pass finds a lower bound, and branch and bound decides such tests
+one after another until the bound is met.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ from tamis.language.expr import (
 from tamis.language.rewrite.fold import fold_constants
 from tamis.paths import Path
 
-# How many nodes to look at, over all passes, before settling for what was found.
+# The number of nodes to visit, over all passes, before the best set so far is returned.
 _LOOKS = 300_000
 
 
 @dataclass(frozen=True, slots=True)
 class PredicateOutcome:
-    """A test, the truth that is relied on, and the one that was found."""
+    """A test, the truth that the change relies on, and the truth for the event."""
 
     test: Predicate
     wanted: bool
@@ -53,7 +53,7 @@ class PredicateOutcome:
 
 
 def smallest_change(selector: BoolExpr, event: Event) -> tuple[list[PredicateOutcome], bool | None]:
-    """A smallest set of changes that makes a selector true, for an event that does not match.
+    """Return a smallest set of changes that makes a selector true for a non-matching event.
 
     Returns:
         The changes, and whether an event can match, as in `tamis.explain.explanation.Explanation`.
@@ -69,9 +69,9 @@ def smallest_change(selector: BoolExpr, event: Event) -> tuple[list[PredicateOut
 
 
 def possible_truths(test: Predicate, found: Truth) -> tuple[bool, ...]:
-    """Which of true and false a test can be, of some event; both where nothing speaks against it.
+    """Return which of true and false a test can be for some event; both unless one is impossible.
 
-    Not all that speaks against it is known: `a > TRUE` is never true, and passes.
+    Not every impossibility is recognised: `a > TRUE` is never true, but is reported as possible.
     """
     folded = fold_constants(test)
     if not attributes(folded):
@@ -93,12 +93,12 @@ def _is_null(expr: Expr) -> bool:
 
 
 def _are_independent(kept: list[PredicateOutcome], changes: list[PredicateOutcome]) -> bool:
-    """Whether each change looks at nothing that another test that is relied on looks at.
+    """Return whether no change shares an attribute with another test that is relied on.
 
-    That an attribute is there (IS NULL is false) stands in the way of no other test.
+    The presence of an attribute (IS NULL is false) conflicts with no other test.
     """
     seen: set[Path] = set()
-    around: set[Path] = set()  # the objects that hold them
+    around: set[Path] = set()  # the objects that contain them
     for i, outcome in enumerate(kept + changes):
         test = outcome.test
         if isinstance(test, IsNull) and isinstance(test.operand, Attribute) and not outcome.wanted:
@@ -116,9 +116,9 @@ def _are_independent(kept: list[PredicateOutcome], changes: list[PredicateOutcom
 
 # -- the tests of a selector, by number -----------------------------------------------------------
 
-# Tests with the truth each is to have, as 2 * number + truth; nested, so that joining is cheap.
+# Tests with their required truth, as 2 * number + truth; nested, so that joining is cheap.
 _Relied = int | tuple["_Relied", ...]
-_Plan = tuple[float, _Relied]  # with its price
+_Plan = tuple[float, _Relied]  # with its cost
 _Plans = tuple[_Plan | None, _Plan | None]  # of a node: to make it false, to make it true
 
 
@@ -130,7 +130,7 @@ class _Tests:
         predicates: The tests.
         found: The outcome of each.
         reach: The outcomes that each can have.
-        places: In how many places each stands.
+        places: The number of places of each.
     """
 
     def __init__(self, selector: BoolExpr, event: Event) -> None:
@@ -153,7 +153,7 @@ class _Tests:
         self.places = Counter(step for step in self.steps if isinstance(step, int))
 
     def plans(self, number: int) -> _Plans:
-        """The ways to either truth in one place of a test; it takes all places to pay in full."""
+        """Return the plans for either truth in one place of a test; places share the cost."""
         found, price = self.found[number], 1 / self.places[number]
         false, true = (
             (0.0 if found is truth else price, 2 * number + truth)
@@ -168,7 +168,7 @@ class _Tests:
 
 
 def _cheapest_plan(steps: Sequence[int | Not | Junction], plans: Sequence[_Plans]) -> _Plan | None:
-    """The cheapest way to make the tree true, taking each place of a test by itself."""
+    """Return the cheapest plan that makes the tree true, with each place of a test on its own."""
     stack: list[_Plans] = []
     for step in steps:
         if isinstance(step, int):
@@ -184,14 +184,14 @@ def _cheapest_plan(steps: Sequence[int | Not | Junction], plans: Sequence[_Plans
                 stack.append(_parity(parts))
                 continue
             k = step.k if isinstance(step, AtLeast) else count if isinstance(step, And) else 1
-            # k true ones make it true; to make it false takes n - k + 1 false ones.
+            # k true operands make it true; n - k + 1 false ones make it false.
             to_false = _join_plans([false for false, _ in parts], count - k + 1)
             stack.append((to_false, _join_plans([true for _, true in parts], k)))
     return stack[0][True]
 
 
 def _join_plans(options: list[_Plan | None], needed: int) -> _Plan | None:
-    """As many of the options as are needed, the cheapest ones, together."""
+    """Join the cheapest of the options, as many as needed."""
     possible = [option for option in options if option is not None]
     if len(possible) < needed:
         return None
@@ -215,15 +215,15 @@ def _parity(parts: list[_Plans]) -> _Plans:
 
 
 def _search(tests: _Tests) -> tuple[dict[int, bool] | None, bool]:
-    """The outcomes to rely on, and whether the search came to its end.
+    """Return the outcomes to rely on, and whether the search was complete.
 
-    If it did, no other outcomes are fewer changes away, or, if there are none, none would do.
+    If it was, no set of outcomes needs fewer changes; or, if there is no set, none exists.
     """
     base = [tests.plans(number) for number in range(len(tests.predicates))]
     best: dict[int, bool] | None = None
     fewest = len(base) + 1
     passes = max(1, _LOOKS // len(tests.steps))
-    # What was settled for some tests, and how many changes are paid in full by that.
+    # The decisions for some tests, and the number of changes whose cost they cover in full.
     pending: list[tuple[dict[int, _Plans], int]] = [({}, 0)]
     while pending:
         if passes == 0:
@@ -241,7 +241,7 @@ def _search(tests: _Tests) -> tuple[dict[int, bool] | None, bool]:
             continue
         uses = _count_uses(plan[1])
         disputed = [each >> 1 for each in uses if each & 1 and each - 1 in uses]
-        if disputed:  # tests that are wanted both ways; forbid either, the rarer one first
+        if disputed:  # tests that need both truths; forbid one of them, the rarer first
             number = max(disputed, key=lambda n: uses[2 * n] + uses[2 * n + 1])
             false, true = plans[number]
             either: list[_Plans] = [(false, None), (None, true)]
@@ -254,7 +254,8 @@ def _search(tests: _Tests) -> tuple[dict[int, bool] | None, bool]:
         if len(changed) < fewest:
             best, fewest = outcomes, len(changed)
         if len(changed) > least:
-            # Some change is made in some places only and so not paid in full: pay, or forbid it.
+            # A change is used in some of its places only, so its cost is not covered in full:
+            # force it or forbid it.
             number = min(
                 (n for n in changed if _price(plans[n][outcomes[n]])),
                 key=lambda n: uses[2 * n + outcomes[n]] / tests.places[n],
@@ -273,7 +274,7 @@ def _price(plan: _Plan | None) -> float:
 
 
 def _count_uses(relied: _Relied) -> Counter[int]:
-    """How often each test with its truth is relied on."""
+    """Count how often each test with its truth is relied on."""
     pending, flat = [relied], Counter[int]()
     while pending:
         each = pending.pop()

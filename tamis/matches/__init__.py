@@ -1,4 +1,4 @@
-"""The answer: which events matched which subscriptions."""
+"""Matches: which events matched which subscriptions."""
 
 from tamis.matches.code_names import Id, ids_array
 from tamis.matches.matches import Matches

@@ -1,4 +1,4 @@
-"""The first few of each event, found without putting all in order; or all, out of tiles."""
+"""The best matches of each event, found without sorting all; or all matches, from tiles."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from tamis.matches.tiles import Tiles, word_count
 def best_of_pairs(
     pairs: Pairs, counts: Ints, limit: int, subscriptions: SubscriptionTable
 ) -> Pairs:
-    """The first `limit` of each event, in order; `counts` says how many each has."""
+    """Return the first `limit` matches of each event, in order; each has `counts` of them."""
     kept = np.minimum(counts, limit)
-    most = 2 * kept.sum() > len(pairs.code)  # a heap of nearly all would be the slower sort
+    most = 2 * kept.sum() > len(pairs.code)  # a heap of nearly all matches is slower than sorting
     if pairs.ordered or most or are_few(pairs.code, subscriptions):
         return _cut(sort_pairs(pairs, subscriptions), counts, kept)
     from tamis.kernels.matches.best import keep_best
@@ -29,8 +29,8 @@ def best_of_pairs(
 
 
 def _cut(pairs: Pairs, counts: Ints, kept: Ints) -> Pairs:
-    """The first `kept[e]` of the `counts[e]` pairs of each event e."""
-    # A pair that is kept stands as many places on as pairs before it are left out.
+    """Return the first `kept[e]` of the `counts[e]` pairs of each event e."""
+    # In the input, a kept pair is shifted by the number of omitted pairs before it.
     left_out = np.cumsum(counts - kept) - (counts - kept)
     where = np.arange(kept.sum()) + np.repeat(left_out, kept)
     return Pairs(pairs.event[where], pairs.code[where], ordered=True)
@@ -39,7 +39,7 @@ def _cut(pairs: Pairs, counts: Ints, kept: Ints) -> Pairs:
 def best_of_both(
     events: int, pairs: Pairs, tiles: Tiles, limit: int | None, subscriptions: SubscriptionTable
 ) -> Pairs:
-    """The first `limit` of each event, or all of them, in order."""
+    """Return the first `limit` matches of each event, or all, in order."""
     rank = subscriptions.ranks(subscriptions.distinct_codes(pairs.code, tiles.code))
     code, counts = _best_of_tiles(events, tiles, limit, rank)
     if not len(pairs.code):
@@ -61,7 +61,7 @@ def best_of_both(
 
 
 def _best_of_tiles(events: int, tiles: Tiles, limit: int | None, rank: Ints) -> tuple[Ints, Ints]:
-    """The codes, and how many of them are of each event."""
+    """Return the codes, and the number of codes of each event."""
     from tamis.kernels.matches.tiles import count_best, fill_best
 
     rows = tiles.rows_by_rank(rank)

@@ -1,4 +1,4 @@
-"""The subscriptions that the codes of an answer stand for: their ids, and who comes first."""
+"""The subscriptions behind the codes of matches: their ids and their order."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ Ints = npt.NDArray[np.int64]
 
 
 def ids_array(ids: Sequence[Id | None]) -> pa.Array:
-    """The ids of a matcher as a column: int64, or string if there are none or only nulls."""
+    """Return ids as a column: int64, or string if there are none or only nulls."""
     some = next((id for id in ids if id is not None), "")
     return pa.array(ids, pa.int64() if isinstance(some, int) else pa.string())
 
 
 class SubscriptionTable(NamedTuple):
-    """By code, the id (null where no code leads) and the priority."""
+    """The id and the priority of each code; the id of an unused code is null."""
 
     ids: pa.Array
     priorities: Ints
 
     def ids_of(self, code: Ints) -> npt.NDArray[Any]:
-        """The ids that codes stand for; strings as Python's, each made once if most are wanted.
+        """Return the ids of codes; strings are Python's, created once each if most are needed.
 
         Null ids must not turn the others into floats.
         """
@@ -39,27 +39,27 @@ class SubscriptionTable(NamedTuple):
         return every[code]
 
     def ranked_codes(self, code: Ints) -> Ints:
-        """The codes, highest priority first, and by id among equals."""
+        """Return the codes by priority, highest first, and then by id."""
         code = code[self.id_order(code)]
         return code[np.argsort(self.priority_keys(code), kind="stable")]
 
     def ranks(self, code: Ints) -> Ints:
-        """By code, its place among the `code` given; those of others mean nothing."""
+        """Return the rank of each code among those given; ranks of other codes are undefined."""
         ranks = np.empty(len(self.ids), np.int64)
         ranks[self.ranked_codes(code)] = np.arange(len(code))
         return ranks
 
     def id_order(self, code: Ints) -> Ints:
-        """Where the codes are, from the smallest id to the greatest."""
+        """Return the positions of the codes in order of their ids."""
         order: Ints = pc.sort_indices(self.ids.take(pa.array(code))).to_numpy()
         return order
 
     def priority_keys(self, code: Ints) -> Ints:
-        """Least for the highest priority; a minus would overflow at the lowest."""
+        """Return sort keys, lowest for the highest priority; negation could overflow."""
         return ~self.priorities[code]
 
     def distinct_codes(self, *codes: Ints) -> Ints:
-        """The codes that occur, each once."""
+        """Return the distinct codes."""
         seen = np.zeros(len(self.ids), np.bool_)
         for code in codes:
             seen[code] = True

@@ -1,4 +1,4 @@
-"""What an engine found, and what can be asked of it."""
+"""The result of matching a batch."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NO_TILES = Tiles(_NOTHING, _NOTHING, np.zeros((0, 1), np.uint64))
 
 
 class _PairsAndTiles(NamedTuple):
-    """All there is: the pairs and the tiles together."""
+    """All matches: pairs and tiles."""
 
     pairs: Pairs
     tiles: Tiles
@@ -35,12 +35,12 @@ class _PairsAndTiles(NamedTuple):
 class Matches:
     """Pairs (event, subscription), by event, then highest priority first, then by id.
 
-    The order does not depend on the engine, nor on the order in which subscriptions were added. It
-    is made when it is first looked at; `len`, `counts`, `event_counts`, `limited`, `bitmaps` do
-    without. So do they without the pairs, if the engine found masks.
+    The order depends neither on the engine nor on the order in which subscriptions were added.
+    Matches are sorted when the order is first needed; `len`, `counts`, `event_counts`, `limited`
+    and `bitmaps` do not need it. If the engine returned masks, these do not create pairs either.
 
     Attributes:
-        events: How many events were asked about.
+        events: The number of events that were matched.
         event: Per pair, the position of the event in its batch.
         subscription: Per pair, the id of the subscription.
         priority: Per pair, the priority of the subscription.
@@ -55,23 +55,23 @@ class Matches:
         priorities: Ints,
         tiles: Tiles | None = None,
     ) -> None:
-        """Take the pairs an engine found, in any order.
+        """Take the pairs that an engine found, in any order.
 
-        The arrays are kept, not copied: the engine must leave them as they are. Quickest is by
-        event, and within an event by code.
+        The arrays are kept, not copied: the engine must not change them. Sorting is fastest if
+        they are ordered by event, and within an event by code.
 
         Args:
-            events: How many events were asked about.
+            events: The number of events that were matched.
             event: Per pair, the position of the event.
             code: Per pair, the position of the subscription in `ids`.
-            ids: The ids that the codes stand for, all int64 or all string.
+            ids: The ids by code, all int64 or all string.
             priorities: The priority of each of `ids`.
-            tiles: More matches, as masks, in any order. None of them is among the pairs or twice
-                among the tiles, and none is of an event beyond the last.
+            tiles: Further matches, as masks, in any order. No match occurs twice in the pairs and
+                tiles, and none is of an event beyond the last.
         """
         self.events = events
         self._subscriptions = SubscriptionTable(ids, priorities)
-        # Replaced as a whole when put in order: a thread sees all as found or as ordered.
+        # Replaced as a whole by the sorted one, so that threads never see a mix of both.
         self._found = _PairsAndTiles(Pairs(event, code, ordered=len(code) < 2), tiles or _NO_TILES)
 
     @property
@@ -90,7 +90,7 @@ class Matches:
         return self._subscriptions.priorities[self._ordered_pairs().code]
 
     def __len__(self) -> int:
-        """How many pairs there are."""
+        """Return the number of pairs."""
         return self._length
 
     @cached_property
@@ -99,12 +99,12 @@ class Matches:
         return len(pairs.code) + int(tiles.sizes().sum())
 
     def __iter__(self) -> Iterator[tuple[int, Id]]:
-        """The pairs."""
+        """Iterate over the pairs (event, id) in order."""
         event, code, _ = self._ordered_pairs()
         return zip(event.tolist(), self._subscriptions.ids_of(code).tolist(), strict=True)
 
     def __eq__(self, other: object) -> bool:
-        """Equal when they say the same, whatever engine said it."""
+        """Return whether both hold the same matches, whatever engine they are from."""
         if not isinstance(other, Matches):
             return NotImplemented
         if self.events != other.events or len(self) != len(other):
@@ -114,21 +114,23 @@ class Matches:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        """How much was found."""
+        """Return the numbers of pairs and events."""
         return f"<Matches: {len(self)} pairs of {self.events} events>"
 
     def of_event(self, event: int) -> list[Id]:
-        """The ids that one event matched, highest priority first.
+        """Return the ids that one event matched, highest priority first.
 
-        To look at event after event, `per_event` is quicker.
+        For all events, `per_event` is faster.
 
         Raises:
-            InputError: There is no such event.
+            InputError: The position is out of range.
         """
         if not 0 <= event < self.events:
-            raise InputError(f"there is no event {event}; there are {self.events}, from 0 on")
+            raise InputError(
+                f"there is no event {event} among {self.events}, which are counted from 0"
+            )
         pairs, tiles = self._found
-        if len(tiles.code):  # to put all in order, they would have to become pairs
+        if len(tiles.code):  # sorting all matches would turn the tiles into pairs
             mixed = np.concatenate([pairs.code[pairs.event == event], tiles.codes_of(event)])
             code = self._subscriptions.ranked_codes(mixed)
         else:
@@ -139,29 +141,29 @@ class Matches:
         return found
 
     def per_event(self) -> list[list[Id]]:
-        """For each event, the ids it matched, highest priority first."""
+        """Return the ids that each event matched, highest priority first."""
         pairs = self._ordered_pairs()
         ids = self._subscriptions.ids_of(pairs.code).tolist()
         bounds = pairs.event.searchsorted(np.arange(self.events + 1)).tolist()
         return [ids[low:high] for low, high in pairwise(bounds)]
 
     def counts(self) -> dict[Id, int]:
-        """How many events each subscription matched, for those that matched any."""
+        """Return the number of events that each subscription matched, without zeros."""
         matched, totals = self._code_counts()
         names = self._subscriptions.ids_of(matched).tolist()
         return dict(zip(names, totals.tolist(), strict=True))
 
     def event_counts(self) -> Ints:
-        """How many subscriptions each event matched."""
+        """Return the number of subscriptions that each event matched."""
         pairs, tiles = self._found
         counts = np.bincount(pairs.event, minlength=self.events).astype(np.int64, copy=False)
         return counts + tiles.event_counts(self.events) if len(tiles.code) else counts
 
     def bitmaps(self) -> dict[Id, BitMap]:
-        """The events that each subscription matched, for those that matched any.
+        """Return the events that each subscription matched; omit those that matched none.
 
-        They are Roaring bitmaps of the package pyroaring: sets that are quick to join, intersect
-        and count.
+        The bitmaps are Roaring bitmaps of the package pyroaring: sets with fast union,
+        intersection and counting.
 
         >>> import tamis
         >>> m = tamis.Matcher()
@@ -175,11 +177,11 @@ class Matches:
             InputError: There are more than 2 ** 32 events.
         """
         counts, size = self._code_counts(), len(self._subscriptions.ids)
-        made = bitmaps(self.events, *self._found, counts, size)
-        return dict(zip(self._subscriptions.ids_of(counts[0]).tolist(), made, strict=True))
+        by_code = bitmaps(self.events, *self._found, counts, size)
+        return dict(zip(self._subscriptions.ids_of(counts[0]).tolist(), by_code, strict=True))
 
     def limited(self, limit: int) -> Matches:
-        """Only the first `limit` of each event: those of highest priority."""
+        """Return only the first `limit` matches of each event: those of highest priority."""
         pairs, tiles = self._found
         limit = min(max(limit, 0), len(self._subscriptions.ids))
         if limit == len(self._subscriptions.ids):
@@ -195,10 +197,10 @@ class Matches:
         return self._with_pairs(best_of_pairs(pairs, counts, limit, self._subscriptions))
 
     def also(self, event: list[int], ids: list[Id], priorities: list[int]) -> Matches:
-        """These matches and some more, of subscriptions that are not among these.
+        """Return these matches and further ones, of subscriptions that are not in these.
 
         Args:
-            event: Per match, the position of the event; none twice with the same id.
+            event: Per match, the position of the event; each pair of event and id is unique.
             ids: Per match, the id of the subscription.
             priorities: Per match, the priority of the subscription.
         """
@@ -209,7 +211,7 @@ class Matches:
         added = dict(zip(ids, priorities, strict=True))
         code = {id: len(old.ids) + i for i, id in enumerate(added)}
         more = ids_array(list(added))
-        # Where nobody has an id, their type is a mere guess.
+        # If all ids are null, their type was a guess.
         known = old.ids.null_count < len(old.ids)
         before = old.ids if known else pa.nulls(len(old.ids), more.type)
         return Matches(
@@ -222,7 +224,7 @@ class Matches:
         )
 
     def to_arrow(self) -> pa.Table:
-        """A table of the pairs: event, subscription, priority."""
+        """Return the pairs as a table with the columns event, subscription and priority."""
         event, code, _ = self._ordered_pairs()
         ids, priorities = self._subscriptions
         return pa.table(
@@ -234,7 +236,7 @@ class Matches:
         )
 
     def _code_counts(self) -> tuple[Ints, Ints]:
-        """The codes that matched any event, and how many."""
+        """Return the codes that matched any event, and how many events each matched."""
         pairs, tiles = self._found
         if are_few(pairs.code, self._subscriptions) and not len(tiles.code):
             return np.unique(pairs.code, return_counts=True)

@@ -9,10 +9,10 @@ import numpy as np
 
 from tamis.matches.code_names import Ints, SubscriptionTable
 
-# Pairs that are sorted at a time: sixteen kilobytes of keys. Ten million pairs take 0.2 s so, and
-# 0.7 s in one piece.
+# The number of pairs that are sorted at a time: sixteen kilobytes of keys. Ten million pairs take
+# 0.2 s this way, and 0.7 s in one piece.
 _SLICE = 4096
-# Below so many pairs each is ranked by itself; finding the distinct subscriptions costs more.
+# Below this many pairs, each is ranked by itself: finding the distinct subscriptions costs more.
 _FEW = 1000
 
 
@@ -25,12 +25,12 @@ class Pairs(NamedTuple):
 
 
 def are_few(code: Ints, subscriptions: SubscriptionTable) -> bool:
-    """Whether it costs less to sort the codes than to look at all subscriptions."""
+    """Return whether sorting the codes costs less than a pass over all subscriptions."""
     return len(code) < max(_FEW, len(subscriptions.ids) // 64)
 
 
 def sort_pairs(pairs: Pairs, subscriptions: SubscriptionTable) -> Pairs:
-    """The pairs by event, priority and id."""
+    """Sort the pairs by event, priority and id."""
     if pairs.ordered:
         return pairs
     event, code, _ = pairs
@@ -51,11 +51,11 @@ def sort_pairs(pairs: Pairs, subscriptions: SubscriptionTable) -> Pairs:
 
 
 def _sort_within_events(event: Ints, code: Ints, by_rank: Ints, subscriptions: int) -> Ints:
-    """The codes, those of each event by rank; `event` ascends already.
+    """Sort the codes of each event by rank; `event` is ascending already.
 
-    Event and rank make one number, and from the sorted numbers the codes are read again: far
-    cheaper than to sort positions. It goes by some events at a time, so that the numbers stay in
-    the cache and fit into 32 bits, unless events that matched are very far apart.
+    Event and rank are packed into one number, and the codes are read from the sorted numbers: far
+    cheaper than sorting positions. This is done for some events at a time, so that the numbers stay
+    in the cache and fit into 32 bits, unless the events that matched are very far apart.
     """
     bits = (len(by_rank) - 1).bit_length()
     span = int(event[-1] - event[0]) + 1

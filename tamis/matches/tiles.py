@@ -1,8 +1,8 @@
 """Tiles: matches as masks, a bit per event.
 
-Where rules match a good part of all events, a pair takes a hundred times the room of a bit, and
-writing pairs is most of the work. So an engine may give masks, and what can be said of them is said
-without making pairs.
+Where rules match a large part of all events, a pair takes a hundred times the space of a bit, and
+writing pairs is most of the work. So an engine may return masks, and `Matches` computes what it can
+from them, without creating pairs.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from tamis.matches.code_names import Ints
 
-# So many combinations of block and rank per row may be counted, to sort rows without comparing.
+# Rows are sorted by counting up to this many combinations of block and rank per row.
 _ROOM = 4
 
 
@@ -22,7 +22,7 @@ class Tiles(NamedTuple):
     """Rows of bits: bit e of word w of a row is the event first + 64 w + e.
 
     Attributes:
-        first: By row, the event that its first bit stands for, a multiple of 64.
+        first: By row, the event of its first bit, a multiple of 64.
         code: By row, the subscription.
         masks: By row, the words.
     """
@@ -32,17 +32,17 @@ class Tiles(NamedTuple):
     masks: npt.NDArray[np.uint64]
 
     def sizes(self) -> Ints:
-        """By row, how many events matched."""
+        """Return the number of matches of each row."""
         sizes: Ints = np.bitwise_count(self.masks).sum(axis=1, dtype=np.int64)
         return sizes
 
     def code_counts(self, codes: int) -> Ints:
-        """By code, how many events matched."""
-        # The weights are floats, and exact: no one counts to 2 ** 53.
+        """Return the number of events that each code matched."""
+        # The weights are floats, which are exact below 2 ** 53.
         return np.bincount(self.code, self.sizes(), codes).astype(np.int64)
 
     def event_counts(self, events: int) -> Ints:
-        """By event, how many subscriptions matched."""
+        """Return the number of subscriptions that each event matched."""
         from tamis.kernels.matches.tiles import count_events
 
         counts = np.zeros(word_count(events) * 64, np.int64)
@@ -50,7 +50,7 @@ class Tiles(NamedTuple):
         return counts[:events]
 
     def codes_of(self, event: int) -> Ints:
-        """The subscriptions that one event matched."""
+        """Return the codes that one event matched."""
         word = (event >> 6) - (self.first >> 6)
         near = np.flatnonzero((0 <= word) & (word < self.masks.shape[1]))
         bits = self.masks[near, word[near]] & np.uint64(1 << (event & 63))
@@ -58,12 +58,12 @@ class Tiles(NamedTuple):
         return matched
 
     def rows_by_rank(self, rank: Ints) -> Ints:
-        """The rows of each event by rank, those of a block of events together if they can be."""
+        """Return the rows by rank, grouped by block of events if the blocks do not overlap."""
         from tamis.kernels.matches.tiles import sorted_rows
 
         width = max(1, 64 * self.masks.shape[1])
         if (self.first % width).any():
-            width = 1 << 62  # they may overlap, and have to be walked side by side
+            width = 1 << 62  # blocks may overlap, so all rows form one group
         blocks = int(self.first.max(initial=0)) // width + 1
         if blocks * len(rank) > _ROOM * len(self.code):
             return np.lexsort((rank[self.code], self.first // width))
@@ -71,5 +71,5 @@ class Tiles(NamedTuple):
 
 
 def word_count(events: int) -> int:
-    """How many words have a bit for each event."""
+    """Return the number of words that hold a bit for each event."""
     return -(-events // 64)

@@ -1,6 +1,6 @@
-"""Composite subscriptions: `FIRST … THEN …`, as a little state per key over matches of the steps.
+"""Composite subscriptions: `FIRST … THEN …`, a small state per key over matches of the steps.
 
-`machine` is one sequence with one key, pure; `keyed` one sequence with all its keys; `engine` all
-sequences of a matcher. What docs/guides/language.md says of them is checked against
-`tamis.language.sequence_oracle`.
+`state_machine` is one sequence with one key, without side effects; `key_states` is one sequence
+with all its keys; `sequence_engine` is all sequences of a matcher. docs/guides/language.md defines what
+they mean, and tests compare them with `tamis.language.sequence_oracle`.
 """

@@ -1,4 +1,4 @@
-"""One sequence with all its keys, and how those are forgotten that cannot matter any more."""
+"""One sequence with all its keys, and the expiry of states that cannot matter any more."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from tamis.sequences.state_machine import Machine, SequenceState
 class KeyedSequence:
     """The states of a sequence, by key.
 
-    With WITHIN, an event that is older than the latest by more than that takes no part. So a state
-    that is older by more than twice that can be of no use to an event that does, and goes. As
-    states are kept in the order in which they last changed, and none is more than WITHIN out of
-    order, what is kept is never older than three times WITHIN.
+    An event that is older than the latest one by more than WITHIN is ignored. So a state that is
+    older than the latest event by more than twice WITHIN cannot contribute to an occurrence, and is
+    dropped. States are kept in the order of their last change, and none is more than WITHIN out of
+    order, so that no state is older than three times WITHIN.
 
     Attributes:
         subscription: The sequence.
         per: The path of the PER attribute, or None.
-        late: How many events came too late.
+        late: The number of events that arrived too late.
     """
 
     __slots__ = ("_now", "_states", "late", "machine", "per", "subscription")
 
     def __init__(self, subscription: Subscription) -> None:
-        """Begin with no events."""
+        """Start without any events."""
         sequence = subscription.selector
         assert isinstance(sequence, Sequence)
         self.subscription = subscription
@@ -37,11 +37,11 @@ class KeyedSequence:
         self.per: Path | None = sequence.per.path if sequence.per else None
         self.late = 0
         self._now: int | None = None
-        # Ordered: to find the first key of a dict takes long once many before it are gone.
+        # An OrderedDict: finding the first key of a dict is slow after many deletions before it.
         self._states: OrderedDict[Key, SequenceState] = OrderedDict()
 
     def __len__(self) -> int:
-        """How many keys there are."""
+        """Return the number of keys."""
         return len(self._states)
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -49,11 +49,11 @@ class KeyedSequence:
         return KeyedSequence, (self.subscription,)
 
     def state(self, key: Key) -> SequenceState | None:
-        """What is known of a key."""
+        """Return the state of a key; None if it has none."""
         return self._states.get(key)
 
     def is_late(self, key: Key, time: int) -> bool:
-        """Whether an event would come too late to take part."""
+        """Return whether an event would be too late to count."""
         within = self.machine.within
         if within is not None and self._now is not None and time < self._now - within:
             return True
@@ -61,7 +61,7 @@ class KeyedSequence:
         return state is not None and time < state.time
 
     def process_event(self, key: Key, satisfied: Collection[int], time: int) -> bool:
-        """Take an event that satisfies some steps; whether it completes the sequence."""
+        """Process an event that satisfies some steps; return whether it completes the sequence."""
         if self.is_late(key, time):
             self.late += 1
             return False
@@ -76,7 +76,7 @@ class KeyedSequence:
         return began is not None
 
     def adopt(self, other: KeyedSequence) -> None:
-        """Go on from where another copy of this sequence is."""
+        """Take over the states of another copy of this sequence."""
         self._states, self._now, self.late = other._states, other._now, other.late
 
     def _expire_states(self) -> None:

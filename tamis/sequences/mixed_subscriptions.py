@@ -1,4 +1,4 @@
-"""The subscriptions of a matcher: the sequences here, all others with the engine."""
+"""The subscriptions of a matcher: sequences, and simple ones, which the engine holds."""
 
 from __future__ import annotations
 
@@ -13,53 +13,53 @@ from tamis.storage.index.subscription_records import Subscriptions, other_if_mix
 
 
 class MatcherSubscriptions:
-    """Both kinds under one roof; see the protocol `Subscriptions`."""
+    """Simple subscriptions and sequences together; implements the protocol `Subscriptions`."""
 
     def __init__(self, simple: Subscriptions, sequences: Sequences) -> None:
-        """Take those that are one selector each, and those that are several."""
+        """Take the simple subscriptions and the sequences."""
         self._simple = simple
         self._sequences = sequences
 
     def add(self, subscription: Subscription) -> None:
-        """Take a subscription of either kind."""
+        """Add a subscription of either kind."""
         if isinstance(subscription.selector, Sequence):
             self._sequences.add(subscription)
         else:
             self._simple.add(subscription)
 
     def remove(self, id: Id) -> None:
-        """Take one away."""
+        """Remove a subscription of either kind."""
         if id in self._sequences:
             self._sequences.remove(id)
         else:
             self._simple.remove(id)
 
     def __getitem__(self, id: Id) -> Subscription:
-        """A subscription by its id."""
+        """Return a subscription by its id."""
         if id in self._sequences:
             return self._sequences[id].subscription
         return self._simple[id]
 
     def __contains__(self, id: Id) -> bool:
-        """Whether there is one."""
+        """Return whether a subscription has this id."""
         return id in self._sequences or id in self._simple
 
     def __iter__(self) -> Iterator[Id]:
-        """The ids, in the order of adding; those of sequences come last."""
+        """Iterate over the ids in order of insertion, those of sequences last."""
         yield from self._simple
         yield from self._sequences
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Return the number of subscriptions."""
         return len(self._simple) + len(self._sequences)
 
     def restorer(self, id: Id) -> Callable[[], None]:
-        """What adds one again; a sequence has then seen no events."""
+        """Return a function that adds the subscription again; a sequence then starts afresh."""
         if id in self._sequences:
             return partial(self._sequences.add, self._sequences[id].subscription)
         return self._simple.restorer(id)
 
     def conflicting_id(self, id: Id) -> Id | None:
-        """An id of the other kind, if there is any."""
+        """Return an existing id of the other type (string or integer), if there is one."""
         other = self._simple.conflicting_id(id)
         return other_if_mixed(id, next(iter(self._sequences), id)) if other is None else other

@@ -1,4 +1,4 @@
-"""All sequences of a matcher: the matches of their steps go into the states of their keys."""
+"""All sequences of a matcher: matches of their steps update the states of their keys."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Completion(NamedTuple):
 
 
 class StepMatch(NamedTuple):
-    """An event, by its position, a sequence, and the places of the steps that it satisfies."""
+    """An event, by its position, a sequence, and the positions of the steps it satisfies."""
 
     event: int
     subscription: Subscription
@@ -39,7 +39,7 @@ class StepMatch(NamedTuple):
 
 
 class _Use(NamedTuple):
-    """A step in a sequence."""
+    """A sequence that uses a step, and the position of the step in it."""
 
     keyed: KeyedSequence
     number: int
@@ -48,19 +48,19 @@ class _Use(NamedTuple):
 class Sequences:
     """Sequences by id, over an engine for their steps.
 
-    Matching changes states, one thread at a time. The engine is asked before that, by all threads
-    at once: what fails there has changed nothing.
+    Matching changes states under a lock, one thread at a time. The steps are matched before that,
+    in all threads in parallel: an error there changes no state.
     """
 
     def __init__(
         self, engine: Callable[[], Engine], timing: EventClock, *, running: bool = True
     ) -> None:
-        """Begin with none; the engine is made when the first comes.
+        """Start without sequences; the engine is created with the first one.
 
         Args:
-            engine: What makes an engine without subscriptions, for the steps.
-            timing: Where times come from.
-            running: Whether events go to them; else they are known, and nothing more.
+            engine: Creates an engine without subscriptions, for the steps.
+            timing: The source of the times of events.
+            running: Whether sequences see events. If not, they are stored but never match.
         """
         self._make = engine
         self.timing = timing
@@ -68,14 +68,14 @@ class Sequences:
         self._engine: Engine | None = None
         self._steps: Steps | None = None
         self._keyed: dict[Id, KeyedSequence] = {}
-        # A dict as an ordered set: a step may be that of very many sequences.
+        # A dict as an ordered set: very many sequences may share a step.
         self._uses: dict[int, dict[_Use, None]] = {}
         self._lock = RLock()
 
     # -- subscriptions ----------------------------------------------------------------------------
 
     def add(self, subscription: Subscription) -> None:
-        """Take a sequence.
+        """Add a sequence.
 
         Raises:
             UnsupportedExpression: The engine cannot express one of its steps.
@@ -93,14 +93,14 @@ class Sequences:
                 self._uses.setdefault(number, {})[_Use(keyed, place)] = None
 
     def remove(self, id: Id) -> None:
-        """Forget a sequence, and what it has seen.
+        """Remove a sequence and its states.
 
         Raises:
-            KeyError: There is none of that id.
+            KeyError: No sequence has this id.
         """
         with self._lock:
             keyed = self._keyed.pop(id)
-            if self._steps is None:  # they do not run
+            if self._steps is None:  # not running
                 return
             for place, number in enumerate(self._steps.remove(keyed.subscription)):
                 del self._uses[number][_Use(keyed, place)]
@@ -108,35 +108,38 @@ class Sequences:
                     del self._uses[number]
 
     def __getitem__(self, id: Id) -> KeyedSequence:
-        """A sequence and its states; KeyError if there is none."""
+        """Return a sequence with its states; KeyError if no sequence has this id."""
         return self._keyed[id]
 
     def __contains__(self, id: object) -> bool:
-        """Whether there is a sequence of that id."""
+        """Return whether a sequence has this id."""
         return id in self._keyed
 
     def __iter__(self) -> Iterator[Id]:
-        """The ids, in the order of adding."""
+        """Iterate over the ids in order of insertion."""
         return iter(self._keyed)
 
     def __len__(self) -> int:
-        """How many sequences there are."""
+        """Return the number of sequences."""
         return len(self._keyed)
 
     def definitions(self) -> list[tuple[Id, str, int]]:
-        """Id, selector and priority of each."""
+        """Return the id, selector and priority of each sequence."""
         held = [keyed.subscription for keyed in list(self._keyed.values())]
         return [(one.id, one.text, one.priority) for one in held]
 
     # -- events -----------------------------------------------------------------------------------
 
     def match(self, batch: EventBatch) -> list[Completion]:
-        """Take a batch of events: which of them complete what."""
+        """Process a batch of events; return which of them complete which sequences."""
         events, steps = self._satisfied_steps(batch)
         return self._run(batch, events, steps) if steps else []
 
     def step_matches(self, batch: EventBatch) -> list[StepMatch]:
-        """Which events satisfy which steps; for who keeps the states elsewhere: none changes."""
+        """Return which events satisfy which steps, without changing any state.
+
+        For callers that keep the states elsewhere, such as Spark.
+        """
         events, steps = self._satisfied_steps(batch)
         return [
             StepMatch(event, keyed.subscription, places)
@@ -145,7 +148,7 @@ class Sequences:
         ]
 
     def _satisfied_steps(self, batch: EventBatch) -> tuple[Ints, list[list[int]]]:
-        """The events that satisfy any step, and the numbers of these."""
+        """Return the events that satisfy any step, and the numbers of these steps."""
         engine = self._engine
         if engine is None or not self._keyed:
             return np.zeros(0, np.int64), []
@@ -158,7 +161,7 @@ class Sequences:
         return events, [steps[low:high] for low, high in bounds]
 
     def match_event(self, event: Mapping[str, object]) -> list[Completion] | None:
-        """The same for one event, quickly; None to have `match` asked."""
+        """Process one event, faster than `match`; None if the engine needs `match` for it."""
         engine = self._engine
         if engine is None or not self._keyed:
             return []
@@ -168,12 +171,12 @@ class Sequences:
         return self._run(EventBatch.of([event]), np.zeros(1, np.int64), [steps])  # type: ignore[list-item]
 
     def _run(self, batch: EventBatch, events: Ints, steps: list[list[int]]) -> list[Completion]:
-        """Take events that satisfy some steps, in order of time."""
+        """Process events that satisfy some steps, in order of time."""
         done: list[Completion] = []
         keys: dict[Path | None, list[Key | None]] = {None: [()] * len(events)}
         with self._lock:
             times = self.timing.event_times(batch, events)
-            # Those of the same time stay in the order in which they came.
+            # Events of the same time keep their order of arrival.
             timed = [(time, i) for i, time in enumerate(times) if time is not None]
             for time, i in timed if self.timing.attribute is None else sorted(timed):
                 for keyed, satisfied in self._steps_by_sequence(steps[i]).items():
@@ -186,20 +189,20 @@ class Sequences:
         return done
 
     def _steps_by_sequence(self, steps: list[int]) -> dict[KeyedSequence, list[int]]:
-        """By sequence, the places of its steps; a step may have been removed meanwhile."""
+        """Return the positions of the steps by sequence; a step may have been removed meanwhile."""
         touched: dict[KeyedSequence, list[int]] = {}
         for step in steps:
             for keyed, place in self._uses.get(step, ()):
                 touched.setdefault(keyed, []).append(place)
         return touched
 
-    # -- looking around ---------------------------------------------------------------------------
+    # -- introspection ---------------------------------------------------------------------------
 
     def explain(self, id: Id, batch: EventBatch) -> SequenceExplanation:
-        """What the one event of a batch would do to a sequence, if it came now; it does not come.
+        """Explain what the one event of a batch would do to a sequence, without processing it.
 
         Raises:
-            KeyError: There is none of that id.
+            KeyError: No sequence has this id.
         """
         with self._lock:
             keyed, one = self._keyed[id], np.zeros(1, np.int64)
@@ -209,7 +212,7 @@ class Sequences:
             return explain_sequence(keyed, batch.row(0), key, time, self.timing.name)
 
     def stats(self) -> dict[str, object]:
-        """How many sequences, distinct steps and keys there are, and events that came too late."""
+        """Return the numbers of sequences, distinct steps, keys, and events that were too late."""
         with self._lock:
             held = self._keyed.values()
             return {
@@ -220,11 +223,11 @@ class Sequences:
             }
 
     def __getstate__(self) -> dict[str, object]:
-        """Leave out what is only for this process."""
+        """Pickle without the lock."""
         with self._lock:
             return {**self.__dict__, "_lock": None}
 
     def __setstate__(self, state: dict[str, object]) -> None:
-        """Begin with nobody at work."""
+        """Restore with a new lock."""
         self.__dict__.update(state)
         self._lock = RLock()

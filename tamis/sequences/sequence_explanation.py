@@ -1,4 +1,4 @@
-"""What an event would do to a sequence, in words."""
+"""An explanation of what an event would do to a sequence."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from tamis.sequences.steps import conditions
 class SequenceExplanation(Explanation):
     """Why an event would or would not complete a sequence; prints as a tree.
 
-    Its `tree` has a part for each step; nothing is said of what is `missing`.
+    Its `tree` has a part for each step; `missing` is empty.
 
     Attributes:
-        satisfied: The steps that the event satisfies, from 1 on.
-        verdict: What becomes of it, in words.
+        satisfied: The steps that the event satisfies, counted from 1.
+        verdict: What the event would do, as a sentence.
     """
 
     satisfied: tuple[int, ...]
     verdict: str
 
     def __str__(self) -> str:
-        """The verdict, the steps, and what came before."""
+        """Return the verdict, the steps, and the progress so far."""
         verb = "matches" if self.matches else "does not match"
         lines = [f"{self.id}: {verb}", *tree_lines(self.tree), self._steps(), self.verdict]
         return "\n".join(lines)
@@ -44,33 +44,33 @@ class SequenceExplanation(Explanation):
         return f"it satisfies {named} {of}"
 
     def to_dict(self) -> dict[str, object]:
-        """The same, as plain data for JSON."""
-        told = {"satisfied": list(self.satisfied), "verdict": self.verdict}
-        return {**Explanation.to_dict(self), **told}
+        """Return the explanation as plain data for JSON."""
+        added = {"satisfied": list(self.satisfied), "verdict": self.verdict}
+        return {**Explanation.to_dict(self), **added}
 
 
 def explain_sequence(
     keyed: KeyedSequence, event: Event, key: Key | None, time: int | None, clock: str | None
 ) -> SequenceExplanation:
-    """Explain what an event would do, if it came now.
+    """Explain what an event would do if it arrived now.
 
     Args:
-        keyed: The sequence, and what it has seen.
-        event: One of a batch's rows.
+        keyed: The sequence with its states.
+        event: A row of a batch.
         key: Its key; None if it has none.
         time: Its time; None if it has none.
-        clock: The attribute that has the time, if any.
+        clock: The attribute that holds the time, if any.
     """
     subscription = keyed.subscription
     steps = [explain(step, event) for _, step in conditions(subscription)]
     satisfied = [number for number, step in enumerate(steps) if step.matches]
     completes = False
     if key is None:
-        verdict = f"it has no {path_text(keyed.per or ())} to go by, so it takes no part"
+        verdict = f"it has no {path_text(keyed.per or ())}, so it takes no part"
     elif time is None:
-        verdict = f"it has no time: {clock} is no instant or number, so it takes no part"
+        verdict = f"it has no time: {clock} is not an instant or a number, so it takes no part"
     elif keyed.is_late(key, time):
-        verdict = "it comes too late, after events that happened later, so it takes no part"
+        verdict = "it is too late, after events that happened later, so it takes no part"
     else:
         completes = keyed.machine.step(keyed.state(key), satisfied, time).began is not None
         verdict = _verdict(keyed, satisfied, key, time, completes)

@@ -1,7 +1,7 @@
-"""The distinct steps of all sequences: each is given to an engine once, under a number.
+"""The distinct steps of all sequences: each is added to an engine once, under a number.
 
-An engine of their own has them, so that nobody sees them among the subscriptions: not in answers,
-which an engine may cut off at a limit, not in counts, costs, plans or on disk.
+The steps have an engine of their own, so that they do not appear among the subscriptions: not in
+matches, which an engine may cut off at a limit, nor in counts, costs, plans or on disk.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tamis.language.expr import BoolExpr, Sequence, attributes
 
 
 class Steps:
-    """Which steps there are, and how often each is used. Numbers are never used again."""
+    """The steps and the number of uses of each. Numbers are never reused."""
 
     def __init__(self, engine: Engine) -> None:
         """Take an engine without subscriptions."""
@@ -25,11 +25,11 @@ class Steps:
         self._next = 0
 
     def __len__(self) -> int:
-        """How many distinct steps there are."""
+        """Return the number of distinct steps."""
         return len(self._numbers)
 
     def add(self, subscription: Subscription) -> list[int]:
-        """The numbers of the steps of a sequence.
+        """Add the steps of a sequence; return their numbers.
 
         Raises:
             UnsupportedExpression: The engine cannot express one of them; nothing has changed.
@@ -49,7 +49,7 @@ class Steps:
         return [self._numbers[step] for step in done]
 
     def remove(self, subscription: Subscription) -> list[int]:
-        """Forget the steps of a sequence that no other has; gives the numbers of all its steps."""
+        """Remove the steps that only this sequence uses; return the numbers of all its steps."""
         steps = [step for step, _ in conditions(subscription)]
         numbers = [self._numbers[step] for step in steps]
         self._release(steps)
@@ -64,9 +64,10 @@ class Steps:
 
 
 def conditions(subscription: Subscription) -> Iterator[tuple[BoolExpr, Subscription]]:
-    """The steps of a sequence, each with a simple subscription for it, under the sequence's id.
+    """Yield the steps of a sequence, each with a simple subscription that has the sequence's id.
 
-    Each is a selector of its own, so under `strict` an event need only have what its step names.
+    Each step is a selector of its own, so under `strict` an event needs only the attributes that
+    its step names.
     """
     sequence = subscription.selector
     assert isinstance(sequence, Sequence)
