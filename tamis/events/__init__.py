@@ -1,1 +1,1 @@
-"""Events in any form (dicts, JSON, CSV, Parquet, Arrow) to columns, which every engine takes."""
+"""Conversion of events (dicts, JSON, CSV, Parquet, Arrow) to columns, the input of engines."""

@@ -1,7 +1,7 @@
-"""Arrow arrays of any type to columns, without copying what is canonical already.
+"""Convert Arrow arrays of any type to columns, without copying those that are canonical already.
 
-Every value gets the type that `values.to_value` gives it. What Arrow has no kernel for, such as a
-union, goes through Python.
+Every value gets the type that `values.to_value` gives it. Types for which Arrow has no kernel, such
+as unions, are converted in Python.
 """
 
 from __future__ import annotations
@@ -34,10 +34,11 @@ from tamis.values import Type
 def columns_of_arrow(
     names: Sequence[str], arrays: Iterable[pa.Array], wanted: Wanted = None
 ) -> Columns:
-    """The columns of events given as Arrow arrays, chunked or not.
+    """Return the columns of events given as Arrow arrays, chunked or not.
 
     Raises:
-        EventError: A value that Tamis cannot hold, two arrays of one name, too deep a nesting.
+        EventError: A value that Tamis cannot represent, two arrays of the same name, or objects
+            that nest too deep.
     """
     found: Columns = {}
     _flatten_fields(names, arrays, (), wanted, found)
@@ -73,17 +74,17 @@ def _flatten_array(array: pa.Array, path: Path, wanted: Wanted, found: Columns) 
     if plain is None:
         flatten_values(rows, raws, path, wanted, len(array), found)
     elif pa.types.is_struct(plain.type):
-        # flatten() and not field(): a null object has no fields, whatever lies under it.
+        # flatten(), not field(): a null object has no fields, whatever its slots hold.
         with wrap_event_errors(path):
             names = [field.name for field in plain.type]
         _flatten_fields(names, plain.flatten(), path, wanted, found)
 
 
 def _validate(array: pa.Array) -> None:
-    """Refuse an array that is not what its type says; Arrow believes whoever made it."""
+    """Reject an array that does not conform to its type; Arrow itself does not check."""
     kind = array.type
-    # What lies inside a struct has its turn later, and only if it is wanted. Numbers and instants
-    # need no look, and of a date64 Arrow would want whole days, wherever it is.
+    # The fields of a struct are validated later, and only those that are needed. Numbers and
+    # instants need no validation, and for a date64, at any depth, Arrow would insist on whole days.
     if pa.types.is_struct(kind) or pa.types.is_primitive(kind) or "date64" in str(kind):
         array.validate()
         return
@@ -92,16 +93,16 @@ def _validate(array: pa.Array) -> None:
     except pa.ArrowInvalid as error:
         if "UTF8" not in str(error):
             raise
-        # Text that no event has, such as what a slice leaves out of its lists, does no harm.
+        # Invalid text that no event has, such as in a list that a slice leaves out, does no harm.
         row = first_bad_row(array, lambda part: part.to_pylist(), UnicodeDecodeError)
         if row is not None:
             raise EventError("text is not valid UTF-8", row) from None
 
 
 def _plain_array(array: pa.Array) -> pa.Array | None:
-    """The array in one piece, with extensions and encodings taken off.
+    """Return the array as one chunk, without extension types and encodings.
 
-    None if that takes Python: a union, or a kernel that this Arrow does not have.
+    None if that needs Python: a union, or a kernel that this version of Arrow lacks.
     """
     try:
         if isinstance(array, pa.ChunkedArray):
@@ -114,7 +115,7 @@ def _plain_array(array: pa.Array) -> pa.Array | None:
                     array = pc.not_equal(array, 0)
             elif pa.types.is_dictionary(kind):
                 values = array.dictionary
-                if pa.types.is_string_view(values.type):  # which Arrow cannot take() from
+                if pa.types.is_string_view(values.type):  # Arrow cannot take() from these
                     values = values.cast(pa.string())
                 array = values.take(array.indices)
             elif pa.types.is_run_end_encoded(kind):
@@ -131,7 +132,7 @@ def _python_values(array: pa.Array) -> tuple[list[int], list[object]]:
 
 
 def _columns_of_array(array: pa.Array) -> tuple[Column, ...]:
-    """Columns of an array of any type; objects are opaque."""
+    """Return the columns of an array of any type; objects are opaque."""
     plain = _plain_array(array)
     if plain is None:
         return columns_of_values(*_python_values(array), len(array))
@@ -179,7 +180,7 @@ def _value_text(array: pa.Array, row: int) -> str:
     return f"{array.type} {number[0].as_py()}, in microseconds,"
 
 
-# To microseconds: divide by the first, rounding down, and multiply by the second.
+# To get microseconds, divide by the first, rounding down, and multiply by the second.
 _MICROSECONDS = {
     pa.timestamp("s"): (1, 1_000_000),
     pa.timestamp("ms"): (1, 1_000),
@@ -192,12 +193,12 @@ _MICROSECONDS = {
 
 def _to_timestamp(array: pa.Array) -> pa.Array:
     arrow = array.type
-    # The zone says how to show an instant, not which one it is; without a zone it is UTC.
+    # A zone affects how an instant is shown, not which one it is; without a zone it is UTC.
     unit = pa.timestamp(arrow.unit) if pa.types.is_timestamp(arrow) else arrow
     divisor, factor = _MICROSECONDS[unit]
     steps = array.view(pa.int32()).cast(pa.int64()) if arrow == pa.date32() else array.view("int64")
     if divisor > 1:
-        # Arrow divides towards zero; an instant before 1970 rounds down like any other.
+        # Arrow rounds towards zero; an instant before 1970 must round down like any other.
         floored = _as_numpy(pc.fill_null(steps, 0)) // divisor
         steps = pa.array(floored, mask=_as_numpy(steps.is_null()))
     if factor > 1:
@@ -207,11 +208,11 @@ def _to_timestamp(array: pa.Array) -> pa.Array:
 
 def _decimal_columns(array: pa.Array) -> tuple[Column, ...]:
     scale = array.type.scale
-    if not 0 <= scale <= 57:  # an int64 times 10^57 is the most that 76 digits hold
+    if not 0 <= scale <= 57:  # an int64 times 10^57 just fits into 76 digits
         return columns_of_values(*_python_values(array), len(array))
     wide = array.cast(pa.decimal256(76, scale))
     integers = wide.cast(pa.int64(), safe=False)
-    # What is not whole, or is beyond 64 bits, does not come back the same.
+    # A number that is not whole, or is beyond 64 bits, does not survive the round trip.
     whole = pc.equal(integers.cast(wide.type), wide)
     # Through text: the direct cast to double is not correctly rounded.
     doubles = array.cast(pa.string()).cast(pa.float64())
@@ -219,11 +220,11 @@ def _decimal_columns(array: pa.Array) -> tuple[Column, ...]:
 
 
 def _list_columns(array: pa.Array) -> tuple[Column, ...]:
-    """A list takes its type from its elements, so one array can hold lists of several types."""
+    """Return the columns of lists: one array can hold several types, by the lists' elements."""
     lengths = _as_numpy(pc.fill_null(pc.list_value_length(array), 0))
     offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
     if offsets[-1] >= 2**31:
-        raise EventError("more than 2^31 list elements in one batch; cut it into smaller ones")
+        raise EventError("more than 2^31 list elements in one batch; split it into smaller ones")
     owners = np.repeat(np.arange(len(array)), lengths)
     elements = array.flatten()
     try:
@@ -235,7 +236,7 @@ def _list_columns(array: pa.Array) -> tuple[Column, ...]:
         Type.INT: pa.nulls(len(elements), pa.int64()),
         Type.STR: pa.nulls(len(elements), pa.string()),
     } | dict(columns)
-    # Which lists have an element of INT, of STR, of anything else.
+    # Whether each list has an element of INT, of STR, of any other type.
     has_int, has_str, has_other = np.zeros((3, len(array)), bool)
     for kind, values in columns:
         has = {Type.INT: has_int, Type.STR: has_str}.get(kind, has_other)
@@ -256,7 +257,7 @@ def _list_columns(array: pa.Array) -> tuple[Column, ...]:
 
 
 def _split(parts: Iterable[tuple[Type, pa.Array, pa.Array]]) -> tuple[Column, ...]:
-    """One column of each array, holding what the condition beside it is true of."""
+    """Return one column per array, with the values for which the condition beside it is true."""
     return tuple(
         Column(kind, pc.if_else(where, array, pa.scalar(None, array.type)))
         for kind, array, where in parts

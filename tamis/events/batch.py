@@ -1,4 +1,4 @@
-"""Events in any form, brought into columns: what every engine takes."""
+"""A batch of events as columns, the input of every engine."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Column", "EventBatch"]
 
 
 class EventBatch:
-    """Some events as columns, one for each attribute and type; do not change it.
+    """A batch of events as columns, one for each attribute and type; immutable.
 
     >>> batch = EventBatch.of([{"price": 3, "user": {"city": "Lyon"}}, {"price": 2.5}])
     >>> [column.type for column in batch.columns[("price",)]]
@@ -31,12 +31,12 @@ class EventBatch:
     [{'price': 3, 'user': {'city': 'Lyon'}}, {'price': 2.5}]
 
     Attributes:
-        columns: By path. An attribute may hold several types over the events: then it has
-            several columns, and no event has a value in two of them. An attribute that no event
-            has is not here. An object has an OPAQUE column at its own path, beside the
-            columns of what lies inside it.
-        schema: The schema that the events have been brought to, if any.
-        semantics: The semantics under which they were.
+        columns: By path. An attribute that holds several types over the events has several
+            columns, and no event has a value in two of them. An attribute that no event has is
+            absent. An object has an OPAQUE column at its own path, beside the columns of its
+            fields.
+        schema: The schema that the events conform to, if any.
+        semantics: The semantics under which they do.
     """
 
     columns: Mapping[Path, tuple[Column, ...]]
@@ -48,7 +48,7 @@ class EventBatch:
         schema: Schema | None = None,
         semantics: str = "sql",
     ) -> None:
-        """Take columns as they are; `of` is how events get here."""
+        """Take columns as they are; use `of` to convert events."""
         self.columns = columns
         self.schema = schema
         self.semantics = semantics
@@ -59,15 +59,17 @@ class EventBatch:
     def of(
         cls, events: object, schema: SchemaLike | None = None, semantics: str = "sql"
     ) -> EventBatch:
-        """Take events in any form: mappings, an Arrow table, a pandas or polars DataFrame.
+        """Return a batch from events in any form: mappings, Arrow, a pandas or Polars DataFrame.
 
         An Arrow array of structs is a table. NaN in pandas is NULL, in all other forms a number.
-        A batch of the same schema and semantics is returned as it is, and any other is brought to
-        these: from what it holds, so what its own schema left out, or filled in, stays so.
+        A batch of the same schema and semantics is returned as it is. Any other is converted from
+        what it holds: attributes that its own schema dropped stay absent, and defaults that it
+        filled in stay.
 
         Raises:
-            EventError: It is no form of events, or some event cannot be held, or breaks the schema.
-            SchemaError: The semantics need a schema, or there are none of this name.
+            EventError: The form is not supported, or an event cannot be represented or violates
+                the schema.
+            SchemaError: The semantics are unknown, or need a schema.
         """
         if isinstance(events, EventBatch):
             return events._conform_to(checked_schema(schema, semantics), semantics)
@@ -78,16 +80,16 @@ class EventBatch:
         elif hasattr(events, "__arrow_c_stream__") and not isinstance(events, pa.Table):
             try:
                 events = pa.table(events)
-            except Exception as error:  # what an exporter raises is its own affair
-                raise EventError(f"{type(events).__name__} is no table: {error}") from error
+            except Exception as error:  # an exporter may raise anything
+                raise EventError(f"{type(events).__name__} is not a table: {error}") from error
         if isinstance(events, pa.Table | pa.RecordBatch):
             return cls.from_arrow(events, schema, semantics)
         if isinstance(events, Mapping):
-            raise EventError("this is one event; give a list of events: [event]")
+            raise EventError("this is one event; pass a list of events: [event]")
         if isinstance(events, str | bytes) or not isinstance(events, Iterable):
             hint = "; call .collect() on it" if hasattr(events, "collect") else ""
             raise EventError(
-                f"events are a list of mappings, an Arrow table or a DataFrame, "
+                f"events must be a list of mappings, an Arrow table or a DataFrame, "
                 f"not {type(events).__name__}{hint}"
             )
         return cls.from_dicts(events, schema, semantics)
@@ -99,11 +101,11 @@ class EventBatch:
         schema: SchemaLike | None = None,
         semantics: str = "sql",
     ) -> EventBatch:
-        """Take events as mappings of names to values, nested or not.
+        """Return a batch from mappings of names to values, nested or not.
 
         Raises:
-            EventError: Some event cannot be held, or breaks the schema.
-            SchemaError: The semantics need a schema, or there are none of this name.
+            EventError: An event cannot be represented, or violates the schema.
+            SchemaError: The semantics are unknown, or need a schema.
         """
         schema = checked_schema(schema, semantics)
         events = events if isinstance(events, list) else list(events)
@@ -122,11 +124,11 @@ class EventBatch:
         schema: SchemaLike | None = None,
         semantics: str = "sql",
     ) -> EventBatch:
-        """Take the rows of a table as events; nothing is copied that is of a right type already.
+        """Return a batch from the rows of a table; columns of a canonical type are not copied.
 
         Raises:
-            EventError: Some event cannot be held, or breaks the schema.
-            SchemaError: The semantics need a schema, or there are none of this name.
+            EventError: An event cannot be represented, or violates the schema.
+            SchemaError: The semantics are unknown, or need a schema.
         """
         schema = checked_schema(schema, semantics)
         length = events.num_rows
@@ -138,12 +140,12 @@ class EventBatch:
         return cls(conform(columns, length, schema, semantics), length, schema, semantics)
 
     def _conform_to(self, schema: Schema | None, semantics: str) -> EventBatch:
-        """The same events under a schema and semantics, which need not be those they have."""
-        # `sql` and `strict` change nothing about events: what conforms already does so under them.
+        """Return the same events under a schema and semantics, which may be others."""
+        # `sql` and `strict` change no values: events that conform already conform under them.
         if self.schema == schema and semantics in (self.semantics, "sql", "strict"):
             return self
         if self.schema is None or self.schema.open:
-            # Nothing was left out, so the columns are those that the events would give again.
+            # No attribute was dropped, so converting the events again would give the same columns.
             kept = self.columns
             if schema is not None and not schema.open:
                 kept = {path: kept[path] for path in schema.types if path in kept}
@@ -152,21 +154,21 @@ class EventBatch:
         return EventBatch.from_dicts(self.rows(), schema, semantics)
 
     def __len__(self) -> int:
-        """The number of events."""
+        """Return the number of events."""
         return self._length
 
     def __repr__(self) -> str:
-        """Short: a batch can be large."""
+        """Return a short text: a batch can be large."""
         return f"EventBatch({self._length} events, {len(self.columns)} attributes)"
 
     def rows(self) -> list[dict[str, object]]:
-        """The events as nested dicts of values, with NULL left out; made once, do not change it.
+        """Return the events as nested dicts of values, without NULLs; cached, do not change them.
 
-        An object of which nothing is known but that it is there is OPAQUE.
+        An object whose fields are not in the batch is OPAQUE.
         """
         if self._rows is None:
             rows: list[dict[str, object]] = [{} for _ in range(self._length)]
-            for path in sorted(self.columns, key=len):  # an object before what lies inside it
+            for path in sorted(self.columns, key=len):  # an object before its fields
                 for column in self.columns[path]:
                     for row, value in zip(rows, values_of(column), strict=True):
                         if value is not None:
@@ -175,10 +177,10 @@ class EventBatch:
         return self._rows
 
     def row(self, i: int) -> dict[str, object]:
-        """One event, as in `rows`; a negative position counts from the end.
+        """Return one event, as in `rows`; a negative position counts from the end.
 
         Raises:
-            EventError: There is none at this position.
+            EventError: The position is out of range.
         """
         try:
             i = range(self._length)[i]
@@ -187,13 +189,13 @@ class EventBatch:
         return self._rows[i] if self._rows is not None else self.slice(i, 1).rows()[0]
 
     def slice(self, start: int, length: int | None = None) -> EventBatch:
-        """Some of the events, without copying; to the end if no length is given.
+        """Return some of the events, without copying; to the end if no length is given.
 
         Raises:
             EventError: The start or the length is negative.
         """
         if start < 0 or (length is not None and length < 0):
-            raise EventError("a slice starts at 0 or later, and has a length of 0 or more")
+            raise EventError("a slice needs a start and a length of at least 0")
         left = max(self._length - start, 0)
         length = left if length is None else min(length, left)
         columns = {
@@ -203,7 +205,7 @@ class EventBatch:
         return EventBatch(columns, length, self.schema, self.semantics)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle as an Arrow stream: an array by itself would take along what it is a slice of."""
+        """Pickle as an Arrow stream: a sliced array alone would include the whole array."""
         layout = [(path, column.type) for path in self.columns for column in self.columns[path]]
         arrays = [column.data for path in self.columns for column in self.columns[path]]
         batch = pa.RecordBatch.from_arrays(arrays, [str(i) for i in range(len(arrays))])
@@ -240,7 +242,7 @@ def _put(row: dict[str, object], path: Path, value: object) -> None:
 
 
 def _is_pandas(events: object) -> bool:
-    # By name: pandas is not a dependency, and importing it takes a while.
+    # By name: pandas is not a dependency, and importing it is slow.
     return any(
         base.__name__ == "DataFrame" and base.__module__.partition(".")[0] == "pandas"
         for base in type(events).__mro__
@@ -261,10 +263,10 @@ def _from_pandas(frame: object) -> pa.Table | list[dict[str, object]]:
     if not any(column.dtype == object and _holds_numpy(column) for column in columns):
         try:
             return pa.Table.from_pandas(frame, preserve_index=False)
-        except Exception:  # any object at all may be in a cell, and raise anything
+        except Exception:  # a cell may be any object, and raise anything
             pass
-    # A column of Python objects of several types: every cell by itself, then. Not by to_dict,
-    # which makes pandas' instants of others, and fails where they do not fit.
+    # A column of Python objects of several types is converted cell by cell. Not with to_dict, which
+    # converts other instants to pandas' own, and fails if they do not fit.
     return [
         {name: None if _is_nan(cell) else cell for name, cell in zip(names, row, strict=True)}
         for row in zip(*(column.astype(object) for column in columns), strict=True)
@@ -272,7 +274,7 @@ def _from_pandas(frame: object) -> pa.Table | list[dict[str, object]]:
 
 
 def _holds_numpy(cells: Iterable[object]) -> bool:
-    # Arrow 26 crashes over an instant of NumPy beside another of its scalars.
+    # Arrow 26 crashes on a NumPy instant beside another NumPy scalar.
     return any(issubclass(kind, np.generic) for kind in set(map(type, cells)))
 
 
@@ -285,7 +287,7 @@ def _is_nan(cell: object) -> bool:
 def _from_structs(events: pa.Array | pa.ChunkedArray) -> pa.Table:
     kind = events.type
     if not pa.types.is_struct(kind):
-        raise EventError(f"an Arrow array of events is one of structs, not of {kind}")
+        raise EventError(f"an Arrow array of events must hold structs, not {kind}")
     if events.null_count:
         row = pc.index(events.is_valid(), False).as_py()
         raise EventError("an event is a mapping, not NULL", row)

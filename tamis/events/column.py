@@ -32,10 +32,10 @@ class Column(NamedTuple):
     Attributes:
         type: Their type.
         data: One slot per event, of the Arrow type `ARROW[type]`; null where the event has no
-            value of this type here. OPAQUE is true where something opaque is. The array may be
-            a slice of a larger one (`offset`), and what lies under a null means nothing.
+            value of this type here. OPAQUE is true where the event has an opaque value. The array
+            may be a slice of a larger one (`offset`), and slots that are null may hold anything.
 
-    An empty list, or a list of NULLs alone, is of either list type: it may stand in either column.
+    An empty list, or a list of NULLs only, is of either list type: it may be in either column.
     """
 
     type: Type
@@ -44,16 +44,16 @@ class Column(NamedTuple):
 
 Columns: TypeAlias = dict[Path, tuple[Column, ...]]
 
-# Which attributes to read, as a tree of names: None is everything, {} an attribute itself and
-# nothing inside it, {"city": …} some things inside it and not itself.
+# Which attributes to read, as a tree of names: None is everything, {} is the attribute itself
+# without its fields, {"city": …} is some of its fields without the attribute itself.
 Wanted: TypeAlias = "dict[str, Wanted] | None"
 
 
 def array_of(kind: Type, values: Sequence[Value]) -> pa.Array:
-    """The canonical array of values that are all of one type, or None.
+    """Return the canonical array of values that are all of one type, or None.
 
     Raises:
-        Exception: Whatever Arrow raises where a value does not fit.
+        Exception: An error of Arrow, if a value does not fit.
     """
     if kind is Type.OPAQUE:
         array = pa.array([None if value is None else True for value in values], pa.bool_())
@@ -66,9 +66,9 @@ def array_of(kind: Type, values: Sequence[Value]) -> pa.Array:
 
 
 def values_of(column: Column) -> list[Value]:
-    """The other way round: a column as Python values, None where it is null."""
+    """Return a column as Python values, None where it is null; the inverse of `array_of`."""
     if column.type is Type.TIMESTAMP:
-        # As numbers: Python's datetime ends with the year 9999, a column does not.
+        # As numbers: columns hold years beyond 9999, the last one of Python's datetime.
         micros = column.data.view(pa.int64()).to_pylist()
         return [None if instant is None else Timestamp(instant) for instant in micros]
     if column.type is Type.OPAQUE:
@@ -78,13 +78,13 @@ def values_of(column: Column) -> list[Value]:
 
 
 def to_one_chunk(array: pa.Array) -> pa.Array:
-    """The chunks of an array as one."""
+    """Return the chunks of an array as one array."""
     if not isinstance(array, pa.ChunkedArray):
         return array
-    # combine_chunks() copies even where there is a single chunk.
+    # combine_chunks() copies even a single chunk.
     whole = array.chunk(0) if array.num_chunks == 1 else array.combine_chunks()
     if isinstance(whole, pa.ChunkedArray):
-        raise EventError("more than 2 GiB of text in one batch; cut it into smaller ones")
+        raise EventError("more than 2 GiB of text in one batch; split it into smaller ones")
     return whole
 
 
@@ -93,7 +93,7 @@ TOO_DEEP = f"objects nest deeper than {MAX_DEPTH}"
 
 @contextmanager
 def wrap_event_errors(path: Path) -> Iterator[None]:
-    """Whatever goes wrong inside is an EventError about this attribute."""
+    """Turn errors into an EventError about this attribute."""
     try:
         yield
     except EventError as error:

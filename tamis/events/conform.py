@@ -1,4 +1,4 @@
-"""Columns brought to a schema: types, defaults, and what each semantics asks for."""
+"""Convert columns to a schema: types, defaults, and the requirements of each semantics."""
 
 from __future__ import annotations
 
@@ -13,16 +13,20 @@ from tamis.values import Type
 
 
 def checked_schema(schema: SchemaLike | None, semantics: str) -> Schema | None:
-    """A schema as one is written, refused where the semantics need one and there is none."""
+    """Return the schema, after checking the semantics.
+
+    Raises:
+        SchemaError: The semantics are unknown, or need a schema, or the schema is invalid.
+    """
     if semantics not in SEMANTICS:
-        raise SchemaError(f"unknown semantics {semantics!r}; there are {', '.join(SEMANTICS)}")
+        raise SchemaError(f"unknown semantics {semantics!r}; choose one of {', '.join(SEMANTICS)}")
     if schema is None and semantics in ("default", "total"):
         raise SchemaError(f"semantics {semantics!r} needs a schema")
     return None if schema is None else Schema.of(schema)
 
 
 def wanted_attributes(schema: Schema | None) -> Wanted:
-    """Which attributes to read at all: under a closed schema, what it declares."""
+    """Return the attributes to read: under a closed schema, those that it declares."""
     if schema is None or schema.open:
         return None
     tree: dict[str, Wanted] = {}
@@ -34,7 +38,11 @@ def wanted_attributes(schema: Schema | None) -> Wanted:
 
 
 def conform(columns: Columns, length: int, schema: Schema | None, semantics: str) -> Columns:
-    """Columns of the declared types, with defaults filled in or attributes required."""
+    """Convert columns to their declared types, and fill in defaults or require attributes.
+
+    Raises:
+        EventError: A value cannot be converted, or a required attribute is missing.
+    """
     if schema is None or length == 0:
         return columns
     for path, kind in schema.types.items():
@@ -63,7 +71,7 @@ def _to_declared_type(columns: tuple[Column, ...], kind: Type, path: Path) -> pa
 
 
 def _coerce_column(column: Column, kind: Type) -> pa.Array:
-    """A column as `schema.coerce` would have each of its values."""
+    """Convert a column as `schema.coerce` converts each of its values."""
     if column.type is kind:
         return column.data
     if (column.type, kind) == (Type.INT, Type.DBL):
@@ -72,7 +80,7 @@ def _coerce_column(column: Column, kind: Type) -> pa.Array:
         try:
             return column.data.cast(pa.int64())
         except pa.ArrowInvalid:
-            pass  # one is not integral, or too large: find it below
+            pass  # a value is not integral, or too large: find it below
     values = values_of(column)
     for row, value in enumerate(values):
         if column.type is Type.OPAQUE and value is not None:
@@ -93,7 +101,7 @@ def _require(columns: tuple[Column, ...] | None, path: Path) -> None:
 
 
 def _fill(columns: Columns, length: int, schema: Schema, path: Path) -> None:
-    """Put the default where the attribute is missing."""
+    """Fill in the default where the attribute is missing."""
     kind = schema.types[path]
     default = array_of(kind, [schema.defaults[path]])[0]
     if path not in columns:
@@ -101,7 +109,7 @@ def _fill(columns: Columns, length: int, schema: Schema, path: Path) -> None:
     else:
         columns[path] = (Column(kind, pc.fill_null(columns[path][0].data, default)),)
     if schema.open:
-        # Now every event has the objects around the attribute too, for IS NULL to see.
+        # Now every event also has the objects around the attribute, which IS NULL can see.
         for depth in range(1, len(path)):
             _fill_object(columns, length, path[:depth], path)
 
@@ -109,6 +117,6 @@ def _fill(columns: Columns, length: int, schema: Schema, path: Path) -> None:
 def _fill_object(columns: Columns, length: int, path: Path, inner: Path) -> None:
     for kind, data in columns.get(path, ()):
         if kind is not Type.OPAQUE and data.null_count < len(data):
-            reason = f"is no object, but the schema has {path_text(inner)!r} in it"
+            reason = f"is not an object, but the schema declares {path_text(inner)!r} inside it"
             raise EventError(reason, pc.index(data.is_valid(), True).as_py(), path_text(path))
     columns[path] = (Column(Type.OPAQUE, pa.repeat(pa.scalar(True), length)),)

@@ -20,7 +20,7 @@ _Convert: TypeAlias = "Callable[[str], object] | None"
 
 
 def csv_events(source: InputFile, schema: Schema | None) -> Records:
-    """The rows of a CSV file as events."""
+    """Yield the rows of a CSV file as events."""
     rows = csv_rows(source)
     header = csv_header(rows, source)
     paths = _paths(header, schema)
@@ -45,7 +45,7 @@ def csv_events(source: InputFile, schema: Schema | None) -> Records:
 
 
 def _paths(header: list[str], schema: Schema | None) -> list[Path]:
-    """What each name in the header stands for: itself, unless the schema knows better."""
+    """Return the path of each name in the header: the name itself, or a path of the schema."""
     declared = {} if schema is None else schema.types
     paths: list[Path] = []
     for name in header:
@@ -69,7 +69,7 @@ def _check_paths(source: InputFile, paths: list[Path]) -> None:
 
 
 def _converters(source: InputFile, paths: list[Path], schema: Schema | None) -> list[_Convert]:
-    """How to read each column; None for those that nobody can ask about."""
+    """Return the converter of each column; None for columns that no selector can see."""
     declared = {} if schema is None else schema.types
     ignored = schema is not None and not schema.open
     unknown = [i for i, path in enumerate(paths)
@@ -83,7 +83,9 @@ def _converters(source: InputFile, paths: list[Path], schema: Schema | None) -> 
 
 def _column_types(source: InputFile, width: int, columns: list[int]) -> dict[int, Type]:
     if not source.path.is_file():
-        reason = "CSV is read twice, so it must be a file; write it to disk, or use JSON lines"
+        reason = (
+            "CSV is read twice, so it must be a regular file; save it to disk, or use JSON lines"
+        )
         raise InputError(reason, source.name)
     types: dict[int, Type] = {}
     rows = csv_rows(InputFile(source.path))
@@ -110,7 +112,7 @@ _NOT_FINITE = ("NaN", "inf", "-inf", "Infinity", "-Infinity")  # as pandas and S
 
 
 def is_int(text: str) -> bool:
-    """Whether the text is an INT as it would be printed."""
+    """Return whether the text is an INT in its canonical form."""
     return _INT.fullmatch(text) is not None and len(text) <= 20 and INT_MIN <= int(text) <= INT_MAX
 
 
@@ -153,7 +155,7 @@ _INFERRED: dict[Type | None, Callable[[str], object]] = {
     Type.INT: int, Type.DBL: float, Type.BOOL: _bool, Type.TIMESTAMP: Timestamp.parse,
     Type.STR: str,
 }  # fmt: skip
-# What the schema makes of the value (an INT of 5.0, a TIMESTAMP of text) is EventBatch's affair.
+# EventBatch converts the values to the declared types (5.0 to an INT, text to a TIMESTAMP).
 _DECLARED: dict[Type, Callable[[str], object]] = {
     Type.INT: _number, Type.DBL: _number, Type.BOOL: _bool, Type.TIMESTAMP: str, Type.STR: str,
     Type.INT_LIST: _list, Type.STR_LIST: _list,

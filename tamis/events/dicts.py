@@ -1,4 +1,4 @@
-"""Python objects to columns: events given as mappings, flattened to paths."""
+"""Convert events given as mappings to columns, one for each path and type."""
 
 from __future__ import annotations
 
@@ -24,17 +24,18 @@ from tamis.values import Type, to_value, type_of
 
 
 def columns_of_dicts(events: Sequence[Mapping[str, object]], wanted: Wanted = None) -> Columns:
-    """The columns of events given as mappings.
+    """Return the columns of events given as mappings.
 
     Raises:
-        EventError: A value that Tamis cannot hold, a name that is not text, too deep a nesting.
+        EventError: A value that Tamis cannot represent, a name that is not text, or objects that
+            nest too deep.
     """
     found: Columns = {}
     _flatten_dicts(range(len(events)), events, (), wanted, len(events), found)
     return found
 
 
-# Exact types whose values need no look by to_value: Arrow refuses what does not fit.
+# Exact types whose values need not go through to_value: Arrow rejects what does not fit.
 _EXACT: dict[type, Type] = {
     bool: Type.BOOL,
     int: Type.INT,
@@ -71,7 +72,7 @@ def _flatten_dicts(
                     cell[1].append(raw)
         except EventError:
             raise
-        except Exception as error:  # somebody's Mapping, which can raise anything
+        except Exception as error:  # a user's Mapping can raise anything
             raise EventError(f"cannot be read: {error!r}", row, path_text(above)) from error
     for name, (places, raws) in cells.items():
         inside = None if wanted is None else wanted[name]
@@ -86,7 +87,7 @@ def flatten_values(
     length: int,
     found: Columns,
 ) -> None:
-    """Put the values at the given rows into columns, and what lies inside objects likewise."""
+    """Convert the values at the given rows to columns, and the fields of objects likewise."""
     if not raws:
         return
     if not wanted:
@@ -104,7 +105,7 @@ def flatten_values(
 def columns_of_values(
     rows: Sequence[int], raws: Sequence[object], length: int
 ) -> tuple[Column, ...]:
-    """Columns of values, none of them None, that stand at the given rows; objects are opaque."""
+    """Return the columns of values at the given rows, none of them None; objects are opaque."""
     only = _only_type(raws)
     groups = {only: (rows, raws)} if only else _group_by_type(rows, raws)
     return tuple(
@@ -114,7 +115,7 @@ def columns_of_values(
 
 
 def _only_type(raws: Sequence[Any]) -> Type | None:
-    """The type of all of them, if that can be told without a look at each in Python."""
+    """Return the type of all values, if that needs no inspection of each value in Python."""
     kinds = set(map(type, raws))
     if kinds == {list}:
         elements = set(map(type, chain.from_iterable(raws))) - {type(None)}
@@ -134,7 +135,7 @@ def _group_by_type(
             try:
                 raw = to_value(raw)
                 kind = type_of(raw)
-            except Exception as error:  # any object at all may be here, with any __getattr__
+            except Exception as error:  # it may be any object, with any __getattr__
                 raise EventError(_reason(error), row) from error
             if kind is None:
                 continue
@@ -148,7 +149,7 @@ def _build_array(kind: Type, rows: Sequence[int], raws: Sequence[object]) -> pa.
     try:
         return array_of(kind, raws)  # type: ignore[arg-type]
     except Exception as error:
-        # One bad value spoils the array: only now look for it.
+        # One bad value fails the whole array: find it only now.
         for row, raw in zip(rows, raws, strict=True):
             try:
                 array_of(kind, [to_value(raw)])
@@ -164,7 +165,7 @@ def _reason(error: Exception) -> str:
 
 
 def _spread(array: pa.Array, rows: Sequence[int], length: int) -> pa.Array:
-    """Values at increasing rows as an array with a slot for every row."""
+    """Spread values at increasing rows over an array with a slot for every row."""
     if len(array) == length:
         return array
     places = np.full(length, -1, np.int64)

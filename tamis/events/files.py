@@ -1,12 +1,12 @@
-"""Events from files: JSON lines, CSV or Parquet, as batches.
+"""Read events from files, JSON lines, CSV or Parquet, as batches.
 
-A record that cannot be read or judged is a bad line: it is reported, and the rest goes on. Events
-are numbered from 0 by their place among *all* records of the input, bad ones too, so that a number
-always points into the file; a bad record merely has no answer. Lines are numbered from 1 as an
-editor does, blank ones too; of a Parquet file the "line" is the row.
+A record that cannot be read or evaluated is a bad line: it is reported, and reading continues.
+Events are numbered from 0 by their position among *all* records of the input, including bad ones,
+so that a number always points into the file; a bad record just has no result. Lines are numbered
+from 1 as in an editor, including blank ones; the "line" of a Parquet file is its row.
 
-What is no matter of one line, such as a missing file, a damaged Parquet file or a CSV header with
-the same name twice, is an InputError whatever is asked for bad lines.
+An error that is not about one line, such as a missing file, a damaged Parquet file or a CSV header
+with the same name twice, is an InputError, whatever `bad` says.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ Row: TypeAlias = "dict[str, object]"
 
 
 class EventChunk(NamedTuple):
-    """Some events of a file.
+    """A batch of events from a file.
 
     Attributes:
         numbers: Per event of the batch, its number in the file.
         batch: The events.
-        fraction: How much of the file has been read by now, from 0 to 1; None if nobody knows.
+        fraction: The part of the file read so far, from 0 to 1; None if unknown.
     """
 
     numbers: list[int]
@@ -61,41 +61,43 @@ def read_events(
     on_bad: OnBad = None,
     batch_size: int = 10_000,
 ) -> Iterator[EventChunk]:
-    """Read a file of events, a batch at a time.
+    """Read a file of events in batches.
 
-    The format goes by the name: `.jsonl`, `.ndjson` (an object a line), `.json` (the same, or one
-    array of objects, which is read as a whole), `.csv`, `.parquet`; all but Parquet also with
-    `.gz`. `-` and names without a suffix are JSON lines. From standard input a batch is whatever
-    has arrived, up to `batch_size`.
+    The suffix of the name is the format: `.jsonl`, `.ndjson` (one object per line), `.json` (the
+    same, or one array of objects, which is read as a whole), `.csv`, `.parquet`; all but Parquet
+    also with `.gz`. `-` and names without a suffix are JSON lines. From standard input, a batch
+    holds what has arrived, up to `batch_size`.
 
-    A CSV file has a header; a name in it is one attribute, dots and all, unless the schema declares
-    no such attribute but the path that it spells: with the schema {"user.city": "STR"} the column
-    `user.city` is the field `city` of the object `user`. Each column is typed as a whole, which
-    takes a first reading of the file: INT, DBL, BOOL (true or false), TIMESTAMP, else STR. Numbers
+    A CSV file has a header. A name in it is one attribute, including any dots, unless the schema
+    declares the path instead: with the schema {"user.city": "STR"} the column `user.city` is the
+    field `city` of the object `user`. The type of a column is inferred from all its fields, for
+    which the file is read twice: INT, DBL, BOOL (true or false), TIMESTAMP, otherwise STR. Numbers
     with a leading zero or plus, or beyond 64 bits, are text: they are codes. A type that the schema
-    declares rules instead (a list is then written as in JSON). An empty field is NULL, quoted or
+    declares takes precedence (a list is then written as in JSON). An empty field is NULL, quoted or
     not.
 
     Args:
         path: The file, or `-` for standard input.
         schema: The attributes of events.
         semantics: One of `sql`, `strict`, `default`, `total`.
-        bad: With "fail" the first bad line raises, with "skip" it is left out.
-        on_bad: Called with each bad line that is left out.
-        batch_size: At most so many records in a batch.
+        bad: With "fail" the first bad line raises; with "skip" bad lines are skipped.
+        on_bad: Called with each bad line that is skipped.
+        batch_size: The maximum number of records in a batch.
 
     Raises:
-        InputError: A file that cannot be read, or a bad line with `bad="fail"`.
-        SchemaError: The semantics need a schema, or it makes no sense.
+        InputError: The file cannot be read, or a line is bad and `bad` is "fail".
+        SchemaError: The semantics need a schema, or the schema is invalid.
     """
     check_bad(bad)
     if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
-        raise InputError(f"batch_size is a number from 1 on, not {shorten(repr(batch_size))}")
+        raise InputError(
+            f"batch_size must be an integer of at least 1, not {shorten(repr(batch_size))}"
+        )
     source = InputFile(path)
     schema = None if schema is None else Schema.of(schema)
     if source.format == "" and Path(source.stem).suffix:
         known = ", ".join(FORMATS)
-        raise InputError(f"unknown kind of file; events are {known}, or - for JSON lines",
+        raise InputError(f"unknown file type; events are {known}, or - for JSON lines",
                          source.name)  # fmt: skip
     reading = _EventReader(source, schema, semantics, bad, on_bad, batch_size)
     if source.format == "parquet":
@@ -106,7 +108,7 @@ def read_events(
 
 
 class _EventReader:
-    """Records to batches, with bad lines taken out."""
+    """Converts records to batches, without the bad lines."""
 
     def __init__(
         self,
@@ -138,7 +140,7 @@ class _EventReader:
                     rows.append(row)
                     places.append((number, line))
                 number += 1
-                # Failing waits for no batch to fill, but earlier rows of it may be bad as well.
+                # With "fail" do not wait for a full batch; an earlier row may be bad too.
                 if len(rows) + len(bad) < self.batch_size and not (fault and self.bad == "fail"):
                     continue
             if rows or bad:

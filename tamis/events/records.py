@@ -1,6 +1,6 @@
-"""Records of files: JSON lines, arrays, CSV rows, each with its line and what is wrong with it.
+"""Records of files: JSON lines, arrays, CSV rows, each with its line and its fault, if any.
 
-Lines are numbered from 1 as an editor does, blank ones too.
+Lines are numbered from 1 as in an editor, including blank ones.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ import pyarrow as pa
 from tamis.errors import InputError
 
 OnBad: TypeAlias = "Callable[[BadLine], None] | None"
-# The line, what stands there, and what is wrong with it ("" if nothing is).
+# The line, its content, and what is wrong with it ("" if nothing is).
 Record: TypeAlias = "tuple[int, Any, str]"
-# None is a pause: whoever writes to our standard input has no more to say for now.
+# None is a pause: nothing more has arrived on standard input yet.
 Records: TypeAlias = "Iterator[Record | None]"
 
 FORMATS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".csv": "csv",
@@ -44,22 +44,22 @@ class BadLine:
     reason: str
 
     def __str__(self) -> str:
-        """As compilers do, so that editors can jump there."""
+        """Return `source:line: reason`, as compilers do, so that editors can jump there."""
         return f"{self.source}:{self.line}: {self.reason}"
 
     def as_error(self) -> InputError:
-        """The same as an exception."""
+        """Return the bad line as an exception."""
         return InputError(self.reason, self.source, self.line)
 
 
 def check_bad(bad: str) -> None:
-    """Refuse anything but "fail" and "skip"."""
+    """Reject values other than "fail" and "skip"."""
     if bad not in ("fail", "skip"):
-        raise InputError(f"bad is 'fail' or 'skip', not {bad!r}")
+        raise InputError(f"bad must be 'fail' or 'skip', not {bad!r}")
 
 
 def report_bad_line(line: BadLine, bad: str, on_bad: OnBad) -> None:
-    """Raise a bad line, or skip it and tell."""
+    """Raise a bad line, or pass it to `on_bad`."""
     if bad == "fail":
         raise line.as_error()
     if on_bad:
@@ -67,24 +67,24 @@ def report_bad_line(line: BadLine, bad: str, on_bad: OnBad) -> None:
 
 
 class InputFile:
-    """A file to be read line by line, or standard input, compressed or not.
+    """A file that is read line by line, or standard input, compressed or not.
 
     Attributes:
-        name: For messages.
+        name: The name in messages.
         stem: The path without `.gz`.
-        format: "jsonl", "json", "csv", "parquet", or "" for a suffix that says nothing.
+        format: "jsonl", "json", "csv", "parquet", or "" for any other suffix.
     """
 
     def __init__(self, path: str | Path) -> None:
-        """Look at the name only.
+        """Inspect the name, without opening the file.
 
         Raises:
-            InputError: It is no name of a file.
+            InputError: It cannot be the name of a file.
         """
         if not isinstance(path, str | Path):
-            raise InputError(f"a file is named by text or a Path, not {type(path).__name__}")
+            raise InputError(f"a file name must be text or a Path, not {type(path).__name__}")
         if "\0" in str(path):
-            raise InputError("the name of a file cannot hold a NUL character", str(path))
+            raise InputError("a file name cannot contain a NUL character", str(path))
         self.path = Path(path)
         self.is_stdin = str(path) == "-"
         self.name = "standard input" if self.is_stdin else str(path)
@@ -92,12 +92,14 @@ class InputFile:
         self.stem = self.name[:-3] if self._packed else self.name
         self.format = "jsonl" if self.is_stdin else FORMATS.get(Path(self.stem).suffix.lower(), "")
         if self._packed and self.format == "parquet":
-            raise InputError("a Parquet file is compressed inside; gunzip it", self.name)
+            raise InputError(
+                "a Parquet file is compressed inside; unpack it with gunzip", self.name
+            )
         self._raw: BinaryIO | None = None
         self._size = 0
 
     def lines(self) -> Iterator[tuple[int, bytes] | None]:
-        """The lines with their numbers, from 1; None for a pause in standard input."""
+        """Yield the lines with their numbers, from 1; None for a pause on standard input."""
         with self._open() as file:
             number = 0
             for line in _stdin_lines(file) if self.is_stdin else file:
@@ -108,7 +110,7 @@ class InputFile:
                 yield number, line.removeprefix(_BOM) if number == 1 else line
 
     def fraction(self) -> float | None:
-        """How much has been read by now."""
+        """Return the part of the file read so far, from 0 to 1; None if unknown."""
         if self._raw is None or not self._size:
             return None
         return 1.0 if self._raw.closed else min(self._raw.tell() / self._size, 1.0)
@@ -121,7 +123,7 @@ class InputFile:
                 return
             with self.path.open("rb") as raw:
                 self._raw = raw
-                # A pipe has no size, and cannot tell where it is.
+                # A pipe has no size and no position.
                 self._size = self.path.stat().st_size if self.path.is_file() else 0
                 if not self._packed:
                     yield raw
@@ -131,7 +133,7 @@ class InputFile:
 
     @contextmanager
     def wrap_errors(self) -> Iterator[None]:
-        """Whatever goes wrong with the file inside is an InputError about it."""
+        """Turn errors about the file into an InputError that names it."""
         try:
             yield
         except OSError as error:
@@ -144,7 +146,7 @@ class InputFile:
 
 def _stdin_lines(file: BinaryIO) -> Iterator[bytes | None]:
     parts: list[bytes] = []
-    # One read takes what is there, without waiting for more: a live pipe gets its answers at once.
+    # read1 returns what has arrived, without waiting for more: a live pipe gets results at once.
     while block := file.read1(1 << 20):  # type: ignore[attr-defined]
         head, newline, tail = block.rpartition(b"\n")
         if not newline:
@@ -161,7 +163,7 @@ def _stdin_lines(file: BinaryIO) -> Iterator[bytes | None]:
 
 
 def json_records(source: InputFile) -> Records:
-    """The objects of a file of JSON lines; a `.json` file may hold one array instead."""
+    """Yield the objects of a file of JSON lines; a `.json` file may hold one array instead."""
     lines = source.lines()
     if source.format == "json":
         first = next((item for item in lines if item and item[1].strip()), None)
@@ -180,12 +182,12 @@ def json_records(source: InputFile) -> Records:
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
                 fault = json_fault(error, item[1])
                 if source.format == "json" and fault.startswith("not JSON"):
-                    fault += "; a .json file holds one object a line, or one array"
+                    fault += "; a .json file holds one object per line, or one array"
                 yield item[0], None, fault
 
 
 def json_fault(error: Exception, raw: bytes) -> str:
-    """What msgspec found wrong, in our words."""
+    """Return the reason for an error of msgspec."""
     if isinstance(error, UnicodeDecodeError):
         return "not valid UTF-8"
     if isinstance(error, RecursionError):
@@ -203,7 +205,7 @@ def json_fault(error: Exception, raw: bytes) -> str:
 
 
 def _has_lone_surrogate(raw: bytes) -> bool:
-    # msgspec calls such text cut off, or malformed; Python's reader takes it.
+    # msgspec reports such text as truncated or malformed; Python's parser accepts it.
     if b"\\u" not in raw:
         return False
     try:
@@ -224,7 +226,7 @@ def _array_records(text: bytes, name: str, line: int) -> Records:
     end = 0
     for element in elements:
         raw = bytes(element)
-        # Between two elements there is a comma and white space, so this is the element itself.
+        # Only a comma and white space separate elements, so the first occurrence is the element.
         start = text.index(raw, end)
         line += text.count(b"\n", end, start)
         try:
@@ -238,14 +240,14 @@ def _array_records(text: bytes, name: str, line: int) -> Records:
 # -- CSV ------------------------------------------------------------------------------------------
 
 
-# Python takes 131,072 characters for a field; but without any limit an open quote would swallow the
-# rest of the file, however large, before anybody knows.
+# Python's limit of 131,072 characters per field is too small; but without any limit an open quote
+# would swallow the rest of the file, however large, before it is noticed.
 _FIELD_SIZE = 1 << 26
 
 
 def csv_rows(source: InputFile) -> Iterator[Record]:
-    """The rows of a CSV file as lists of text, each with the line it begins on; blank ones not."""
-    if csv.field_size_limit() < _FIELD_SIZE:  # of the process; there is no other
+    """Yield the rows of a CSV file as lists of text, each with its first line; skip blank rows."""
+    if csv.field_size_limit() < _FIELD_SIZE:  # a setting of the whole process
         csv.field_size_limit(_FIELD_SIZE)
     feed = _Feed(source)
     reader = csv.reader(feed, strict=True)
@@ -256,7 +258,7 @@ def csv_rows(source: InputFile) -> Iterator[Record]:
         except StopIteration:
             return
         except csv.Error as error:
-            # An open quote swallows what follows: only its line is bad, the others are read again.
+            # An open quote swallows what follows: report its line only, and read the others again.
             line = feed.row[0][0]
             feed.again.extendleft(reversed(feed.row[1:]))
             reader = csv.reader(feed, strict=True)
@@ -270,7 +272,7 @@ def csv_rows(source: InputFile) -> Iterator[Record]:
 
 
 class _Feed:
-    """Lines for csv.reader: keeps those of the row at hand, and takes lines back."""
+    """Lines for csv.reader: keeps those of the current row, and can return lines to the input."""
 
     def __init__(self, source: InputFile) -> None:
         self._lines = source.lines()
@@ -293,19 +295,19 @@ class _Feed:
 
 
 def csv_header(rows: Iterator[Record], source: InputFile) -> list[str]:
-    """Take the first row as names; none if the file is empty."""
+    """Return the names in the first row; none if the file is empty."""
     _, names, fault = next(rows, (1, [], ""))
     twice = [name for i, name in enumerate(names or ()) if name and name in names[:i]]
     if fault or twice:
         reason = fault or f"two columns are named {twice[0]!r}; rename one"
-        # Without a line: this is no bad line that could be skipped.
+        # Without a line number: the header is not a bad line that could be skipped.
         raise InputError(f"in the header: {reason}", source.name)
     header: list[str] = names
     return header
 
 
 def count_fault(header: list[str], fields: list[str]) -> str:
-    """What is wrong with a row that does not fit under the header; "" if it does."""
+    """Return what is wrong with a row whose length differs from the header's; "" if equal."""
     if len(fields) == len(header):
         return ""
     plural = "" if len(fields) == 1 else "s"

@@ -1,7 +1,7 @@
-"""Subscriptions from files: JSON lines, CSV, Parquet, or one selector a line.
+"""Read subscriptions from files: JSON lines, CSV, Parquet, or one selector per line.
 
-Lines are numbered as in `records`, and bad ones are treated alike. Whether a selector can be
-understood is not asked here: that is for the Matcher, which knows the schema.
+Lines are numbered as in `records`, and bad ones are handled alike. Selectors are not parsed here:
+that is for the Matcher, which has the schema.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tamis.matches import Id
 
 
 class SubscriptionRow(NamedTuple):
-    """A subscription as a file has it, and the line it stands on."""
+    """A subscription from a file, and its line."""
 
     id: Id
     selector: str
@@ -41,19 +41,20 @@ def read_subscriptions(
 ) -> Iterator[SubscriptionRow]:
     """Read a file of subscriptions.
 
-    `.jsonl`, `.ndjson` and `.json` hold objects with `id`, `selector` and, if you like, `priority`
-    (0 if absent or null); `.csv` and `.parquet` hold columns of these names; others are ignored.
-    The ids of a CSV file are integers if all of them look like it, else text. Any other file is
-    plain text: one selector a line, its line number is its id, and blank lines and lines that begin
-    with `#` do not count. All but Parquet also with `.gz`; `-` is JSON lines on standard input.
+    `.jsonl`, `.ndjson` and `.json` hold objects with `id`, `selector` and, optionally, `priority`
+    (0 if absent or null); `.csv` and `.parquet` hold columns of these names; other fields are
+    ignored. The ids of a CSV file are integers if all of them look like integers, otherwise text.
+    Any other file is plain text: one selector per line, with its line number as its id; blank lines
+    and lines that begin with `#` are skipped. All but Parquet also with `.gz`; `-` is JSON lines on
+    standard input.
 
     Args:
         path: The file, or `-` for standard input.
-        bad: With "fail" the first bad line raises, with "skip" it is left out.
-        on_bad: Called with each bad line that is left out.
+        bad: With "fail" the first bad line raises; with "skip" bad lines are skipped.
+        on_bad: Called with each bad line that is skipped.
 
     Raises:
-        InputError: A file that cannot be read, or a bad line with `bad="fail"`.
+        InputError: The file cannot be read, or a line is bad and `bad` is "fail".
     """
     check_bad(bad)
     source = InputFile(path)
@@ -96,14 +97,14 @@ def _csv(source: InputFile) -> Iterator[Record]:
     rows = csv_rows(source)
     header = csv_header(rows, source)
     _check_columns(header, source)
-    # All of it, because the last id may tell that the ids are text.
+    # The whole file, because the last id may show that the ids are text.
     records: list[Record] = []
     for line, fields, fault in rows:
         fault = fault or count_fault(header, fields)
         row = {} if fault else dict(zip(header, fields, strict=True))
         priority = row.get("priority")
         if priority is not None:
-            # What is no integer stays text, and is refused with all other such rows.
+            # A priority that is not an integer stays text, which _fault rejects.
             row["priority"] = int(priority) if is_int(priority) else priority or None
         records.append((line, row, fault))
     if all(fault or is_int(row["id"]) or not row["id"] for _, row, fault in records):

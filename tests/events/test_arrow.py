@@ -134,7 +134,7 @@ def test_arrays_of_structs_are_tables() -> None:
         EventBatch.of(pa.array([{"a": 1}, None]))
     assert caught.value.event == 1
     for other in (pa.array([1]), pa.array(["x"]), pa.array([], pa.null())):
-        with pytest.raises(EventError, match="an Arrow array of events is one of structs"):
+        with pytest.raises(EventError, match="an Arrow array of events must hold structs"):
             EventBatch.of(other)
 
 

@@ -91,7 +91,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         "plain.jsonl.gz": (b'{"a": 1}\n', "Not a gzipped file"),
         "e.parquet": (b"PAR1 but not really", "not a Parquet file"),
         "e.parquet.gz": (b"", "compressed inside"),
-        "e.xlsx": (b"", "unknown kind of file"),
+        "e.xlsx": (b"", "unknown file type"),
     }
     for name, (data, reason) in cases.items():
         if data is not None:
@@ -119,7 +119,7 @@ def test_no_name_of_a_file(path) -> None:
 
 @pytest.mark.parametrize("size", [0, -1, 1.5, None, True])
 def test_no_batch_size(size) -> None:
-    with pytest.raises(InputError, match="batch_size is a number from 1 on"):
+    with pytest.raises(InputError, match="batch_size must be an integer of at least 1"):
         read_events("e.jsonl", batch_size=size)
 
 

@@ -89,7 +89,7 @@ def test_depth() -> None:
         (None, "not NoneType"),
         (7, "not int"),
         (pl.LazyFrame({"a": [1]}), "LazyFrame"),
-        (pa.chunked_array([[1]]), "an Arrow array of events is one of structs, not of int64"),
+        (pa.chunked_array([[1]]), "an Arrow array of events must hold structs, not int64"),
         (pd.DataFrame({0: [1]}), "rename the column 0"),
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), "'a': two columns have this name"),
         (pa.table([[1], [2]], names=["a", "a"]), "'a': two columns have this name"),

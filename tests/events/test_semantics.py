@@ -82,5 +82,5 @@ def test_semantics_that_need_a_schema(semantics: str) -> None:
 
 
 def test_unknown_semantics() -> None:
-    with pytest.raises(SchemaError, match="there are sql, strict, default, total"):
+    with pytest.raises(SchemaError, match="choose one of sql, strict, default, total"):
         EventBatch.of([], semantics="lenient")
