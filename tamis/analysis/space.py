@@ -233,7 +233,7 @@ _RAILS: dict[type, Callable[..., Rails]] = {
     Or: Space._any,
     Xor: Space._parity,
     AtLeast: Space._at_least,
-    Not: lambda space, expr: space._both(expr.operand)[::-1],
+    Not: lambda space, expr: space._both_rails(expr.operand)[::-1],
 }
 
 
