@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tamis.cli.shared import console
-from tamis.cli.shared.broker_client import AuthorityOption, NatsOption, UserOption, credentials
+from tamis.cli.shared.broker_client import (
+    AuthorityOption,
+    NatsOption,
+    PrefixOption,
+    UserOption,
+    credentials,
+)
 from tamis.cli.shared.exit_codes import Verb, Verbs
 from tamis.errors import BrokerError, InputError
 
@@ -40,10 +46,6 @@ UNLINK_EXAMPLES = """\
 A node that is only down has not left: what is for it waits. Start `tamis serve` without the --link,
 or it makes the link again.
 """
-
-PrefixOption = Annotated[
-    str, typer.Option(metavar="NAME", help="What all names on NATS begin with.")
-]
 
 app = typer.Typer(
     cls=Verbs,

@@ -7,9 +7,14 @@ from typing import Annotated
 
 import typer
 
-from tamis.cli.serve import PrefixOption
 from tamis.cli.shared import console
-from tamis.cli.shared.broker_client import AuthorityOption, NatsOption, UserOption, client
+from tamis.cli.shared.broker_client import (
+    AuthorityOption,
+    NatsOption,
+    PrefixOption,
+    UserOption,
+    client,
+)
 from tamis.cli.shared.load import format_count
 from tamis.cli.shared.options import QuietOption
 from tamis.errors import InputError

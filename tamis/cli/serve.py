@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from tamis.cli.shared import console
-from tamis.cli.shared.broker_client import AuthorityOption, UserOption, credentials
+from tamis.cli.shared.broker_client import AuthorityOption, PrefixOption, UserOption, credentials
 from tamis.cli.shared.load import format_count
 from tamis.cli.shared.options import (
     QuietOption,
@@ -49,10 +49,6 @@ docs/reference/protocol.md for other languages.
 With --name and --link, brokers on several NATS servers are one overlay: who subscribes at one gets
 what is published at any. `tamis overlay` shows it; docs/guides/overlay.md has it all.
 """
-
-PrefixOption = Annotated[
-    str, typer.Option(metavar="NAME", help="What all names on NATS begin with.")
-]
 
 
 def serve(

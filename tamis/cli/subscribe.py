@@ -7,9 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tamis.cli.serve import PrefixOption
 from tamis.cli.shared import console
-from tamis.cli.shared.broker_client import AuthorityOption, NatsOption, UserOption, client
+from tamis.cli.shared.broker_client import (
+    AuthorityOption,
+    NatsOption,
+    PrefixOption,
+    UserOption,
+    client,
+)
 from tamis.cli.shared.options import QuietOption
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tamis.cli.shared import console
+from tamis.cli.shared.broker_client import PrefixOption
 from tamis.cli.shared.exit_codes import Verb, Verbs
 
 if TYPE_CHECKING:
@@ -153,9 +154,7 @@ def list_(users: FileOption = DEFAULT) -> None:
 @app.command("config", cls=Verb, epilog=EXAMPLES)
 def config(
     users: FileOption = DEFAULT,
-    prefix: Annotated[
-        str, typer.Option(metavar="NAME", help="What all names on NATS begin with.")
-    ] = "tamis",
+    prefix: PrefixOption = "tamis",
 ) -> None:
     """Print the accounts for the configuration of a NATS server of your own.
 

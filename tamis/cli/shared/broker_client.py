@@ -23,6 +23,9 @@ UserOption = Annotated[
         envvar="TAMIS_USER",
     ),
 ]
+PrefixOption = Annotated[
+    str, typer.Option(metavar="NAME", help="What all names on NATS begin with.")
+]
 AuthorityOption = Annotated[
     str | None,
     typer.Option("--tls-ca", metavar="FILE", help="Certificates to trust.", envvar="TAMIS_TLS_CA"),
