@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 import functools
+import math
 import re
 import zoneinfo
 from collections.abc import Mapping
@@ -164,6 +165,19 @@ _TYPES: dict[type, Type | None] = {
     Timestamp: Type.TIMESTAMP,
     Opaque: Type.OPAQUE,
 }
+
+
+def plain_value(value: object) -> object:
+    """Return a value as JSON can hold it.
+
+    A timestamp becomes text, and so do NaN and the infinities, which JSON lacks. An opaque value
+    becomes an empty object.
+    """
+    if isinstance(value, Timestamp):
+        return str(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    return {} if value is OPAQUE else value
 
 
 def to_value(raw: object) -> Value:

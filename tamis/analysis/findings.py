@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from tamis.matches import Id
-from tamis.values import OPAQUE, Timestamp
+from tamis.values import plain_value
 
 
 class Rule(NamedTuple):
@@ -89,15 +89,8 @@ class Finding:
 
 
 def plain_event(event: dict[str, object]) -> dict[str, object]:
-    """An event as JSON can hold it: instants, and numbers that JSON lacks, as text."""
-    return {name: _plain_value(value) for name, value in event.items()}
-
-
-def _plain_value(value: object) -> object:
-    if isinstance(value, dict):
-        return plain_event(value)
-    if isinstance(value, Timestamp):
-        return str(value)
-    if isinstance(value, float) and (value != value or value in (float("inf"), -float("inf"))):
-        return {"inf": "Infinity", "-inf": "-Infinity"}.get(str(value), "NaN")
-    return {} if value is OPAQUE else value
+    """Return an event as JSON can hold it; see `plain_value`."""
+    return {
+        name: plain_event(value) if isinstance(value, dict) else plain_value(value)
+        for name, value in event.items()
+    }

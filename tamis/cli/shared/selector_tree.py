@@ -8,7 +8,7 @@ from dataclasses import fields
 from tamis.language import expr as e
 from tamis.language.printer import literal_text
 from tamis.paths import path_text
-from tamis.values import Timestamp, Type
+from tamis.values import Type, plain_value
 
 
 def draw_tree(expr: e.Expr) -> list[str]:
@@ -32,21 +32,19 @@ def as_dict(expr: e.Expr) -> dict[str, object]:
     return {
         "node": type(expr).__name__,
         **{
-            name: _plain_value(value)
+            name: _plain_field(value)
             for name, value in named.items()
             if name not in ("start", "end") and not callable(value)
         },
     }
 
 
-def _plain_value(value: object) -> object:
+def _plain_field(value: object) -> object:
     if isinstance(value, e.Node):
         return as_dict(value)  # type: ignore[arg-type]
     if isinstance(value, tuple):
-        return [_plain_value(element) for element in value]
-    if isinstance(value, Type):
-        return value.value
-    return str(value) if isinstance(value, Timestamp) else value
+        return [_plain_field(element) for element in value]
+    return value.value if isinstance(value, Type) else plain_value(value)
 
 
 def _literal(expr: e.Literal) -> str:
