@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 
 from tamis.analysis.findings import plain_event
 from tamis.analysis.neighbours import Progress
-from tamis.analysis.reasoner import Answer, Event, Reasoner
+from tamis.analysis.nested_events import Event
+from tamis.analysis.reasoner import Answer, Reasoner
+from tamis.analysis.rows import Row, checked_row
 from tamis.analysis.witness_stream import distinguishing_stream
 from tamis.engines.subscription import Subscription
-from tamis.errors import DuplicateSubscription, InputError, SelectorError
+from tamis.errors import DuplicateSubscription, SelectorError
 from tamis.events.conform import checked_schema
 from tamis.language.expr import Sequence
 from tamis.language.functions import Callables, Functions
@@ -71,12 +73,9 @@ class Change:
         return told | {name: value for name, value in more.items() if value not in ("", [], None)}
 
 
-Given = tuple[Id, str] | tuple[Id, str, int]
-
-
 def diff(
-    old: Iterable[Given],
-    new: Iterable[Given],
+    old: Iterable[Row],
+    new: Iterable[Row],
     schema: SchemaLike | None = None,
     semantics: str = "sql",
     functions: Callables | None = None,
@@ -119,14 +118,13 @@ def diff(
     return changes
 
 
-def _rows_by_id(rows: Iterable[Given]) -> dict[Id, tuple[str, int]]:
+def _rows_by_id(rows: Iterable[Row]) -> dict[Id, tuple[str, int]]:
     found: dict[Id, tuple[str, int]] = {}
     for row in rows:
-        if not (isinstance(row, tuple) and len(row) in (2, 3) and isinstance(row[1], str)):
-            raise InputError("a subscription is a tuple (id, selector) or (id, selector, priority)")
-        if row[0] in found:
-            raise DuplicateSubscription(row[0])
-        found[row[0]] = row[1], row[2] if len(row) == 3 else 0
+        id, selector, priority = checked_row(row)
+        if id in found:
+            raise DuplicateSubscription(id)
+        found[id] = selector, priority
     return found
 
 

@@ -7,11 +7,13 @@ from dataclasses import dataclass, replace
 
 from tamis.analysis.findings import Finding
 from tamis.analysis.neighbours import LiveSelector, Neighbours, Progress, neighbours
-from tamis.analysis.reasoner import Event, Reasoner
+from tamis.analysis.nested_events import Event
+from tamis.analysis.reasoner import Reasoner
+from tamis.analysis.rows import Row, checked_row
 from tamis.analysis.slots import calls_functions
 from tamis.analysis.verdicts import SelectorAnalysis, Verdict, analyse_selector
 from tamis.engines.subscription import Subscription
-from tamis.errors import InputError, SelectorError
+from tamis.errors import SelectorError
 from tamis.events.conform import checked_schema
 from tamis.language.expr import BoolExpr, Selector, Sequence
 from tamis.language.functions import Callables, Functions
@@ -39,7 +41,7 @@ class LintRow:
 
 
 def lint(
-    subscriptions: Iterable[LintRow | tuple[Id, str] | tuple[Id, str, int]],
+    subscriptions: Iterable[LintRow | Row],
     schema: SchemaLike | None = None,
     semantics: str = "sql",
     functions: Callables | None = None,
@@ -68,7 +70,9 @@ def lint(
     """
     declared = checked_schema(schema, semantics)
     linter = _Linter(Reasoner(declared, semantics), Functions.of(functions), progress)
-    rows = [_row(given) for given in subscriptions]
+    rows = [
+        row if isinstance(row, LintRow) else LintRow(*checked_row(row)[:2]) for row in subscriptions
+    ]
     with pause_gc():
         for number, row in enumerate(rows):
             if number % 1024 == 0:
@@ -76,14 +80,6 @@ def lint(
             linter.check_row(number, row)
         linter.compare()
     return [finding for number in range(len(rows)) for finding in linter.findings.get(number, ())]
-
-
-def _row(given: object) -> LintRow:
-    if isinstance(given, LintRow):
-        return given
-    if isinstance(given, tuple) and len(given) in (2, 3) and isinstance(given[1], str):
-        return LintRow(given[0], given[1])
-    raise InputError("a subscription is a tuple (id, selector) or (id, selector, priority)")
 
 
 class _Linter:

@@ -15,7 +15,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from tamis.analysis.reasoner import Answer, Event, Reasoner, put
+from tamis.analysis.nested_events import Event, put
+from tamis.analysis.reasoner import Answer, Reasoner
 from tamis.covering.regions import regions_of, term_of
 from tamis.engines.block import BlockEngine
 from tamis.engines.subscription import Subscription

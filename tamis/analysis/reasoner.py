@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from tamis.analysis.cell_diagrams import Diagrams, shared_diagrams
 from tamis.analysis.invert import invert, invert_order, invert_test
+from tamis.analysis.nested_events import Event, put
 from tamis.analysis.slots import Slot, SlotKind, calls_functions
 from tamis.analysis.space import DiagramTooLarge, Space
 from tamis.covering.domains import Domains
@@ -23,8 +24,6 @@ from tamis.language.expr import And, Attribute, BoolExpr, IsNull, Not, attribute
 from tamis.paths import Path
 from tamis.schema import Schema, coerce
 from tamis.values import OPAQUE, Timestamp, Type, Value
-
-Event = dict[str, object]
 
 # How many ways to make a diagram true are turned into events, and how many events are made up
 # beyond that, before a question is left undecided.
@@ -315,18 +314,3 @@ def _values(space: Space, paths: list[Path]) -> dict[Path, list[Value]]:
         else:
             common += witnesses
     return {path: values + common for path, values in found.items()}
-
-
-def put(event: Event, path: Path, value: object) -> bool:
-    """Put a value at a path; False if something else stands in the way."""
-    *outer, name = path
-    inside = event
-    for step in outer:
-        inner = inside.setdefault(step, {})
-        if not isinstance(inner, dict):
-            return False
-        inside = inner
-    if name in inside:
-        return value == {} and isinstance(inside[name], dict)
-    inside[name] = value
-    return True

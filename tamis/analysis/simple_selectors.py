@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from tamis.analysis.nested_events import nested_event
 from tamis.covering.domains import Domains
 from tamis.covering.regex_samples import samples
 from tamis.language.evaluate import evaluate
@@ -73,7 +74,7 @@ def _collect(expr: BoolExpr, domains: Domains, edges: Edges) -> bool:
                 continue
         elif kind is not None and type_of(value) is not kind:
             continue
-        if evaluate(expr, _nested_event(path, value)) is True:
+        if evaluate(expr, nested_event(path, value)) is True:
             found.append(value)
         else:
             has_other = True
@@ -109,13 +110,6 @@ def _attribute(leaf: BoolExpr) -> Attribute | None:
         if not isinstance(other, Literal) or other.value is None:
             return None
     return operand
-
-
-def _nested_event(path: Path, value: Value) -> dict[str, object]:
-    event: dict[str, object] = {path[-1]: value}
-    for name in reversed(path[:-1]):
-        event = {name: event}
-    return event
 
 
 _NEAR_AND_FAR = {"=": (0, 0), "<": (-1, -2), "<=": (0, -2), ">": (1, 2), ">=": (0, 2)}

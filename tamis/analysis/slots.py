@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
+from tamis.analysis.nested_events import nested_event
 from tamis.covering.domains import Domains
 from tamis.covering.regions import Cell, regions_of, term_of
 from tamis.language.evaluate import evaluate, test
@@ -115,10 +116,8 @@ def object_cell(slot: Slot) -> int | None:
 def _cell_of(slot: Slot, value: object) -> int | None:
     (attribute,) = slot.terms
     assert isinstance(attribute, Attribute)
-    event: object = value
-    for name in reversed(attribute.path):
-        event = {name: event}
-    vector = tuple([evaluate(each, event) for each in slot.tests])  # type: ignore[arg-type]
+    event = nested_event(attribute.path, value)
+    vector = tuple([evaluate(each, event) for each in slot.tests])
     for number, cell in enumerate(slot.cells):
         if cell.vector == vector:
             return number

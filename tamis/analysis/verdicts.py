@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import Enum
 
-from tamis.analysis.reasoner import Event, Reasoner
+from tamis.analysis.nested_events import Event
+from tamis.analysis.reasoner import Reasoner
 from tamis.analysis.redundancy import Simplification, conflict, simplify
 from tamis.analysis.simple_selectors import plain_edges
 from tamis.analysis.slots import calls_functions

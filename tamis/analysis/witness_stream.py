@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import deepcopy
 from itertools import combinations
 
-from tamis.analysis.reasoner import Event, Reasoner
+from tamis.analysis.nested_events import Event, put
+from tamis.analysis.reasoner import Reasoner
 from tamis.analysis.slots import calls_functions
 from tamis.language.evaluate import evaluate, look_up
 from tamis.language.expr import Attribute, BoolExpr, Selector, Sequence
@@ -69,12 +71,10 @@ def _events(
 
 
 def _with_key(event: Event, path: Path) -> Event:
-    """The event with some value for a key, if there is room for it."""
-    name, *inner = path
-    if not inner:
-        return {**event, name: 1}
-    inside = event.get(name, {})
-    return {**event, name: _with_key(inside, tuple(inner))} if isinstance(inside, dict) else event
+    """Return a copy of the event with a value for the key, unless another value is in the way."""
+    copied = deepcopy(event)
+    put(copied, path, 1)
+    return copied
 
 
 def _orderings(events: list[Event], length: int) -> Iterator[list[Event]]:
