@@ -19,7 +19,7 @@ _Result = TypeVar("_Result")
 _Error = TypeVar("_Error", bound=Exception)
 
 
-class Rows(Protocol):
+class RowSlices(Protocol):
     """Events that can be sliced: a list, an Arrow array or an Arrow record batch."""
 
     def __len__(self) -> int:
@@ -32,7 +32,7 @@ class Rows(Protocol):
 
 
 def isolate_bad(
-    rows: Rows,
+    rows: RowSlices,
     process: Callable[[Any], _Result],
     errors: type[_Error] | tuple[type[_Error], ...],
 ) -> Iterator[tuple[Any, _Result | _Error]]:
@@ -73,7 +73,7 @@ def isolate_bad(
 
 
 def first_bad_row(
-    rows: Rows, process: Callable[[Any], object], error: type[Exception]
+    rows: RowSlices, process: Callable[[Any], object], error: type[Exception]
 ) -> int | None:
     """Return the position of the first row that `process` rejects; None if there is none."""
     position = 0
@@ -84,7 +84,7 @@ def first_bad_row(
     return None
 
 
-def row_faults(rows: Rows, batch_of: Callable[[Any], object]) -> dict[int, str]:
+def row_faults(rows: RowSlices, batch_of: Callable[[Any], object]) -> dict[int, str]:
     """Return the rows that cannot be events, by position, with the reason.
 
     Args:
