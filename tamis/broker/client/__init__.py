@@ -1,1 +1,1 @@
-"""Clients: `tamis.connect`, and access from programs without `await`."""
+"""Clients: `tamis.connect`, and access for synchronous programs."""

@@ -1,6 +1,7 @@
-"""How a broker is reached from elsewhere, without `await`: ranges read, parts of batches published.
+"""Synchronous access to the brokers: read ranges of a stream, publish parts of a batch.
 
-For what runs in many places, as Spark's tasks do: a `Reach` is small, and can be pickled.
+It is made for distributed programs such as Spark tasks: `ConnectionSettings` is small and can be
+pickled.
 """
 
 from __future__ import annotations
@@ -20,21 +21,21 @@ from tamis.broker.fabric.stream_ranges import Ranges, StoredMessage, StreamState
 from tamis.broker.protocol.names import DEFAULT_PREFIX, Names, checked_name
 from tamis.errors import BrokerError
 
-# How a client may show who it is; files are read where it connects.
+# How a client can authenticate. Files are read on the machine that connects.
 LOGIN = ("token", "user", "password", "credentials", "nkey", "tlsCa", "tlsCert", "tlsKey")
 _CONNECTING = 10.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class ConnectionSettings:
-    """Where a broker is, and who we are.
+    """How to connect to the brokers.
 
     Attributes:
-        url: Of the NATS server; several with commas between them.
-        prefix: What the names of the brokers begin with.
-        timeout: How many seconds NATS may be away before that is an error.
-        login: `token`; `user` and `password`; `credentials`, a file; `nkey`, a file with the seed;
-            `tlsCa`, `tlsCert` and `tlsKey`, files.
+        url: The address of the NATS server, or several separated by commas.
+        prefix: The prefix of the names of the brokers.
+        timeout: How many seconds NATS may be unreachable before an error is raised.
+        login: The credentials: `token`; `user` and `password`; `credentials`, a file; `nkey`, a
+            file with the seed; `tlsCa`, `tlsCert` and `tlsKey`, files.
     """
 
     url: str = DEFAULT_URL
@@ -44,18 +45,18 @@ class ConnectionSettings:
 
     @property
     def names(self) -> Names:
-        """What everything is called there."""
+        """The names of streams and subjects under the prefix."""
         return Names(self.prefix)
 
     def options(self) -> dict[str, Any]:
-        """What `nats.connect` is to be told.
+        """Return the options for `nats.connect`.
 
         Raises:
             BrokerError: A file cannot be read.
         """
         given = dict(self.login)
         names = {"credentials": "user_credentials", "nkey": "nkeys_seed"}
-        told: dict[str, Any] = {
+        options: dict[str, Any] = {
             names.get(name, name): given[name]
             for name in ("token", "user", "password", "credentials", "nkey")
             if name in given
@@ -66,13 +67,13 @@ class ConnectionSettings:
                 if "tlsCert" in given:
                     context.load_cert_chain(given["tlsCert"], given.get("tlsKey"))
             except OSError as error:
-                raise BrokerError(f"the files for TLS cannot be used: {error}", "auth") from error
-            told["tls"] = context
-        return told
+                raise BrokerError(f"cannot load the TLS files: {error}", "auth") from error
+            options["tls"] = context
+        return options
 
 
 class _SyncConnection:
-    """For `with`: a connection, on a loop of its own."""
+    """A connection on its own event loop; a context manager."""
 
     def __init__(self, settings: ConnectionSettings) -> None:
         self._settings = settings
@@ -87,14 +88,14 @@ class _SyncConnection:
             raise
 
     async def _enter(self, name: str) -> None:
-        reach = self._settings
-        wait = min(_CONNECTING, reach.timeout)
-        connection = await open_connection(reach.url, name=name, wait=wait, **reach.options())
+        settings = self._settings
+        wait = min(_CONNECTING, settings.timeout)
+        connection = await open_connection(settings.url, name=name, wait=wait, **settings.options())
         self._stack.push_async_callback(connection.close)
         self._connection = connection
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         try:
             self._loop.run(self._stack.aclose())
         finally:
@@ -110,99 +111,104 @@ class _SyncConnection:
 
 
 class BrokerReader(_SyncConnection):
-    """For `with`: a reader of events, or of a subscriber's deliveries; see `Ranges`."""
+    """Reads events or the deliveries of a subscriber; a context manager. See `Ranges`."""
 
     def __init__(self, settings: ConnectionSettings, subscriber: str | None = None) -> None:
-        """Say what is read.
+        """Choose what to read.
 
         Args:
-            settings: Where.
-            subscriber: Whose deliveries; None for all events.
+            settings: How to connect.
+            subscriber: The subscriber whose deliveries to read; None for all events.
 
         Raises:
-            BrokerError: It is no subscriber.
+            BrokerError: The name of the subscriber is invalid.
         """
         super().__init__(settings)
         names = settings.names
-        self._what: tuple[str, str | None] = (names.event_stream, None)
+        self._source: tuple[str, str | None] = (names.event_stream, None)
         if subscriber is not None:
             subject = names.deliveries_to(checked_name(subscriber))
-            self._what = (names.delivery_stream, subject)
+            self._source = (names.delivery_stream, subject)
 
     def __enter__(self) -> BrokerReader:
         """Connect.
 
         Raises:
-            BrokerError: No server answers, or it refuses us.
+            BrokerError: No server answers, or it rejects the credentials.
         """
         self._open("tamis reader")
         return self
 
     async def _enter(self, name: str) -> None:
         await super()._enter(name)
-        ranges = Ranges(self._connection, *self._what, timeout=self._settings.timeout)
+        ranges = Ranges(self._connection, *self._source, timeout=self._settings.timeout)
         self._ranges = await self._stack.enter_async_context(ranges)
 
     def state(self) -> StreamState:
-        """How far the stream goes now."""
+        """Return the current bounds of the stream."""
         return self._loop.run(self._ranges.state())
 
     def first_since(self, time: datetime) -> int | None:
-        """The sequence of the first message that was stored at a time or later, if there is one."""
+        """Return the sequence of the first message stored at a time or later; None without one."""
         return self._loop.run(self._ranges.first_since(time))
 
     def stop_after(self, start: int, rows: int, last: int) -> int:
-        """Where to stop so that at most so many messages are read, and not many fewer."""
+        """Return where to stop so that at most `rows` messages are read, and not many fewer."""
         return self._loop.run(self._ranges.stop_after(start, rows, last))
 
     def first_remaining(self, start: int) -> int | None:
-        """The first sequence that is left, if messages from a sequence on are gone."""
+        """Return the first sequence still stored, if messages from `start` on are gone."""
         return self._loop.run(self._ranges.first_remaining(start))
 
     def read(self, start: int, stop: int) -> Iterator[list[StoredMessage]]:
-        """The messages from one sequence up to another, which does not belong to them."""
-        coming = self._ranges.read(start, stop)
+        """Yield the messages from sequence `start` up to but not including `stop`, in batches."""
+        batches = self._ranges.read(start, stop)
 
         async def next_batch() -> list[StoredMessage] | None:
-            return await anext(coming, None)
+            return await anext(batches, None)
 
-        while (found := self._loop.run(next_batch())) is not None:
-            yield found
+        while (batch := self._loop.run(next_batch())) is not None:
+            yield batch
 
 
 class BrokerWriter(_SyncConnection):
-    """For `with`: publishes one part of one batch; see `tamis.broker.client.resumable_batch`."""
+    """Publishes one part of a batch; a context manager.
+
+    See `tamis.broker.client.resumable_batch`.
+    """
 
     def __init__(self, settings: ConnectionSettings, writer: str, batch: int, part: int) -> None:
-        """Name the part."""
+        """Choose the part to publish."""
         super().__init__(settings)
-        self._named = (writer, batch, part)
+        self._part_name = (writer, batch, part)
 
     def __enter__(self) -> BrokerWriter:
-        """Connect, and find out what is stored of it already.
+        """Connect, and look up which events of the part are stored already.
 
         Raises:
-            BrokerError: No server answers, or it refuses us.
+            BrokerError: No server answers, or it rejects the credentials.
         """
         self._open("tamis writer")
         return self
 
     async def _enter(self, name: str) -> None:
         await super()._enter(name)
-        reach = self._settings
-        part = PartPublisher(self._connection, reach.names, *self._named, timeout=reach.timeout)
+        settings = self._settings
+        part = PartPublisher(
+            self._connection, settings.names, *self._part_name, timeout=settings.timeout
+        )
         self._part = await self._stack.enter_async_context(part)
 
     def publish(self, rows: list[OutgoingEvent]) -> None:
-        """Publish some of its events, and wait until they are stored."""
+        """Publish events of the part, and wait until they are stored."""
         self._loop.run(self._part.publish(rows))
 
     @property
     def published_count(self) -> int:
-        """How many events were stored."""
+        """The number of events that are stored."""
         return self._part.published_count
 
     @property
     def repeated_count(self) -> int:
-        """How many of them were there already."""
+        """The number of them that were stored already."""
         return self._part.repeated_count

@@ -1,4 +1,4 @@
-"""The client: subscribe, receive, publish. `tamis.connect` makes one."""
+"""The asynchronous client: subscribe, receive, publish. `tamis.connect` creates one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from tamis.broker.protocol.names import Names, checked_name
 from tamis.broker.protocol.wire import raise_refusal
 from tamis.errors import BrokerError, TamisError
 
-# What a passing subscriber leaves behind goes so many seconds after it was last heard of.
+# Subscriptions and deliveries of a temporary subscriber expire so many seconds after its last sign
+# of life.
 PASSING = 60
 _RENEWALS = PASSING / 3
 _AHEAD = 512
@@ -33,8 +34,8 @@ class IndexedSubscription(NamedTuple):
     """A subscription that a broker has indexed.
 
     Attributes:
-        id: What it is called.
-        revision: The version of all subscriptions from which on it is there.
+        id: The id of the subscription.
+        revision: The revision of the subscriptions from which on events match it.
     """
 
     id: str
@@ -42,12 +43,13 @@ class IndexedSubscription(NamedTuple):
 
 
 class Client:
-    """For `async with`, by way of `tamis.connect`.
+    """A client of the brokers; an async context manager that `tamis.connect` creates.
 
     Attributes:
-        subscriber: The name under which deliveries are kept.
-        durable: Whether they are kept while nobody is connected; else the name is of this client
-            only, and all that is under it goes with it.
+        subscriber: The name under which subscriptions and deliveries are kept.
+        durable: Whether they are kept while no client is connected. If not, the name belongs to
+            this client, and its subscriptions and deliveries are removed when it closes.
+        timeout: How many seconds a broker may take to answer.
     """
 
     def __init__(
@@ -57,10 +59,10 @@ class Client:
         prefix: str = "tamis",
         timeout: float = 10.0,
     ) -> None:
-        """Take a connection, which is closed at the end.
+        """Wrap a connection, which is closed at the end.
 
         Raises:
-            BrokerError: The subscriber or the prefix is no name.
+            BrokerError: The subscriber or the prefix is not a valid name.
         """
         self.durable = subscriber is not None
         self.subscriber = checked_name(subscriber or f"anon-{uuid4().hex}")
@@ -73,13 +75,13 @@ class Client:
         self._renewing: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Client:
-        """Begin."""
+        """Start publishing."""
         self._stack.push_async_callback(self._connection.close)
         self._publisher = await self._stack.enter_async_context(Publisher(self._connection))
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Give back what was not read, and hang up."""
+        """Return unread deliveries to NATS, and close the connection."""
         if self._pull is not None:
             await self._pull.stop()
             for message in await self._pull.take(2 * _AHEAD, 0):
@@ -89,7 +91,7 @@ class Client:
             try:
                 await self.forget()
             except TamisError as error:
-                log.debug("it will go by itself: %s", error)
+                log.debug("cannot remove the subscriber, which expires by itself: %s", error)
         await self._stack.aclose()
 
     # -- publishing -------------------------------------------------------------------------------
@@ -100,15 +102,16 @@ class Client:
         """Publish an event, and wait until it is stored.
 
         Args:
-            event: Names and values, or JSON.
-            id: Published again with the same id within two minutes, it is stored once.
-            ttl: After so many seconds it is worth nothing any more, judged or not.
+            event: A mapping of names to values, or JSON.
+            id: An id for deduplication: an event published again with the same id within two
+                minutes is stored once.
+            ttl: The time to live in seconds; after that the event is dropped, matched or not.
 
         Returns:
-            The number of the event in its stream.
+            The sequence number of the event in its stream.
 
         Raises:
-            BrokerError: It cannot be stored.
+            BrokerError: The event cannot be stored.
         """
         return (await self.publish_many([event], ids=None if id is None else [id], ttl=ttl))[0]
 
@@ -119,10 +122,18 @@ class Client:
         ids: Iterable[str] | None = None,
         ttl: float | None = None,
     ) -> list[int]:
-        """The same for many events, which are stored in this order.
+        """Publish many events, and wait until they are stored, in this order.
+
+        Args:
+            events: Mappings of names to values, or JSON.
+            ids: One id per event, as in `publish`.
+            ttl: The time to live of all of them, in seconds.
+
+        Returns:
+            The sequence numbers of the events in their stream.
 
         Raises:
-            BrokerError: One of them cannot be stored; those before and after it may be.
+            BrokerError: One of the events cannot be stored; those before and after it may be.
         """
         return await publish_many(
             self._publisher, self._names, events, ids=ids, ttl=ttl, timeout=self.timeout
@@ -133,17 +144,17 @@ class Client:
     async def subscribe(
         self, selector: str, *, id: str | None = None, priority: int = 0, ttl: float | None = None
     ) -> IndexedSubscription:
-        """Subscribe, or change a subscription, and wait until a broker has indexed it.
+        """Add or replace a subscription, and wait until a broker has indexed it.
 
         Args:
-            selector: What may stand after WHERE in Spark SQL, or a sequence.
-            id: What to call it; another one of that id is replaced. By default a new one.
-            priority: The higher, the earlier.
-            ttl: After so many seconds it goes by itself.
+            selector: A condition as after WHERE in Spark SQL, or a sequence.
+            id: The id of the subscription; one with the same id is replaced. By default a new id.
+            priority: Subscriptions with a higher priority come first.
+            ttl: Remove the subscription after so many seconds; None to keep it.
 
         Raises:
-            SelectorError: The selector is refused; the error says where and why.
-            BrokerError: It is beyond a limit, or no broker answers.
+            SelectorError: The selector is invalid; the error says where and why.
+            BrokerError: The subscription exceeds a limit, or no broker answers.
         """
         asked = self._subscribe_request(selector, id, priority, ttl)
         answer = await self._ask("put", asked, selector)
@@ -152,18 +163,18 @@ class Client:
     async def subscribe_many(
         self, rows: Iterable[tuple[str, str] | tuple[str, str, int]], ttl: float | None = None
     ) -> list[IndexedSubscription]:
-        """The same for many: (id, selector) or (id, selector, priority).
+        """Add or replace many subscriptions: (id, selector) or (id, selector, priority) tuples.
 
         Raises:
-            TamisError: One of them is refused; others may have been taken.
+            TamisError: One of them is refused; others may have been added.
         """
-        wanted = [
+        requests = [
             self._subscribe_request(row[1], row[0], row[2] if len(row) > 2 else 0, ttl)
             for row in rows
         ]
         done: list[IndexedSubscription] = []
-        for low in range(0, len(wanted), _AT_ONCE):
-            some = wanted[low : low + _AT_ONCE]
+        for low in range(0, len(requests), _AT_ONCE):
+            some = requests[low : low + _AT_ONCE]
             answer = await self._ask("put_many", {"subscriptions": some})
             for asked, result in zip(some, answer["results"], strict=True):
                 raise_refusal(result, asked["selector"])
@@ -171,17 +182,17 @@ class Client:
         return done
 
     async def unsubscribe(self, id: str | IndexedSubscription) -> int:
-        """Remove a subscription; gives the version from which on it is gone.
+        """Remove a subscription, and return the revision from which on it is gone.
 
         Raises:
-            BrokerError: There is none of that id, or no broker answers.
+            BrokerError: There is no subscription with this id, or no broker answers.
         """
         id = id.id if isinstance(id, IndexedSubscription) else id
         revision: int = (await self._ask("remove", {"id": id}))["revision"]
         return revision
 
     async def subscriptions(self) -> list[dict[str, Any]]:
-        """All subscriptions of this subscriber, by id."""
+        """Return all subscriptions of this subscriber, ordered by id."""
         found: list[dict[str, Any]] = []
         while True:
             after = found[-1]["id"] if found else ""
@@ -191,15 +202,20 @@ class Client:
                 return found
 
     async def forget(self) -> None:
-        """Remove this subscriber: its subscriptions, and what is kept for it."""
+        """Remove this subscriber with its subscriptions and unread deliveries."""
         await self._ask("close", {})
 
     async def brokers(self, wait: float = 0.3) -> list[dict[str, Any]]:
-        """What all brokers are doing that answer within some seconds."""
+        """Return the status of every broker that answers within `wait` seconds."""
         return await statuses(self._connection, self._names, wait)
 
     async def settled(self, revision: int, brokers: int = 1, timeout: float = 30.0) -> None:
-        """Wait until so many brokers answer, and all that do have indexed a revision.
+        """Wait until enough brokers answer, and all of them have indexed a revision.
+
+        Args:
+            revision: The revision, as `subscribe` and `unsubscribe` return it.
+            brokers: How many brokers must answer.
+            timeout: How many seconds to wait.
 
         Raises:
             BrokerError: It takes too long.
@@ -210,25 +226,29 @@ class Client:
             if len(found) >= brokers and all(one["revision"] >= revision for one in found):
                 return
             if asyncio.get_running_loop().time() > deadline:
-                raise BrokerError(f"{len(found)} brokers answer, not all at {revision}", "timeout")
+                raise BrokerError(
+                    f"{len(found)} of {brokers} brokers answer, and not all have indexed revision "
+                    f"{revision}",
+                    "timeout",
+                )
 
     # -- deliveries -------------------------------------------------------------------------------
 
     async def messages(
         self, *, limit: int | None = None, timeout: float | None = None
     ) -> AsyncIterator[Message]:
-        """Deliveries as they come, those first that were missed.
+        """Yield deliveries as they arrive, starting with those that were missed.
 
         Args:
-            limit: End after so many.
-            timeout: End when nothing has come for so many seconds.
+            limit: Stop after so many deliveries; None for no limit.
+            timeout: Stop when no delivery has arrived for so many seconds; None to wait for ever.
         """
         given = 0
         while limit is None or given < limit:
             if self._pull is None:
                 self._pull = await self._open_pull()
             most = _AHEAD if limit is None else min(_AHEAD, limit - given)
-            # One at a time: whoever stops after it leaves the rest where it is.
+            # One at a time, so that a caller that stops leaves the rest unread.
             taken = await self._pull.take(min(most, 1), 0, timeout)
             if not taken:
                 if not self._pull.gone:
@@ -237,8 +257,8 @@ class Client:
                 self._pull = None
                 continue
             message = Message(taken[0], self._connection, self._mark_acked)
-            # A server that was killed may have forgotten that it gave this to us already, or that
-            # it was acknowledged.
+            # A server that was killed may have lost the record that it sent this delivery, or that
+            # the delivery was acknowledged.
             acked = self._seen.get((message.delivery, message.time))
             if acked:
                 await message.ack()
@@ -271,7 +291,7 @@ class Client:
             ttl = min(PASSING, ttl or PASSING)
             if self._renewing is None:
                 self._renewing = asyncio.create_task(self._keep_renewing())
-        # Named here, so that a request that is repeated makes no second subscription.
+        # The id is chosen here, so that a repeated request does not add a second subscription.
         asked = {"id": uuid4().hex if id is None else id, "selector": selector}
         return asked | {"priority": priority} | ({} if ttl is None else {"ttl": ttl})
 
@@ -292,4 +312,4 @@ class Client:
         try:
             await self._connection.nats.publish(subject, payload)
         except NatsError as error:
-            log.debug("not sent: %s", error)
+            log.debug("cannot send to %s: %s", subject, error)

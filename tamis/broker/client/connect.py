@@ -1,4 +1,4 @@
-"""`tamis.connect`: for `async with` and for plain `with`."""
+"""`tamis.connect`, for `async with` and for plain `with`."""
 
 from __future__ import annotations
 
@@ -28,25 +28,26 @@ def connect(
                 print(message.event, message.subscriptions)
                 await message.ack()
 
-    With plain `with` everything is the same, without `await`.
+    With plain `with` everything works the same, without `await`.
 
     Args:
-        url: Of the NATS server; several with commas between them.
-        subscriber: The name under which subscriptions and deliveries are kept, also while nobody
-            is connected. Without it they go with the connection, or are those of the `user`.
-        prefix: What the names of these brokers begin with, as `tamis serve --prefix` has it.
-        timeout: How many seconds an answer may take.
-        **options: What `nats.connect` takes: `user` and `password` (the name and the token of
+        url: The address of the NATS server, or several separated by commas.
+        subscriber: The name under which subscriptions and deliveries are kept, also while no client
+            is connected. Defaults to the `user`; without either, they are removed when the
+            connection closes.
+        prefix: The prefix of the names of the brokers, as given to `tamis serve --prefix`.
+        timeout: How many seconds a broker may take to answer.
+        **options: Options of `nats.connect`: `user` and `password` (the name and the token of
             `tamis user add`), `nkeys_seed_str`, `user_credentials`, `token`, `tls`.
 
     Raises:
-        BrokerError: On entering the block: no server answers, or it refuses us.
+        BrokerError: On entering the block: no server answers, or it rejects the credentials.
     """
     return ClientContext(url, subscriber or options.get("user"), prefix, timeout, options)
 
 
 class ClientContext:
-    """What `connect` gives: connects when its block is entered."""
+    """The result of `connect`: it connects when its block is entered."""
 
     def __init__(
         self,
@@ -56,7 +57,7 @@ class ClientContext:
         timeout: float,
         options: dict[str, Any],
     ) -> None:
-        """Keep what is needed."""
+        """Keep the arguments of `connect`."""
         self._url = url
         self._subscriber = subscriber
         self._prefix = prefix
@@ -69,7 +70,7 @@ class ClientContext:
         """Connect.
 
         Raises:
-            BrokerError: No server answers, or it refuses us.
+            BrokerError: No server answers, or it rejects the credentials.
         """
         try:
             from tamis.broker.client.client import Client
@@ -87,14 +88,14 @@ class ClientContext:
         return await self._stack.enter_async_context(client)
 
     async def __aexit__(self, *_: object) -> None:
-        """Hang up."""
+        """Close the connection."""
         await self._stack.aclose()
 
     def __enter__(self) -> SyncClient:
-        """Connect, for programs without `await`.
+        """Connect, for synchronous programs.
 
         Raises:
-            BrokerError: No server answers, or it refuses us.
+            BrokerError: No server answers, or it rejects the credentials.
         """
         from tamis.broker.client.sync import SyncClient
 
@@ -102,6 +103,6 @@ class ClientContext:
         return self._sync
 
     def __exit__(self, *_: object) -> None:
-        """Hang up."""
+        """Close the connection."""
         assert self._sync is not None
         self._sync.close()

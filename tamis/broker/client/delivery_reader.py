@@ -1,7 +1,7 @@
-"""A subscriber's deliveries for whoever reads them elsewhere, acknowledged by a word that travels.
+"""Read the deliveries of a subscriber, and acknowledge them by id, for the HTTP gateway.
 
-The word of a delivery is what its acknowledgement needs, so that any process can give it, also one
-that has never seen the delivery.
+The acknowledgement id of a delivery holds everything that NATS needs, so any process can
+acknowledge it, even one that has never seen the delivery.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from tamis.broker.protocol.names import Names
 from tamis.broker.protocol.wire import place_of
 from tamis.errors import BrokerError
 
-# Few: an event may be large, and many may read.
+# Small, as events may be large and there may be many readers.
 _AHEAD = 32
-_WORD = re.compile(r"([0-9]{1,18})-([0-9]{1,18})-([0-9]{1,9})")
+_ACK_ID = re.compile(r"([0-9]{1,18})-([0-9]{1,18})-([0-9]{1,9})")
 
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """A delivery.
+    """A delivery and the id that acknowledges it.
 
     Attributes:
-        ack_id: What acknowledges it; it begins with its place in the stream of deliveries.
-        place: That place.
-        message: The event, and what it matched.
+        ack_id: The acknowledgement id; it starts with the sequence in the stream of deliveries.
+        place: The sequence in the stream of deliveries.
+        message: The event and the subscriptions that it matches.
     """
 
     ack_id: str
@@ -45,21 +45,21 @@ class Delivery:
 
 
 class Reader:
-    """For `async with`: the deliveries of a subscriber that have not been acknowledged."""
+    """Reads the unacknowledged deliveries of a subscriber; an async context manager."""
 
     def __init__(
         self, connection: Connection, names: Names, subscriber: str, timeout: float
     ) -> None:
-        """Name the subscriber."""
+        """Choose the subscriber."""
         self._connection = connection
         self._names = names
         self._subscriber = subscriber
         self._timeout = timeout
         self._stack = AsyncExitStack()
-        self._open: dict[int, str] = {}  # replies, by place
+        self._open: dict[int, str] = {}  # reply subjects by sequence
 
     async def __aenter__(self) -> Reader:
-        """Begin.
+        """Open the consumer of the subscriber.
 
         Raises:
             BrokerError: No broker answers.
@@ -70,29 +70,29 @@ class Reader:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Give back what was not acknowledged here, so that the next reader gets it at once."""
+        """Return unacknowledged deliveries to NATS, so that the next reader gets them at once."""
         await self._pull.stop()
         try:
             left = [message.reply for message in await self._pull.take(2 * _AHEAD, 0, 0)]
             for reply in (*self._open.values(), *left):
                 await self._connection.nats.publish(reply, b"-NAK")
         except NatsError as error:
-            log.debug("they come again later: %s", error)
+            log.debug("cannot return deliveries, NATS redelivers them later: %s", error)
         await self._stack.aclose()
 
     async def is_subscriber_gone(self) -> bool:
-        """Whether the subscriber has been closed; to be asked when nothing has come."""
-        # NATS says it once to whoever pulls, and that may have been missed.
+        """Return whether the subscriber was closed; call it when no delivery arrives."""
+        # NATS reports it only once to a pull request, and that message may have been missed.
         js = self._connection.nats.jetstream()
         stream = self._names.delivery_stream
         return self._pull.gone or not await has_consumer(js, stream, self._subscriber)
 
     async def take(self, limit: int, timeout: float) -> list[Delivery]:
-        """The next deliveries; none if none came in time.
+        """Return the next deliveries; an empty list if none arrives in time.
 
         Args:
-            limit: At most so many.
-            timeout: How long to wait for the first.
+            limit: The most deliveries to return.
+            timeout: How long to wait for the first one, in seconds.
         """
         taken = []
         for message in await self._pull.take(limit, 0, timeout):
@@ -101,22 +101,25 @@ class Reader:
                 await self._connection.nats.publish(message.reply, b"+TERM")
                 continue
             self._open[delivery.place] = message.reply
-            if len(self._open) > MOST_OPEN:  # it was acknowledged elsewhere, else NATS would wait
+            if len(self._open) > MOST_OPEN:  # acknowledged elsewhere, or NATS would have stopped
                 del self._open[next(iter(self._open))]
             taken.append(delivery)
         return taken
 
     async def acknowledge(self, deliveries: list[Delivery]) -> None:
-        """Say that some have been dealt with."""
+        """Acknowledge deliveries."""
         for delivery in deliveries:
             self._open.pop(delivery.place, None)
             await delivery.message.ack()
 
     async def missed_deliveries(self, ack_id: str) -> AsyncIterator[list[Delivery]]:
-        """Deliveries after one, of those that had been given to somebody before.
+        """Yield the deliveries after one that were sent to a reader before.
+
+        Args:
+            ack_id: The acknowledgement id of the last delivery that arrived.
 
         Raises:
-            BrokerError: It is no word of a delivery.
+            BrokerError: The id is not one of a delivery, or NATS does not answer.
         """
         stream = self._names.delivery_stream
         js = self._connection.nats.jetstream()
@@ -152,14 +155,15 @@ class Reader:
 async def acknowledge(
     connection: Connection, names: Names, subscriber: str, ack_ids: list[str]
 ) -> None:
-    """Acknowledge deliveries of a subscriber by their words.
+    """Acknowledge deliveries of a subscriber by their ids.
 
     Raises:
-        BrokerError: One of them is no word, and none is acknowledged; or NATS is away.
+        BrokerError: One of the ids is invalid, and nothing is acknowledged; or NATS does not
+            answer.
     """
     replies = []
-    for word in ack_ids:
-        place, number, times = _parse_ack_id(word)
+    for ack_id in ack_ids:
+        place, number, times = _parse_ack_id(ack_id)
         replies.append(f"$JS.ACK.{names.delivery_stream}.{subscriber}.{times}.{place}.{number}.0.0")
     try:
         for reply in replies:
@@ -170,18 +174,18 @@ async def acknowledge(
 
 
 def place_of_ack_id(ack_id: str) -> int:
-    """The place of a delivery in the stream.
+    """Return the sequence of a delivery in the stream of deliveries.
 
     Raises:
-        BrokerError: It is no word of a delivery.
+        BrokerError: The id is not one of a delivery.
     """
     return _parse_ack_id(ack_id)[0]
 
 
 def _parse_ack_id(ack_id: object) -> tuple[int, int, int]:
-    found = _WORD.fullmatch(ack_id) if isinstance(ack_id, str) else None
+    found = _ACK_ID.fullmatch(ack_id) if isinstance(ack_id, str) else None
     if found is None:
-        raise BrokerError(f"{ack_id!r:.60} is no id of a delivery", "request")
+        raise BrokerError(f"{ack_id!r:.60} is not the id of a delivery", "request")
     place, number, times = map(int, found.groups())
     return place, number, times
 

@@ -1,4 +1,4 @@
-"""An event loop in a thread of its own, for programs without `await`."""
+"""An event loop in its own thread, for synchronous programs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _T = TypeVar("_T")
 
 
 class LoopThread:
-    """A loop that runs until `end`, also while nobody waits for anything."""
+    """An event loop that runs in a thread until `end`, so background tasks go on between calls."""
 
     def __init__(self, name: str = "tamis") -> None:
         """Start the thread."""
@@ -20,7 +20,7 @@ class LoopThread:
         self._thread.start()
 
     def run(self, work: Coroutine[Any, Any, _T]) -> _T:
-        """Do something on the loop, and wait for what it gives, or raises."""
+        """Run a coroutine on the loop; return its result, or raise its error."""
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return future.result()

@@ -1,4 +1,4 @@
-"""A delivery, as a subscriber has it."""
+"""A delivery, as a subscriber receives it."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ _decode = msgspec.json.Decoder().decode
 
 
 class Message:
-    """An event that matched, to be acknowledged when it has been dealt with.
+    """An event that matched; acknowledge it once you have processed it.
 
     Attributes:
         data: The event as it was published.
-        delivery: The number of this delivery in the stream of deliveries.
-        sequence: The number of the event in its stream.
-        subscriptions: The ids of the subscriptions that it matched, highest priority first.
-        left_out: How many more it matched, for which there was no room.
-        priority: The highest of their priorities.
-        revision: The version of all subscriptions that it was judged by.
+        delivery: The sequence number of this delivery in the stream of deliveries.
+        sequence: The sequence number of the event in its stream.
+        subscriptions: The ids of the matching subscriptions, highest priority first.
+        left_out: How many matching ids are missing from `subscriptions` for lack of space.
+        priority: The highest priority among them.
+        revision: The revision of the subscriptions against which the event was matched.
         time: When the event was stored, in seconds since 1970.
-        origin: In an overlay, the node at which the event was published, and its number there.
+        origin: In an overlay, the node where the event was published and its number there.
         published: In an overlay, when it was stored there, in seconds since 1970.
-        redelivered: Whether this may not be the first time: it was given to this subscriber
-            before, and not acknowledged, or a broker had to judge the event again.
+        redelivered: Whether you may have seen this delivery before: it was sent to this subscriber
+            and not acknowledged, or a broker had to match the event again.
     """
 
     __slots__ = (
@@ -68,12 +68,12 @@ class Message:
         """Read the headers.
 
         Args:
-            message: As NATS gave it.
-            connection: To NATS.
-            acked: To be told of the acknowledgement.
+            message: The message of NATS.
+            connection: The connection to NATS.
+            acked: Called when the message is acknowledged.
 
         Raises:
-            BrokerError: It is no delivery of a broker.
+            BrokerError: The message is not a delivery of a broker.
         """
         headers = message.headers or {}
         self._connection = connection
@@ -87,7 +87,9 @@ class Message:
             self.revision = int(headers[REVISION])
             self.time = int(headers[TIME]) / 1e9
         except (KeyError, ValueError) as error:
-            raise BrokerError(f"not a delivery of a broker: {error!r}", "message") from error
+            raise BrokerError(
+                f"the message is not a delivery of a broker: {error!r}", "message"
+            ) from error
         self.left_out = int(headers.get(LEFT_OUT, 0))
         self.origin: str | None = headers.get(ORIGIN)
         self.published = int(headers[PUBLISHED]) / 1e9 if PUBLISHED in headers else self.time
@@ -102,26 +104,26 @@ class Message:
         return found
 
     async def ack(self) -> None:
-        """Say that it has been dealt with; it will not come again."""
+        """Acknowledge the delivery, so that it is not sent again."""
         await self._send_ack(b"+ACK")
         self._acked(self)
 
     async def nak(self, delay: float = 0.0) -> None:
-        """Ask for it again, after some seconds."""
-        told = b"-NAK" if not delay else b'-NAK {"delay": %d}' % int(delay * 1e9)
-        await self._send_ack(told)
+        """Have the delivery sent again, after a delay in seconds."""
+        payload = b"-NAK" if not delay else b'-NAK {"delay": %d}' % int(delay * 1e9)
+        await self._send_ack(payload)
 
     async def working(self) -> None:
-        """Say that it takes longer, so that it does not come again meanwhile."""
+        """Extend the time to acknowledge, so that the delivery is not sent again meanwhile."""
         await self._send_ack(b"+WPI")
 
-    async def _send_ack(self, what: bytes) -> None:
+    async def _send_ack(self, payload: bytes) -> None:
         try:
-            await self._connection.nats.publish(self._reply, what)
+            await self._connection.nats.publish(self._reply, payload)
         except NatsError as error:
-            raise BrokerError(f"cannot tell NATS: {error}", "unreachable") from error
+            raise BrokerError(f"cannot acknowledge the delivery: {error}", "unreachable") from error
 
     def __repr__(self) -> str:
-        """What it is."""
+        """Return a short description."""
         again = ", redelivered" if self.redelivered else ""
         return f"<Message: event {self.sequence} for {self.subscriptions}{again}>"

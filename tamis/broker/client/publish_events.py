@@ -1,4 +1,4 @@
-"""Events become messages that are stored, each once."""
+"""Publish events as messages that NATS stores once each."""
 
 from __future__ import annotations
 
@@ -30,18 +30,19 @@ async def publish_many(
     """Publish events, and wait until they are stored, in this order.
 
     Args:
-        publisher: Has them confirmed.
-        names: All names.
-        events: Names and values, or JSON.
-        ids: Published again with the same id within two minutes, one is stored once.
-        ttl: After so many seconds they are worth nothing any more, judged or not.
-        timeout: How long to wait for the last.
+        publisher: The publisher, which waits for confirmations.
+        names: The names of the system.
+        events: Mappings of names to values, or JSON.
+        ids: One id per event: an event published again with the same id within two minutes is
+            stored once.
+        ttl: The time to live in seconds; after that the events are dropped, matched or not.
+        timeout: How many seconds to wait for room in the publisher, and for the confirmations.
 
     Returns:
-        Their numbers in the stream.
+        The sequence numbers of the events in their stream.
 
     Raises:
-        BrokerError: One of them cannot be stored; those before and after it may be.
+        BrokerError: One of the events cannot be stored; those before and after it may be.
     """
     check_ttl(ttl)
     group = PublishGroup()
@@ -49,14 +50,14 @@ async def publish_many(
     given = None if ids is None else iter(ids)
     try:
         for event in events:
-            # With an id of its own, what is published again after a lost answer is not doubled.
-            name = uuid4().hex if given is None else next(given)
+            # Each event has an id, so that a retry after a lost confirmation is not stored twice.
+            id = uuid4().hex if given is None else next(given)
             payload = event.encode() if isinstance(event, str) else event
             if not isinstance(payload, bytes):
                 payload = encode_json(payload)
             if publisher.is_full:
                 await asyncio.wait_for(publisher.wait_for_room(), timeout)
-            await publisher.publish(group, names.events, payload, {MSG_ID: name, **common})
+            await publisher.publish(group, names.events, payload, {MSG_ID: id, **common})
         await asyncio.wait_for(group.wait_confirmed(), timeout)
     except TimeoutError:
         publisher.abandon(group)

@@ -1,13 +1,14 @@
-"""Publishing a batch of events that may be published again, and is stored once.
+"""Publish batches of events so that a batch published again is stored once.
 
-A writer publishes batch after batch, each in parts. What has failed in the middle is done again
-from the start, maybe with the rows in another order, maybe hours later. So
+A writer publishes one batch after the other, each in parts. A part that fails halfway is published
+again from the start, possibly with its rows in another order, possibly hours later. Therefore
 
-- an event has an id made of its writer, batch, part and content (or one that it brings along): NATS
-  knows ids for as long as its duplicate window, two minutes unless told otherwise;
-- a part has a subject of its own, and its events name their batch, and the sequence after which it
-  began. A part that begins looks at the latest of them: if that is of the same batch, what is
-  stored of it is read, and left out. This holds for as long as events are kept.
+- an event has an id made of its writer, batch, part and content, or an id of its own. NATS
+  remembers ids for its duplicate window, two minutes by default;
+- a part has its own subject, and its events carry the number of their batch and the sequence after
+  which the part began. When a part starts it reads the latest event of its subject: if that belongs
+  to the same batch, the part reads its stored events and skips them. This works for as long as
+  events are kept.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from tamis.errors import BrokerError
 
 
 class OutgoingEvent(NamedTuple):
-    """An event to be published, with an id if it has one, and the seconds that it lives."""
+    """An event to publish, with an optional id and an optional time to live in seconds."""
 
     data: bytes
     id: str | None = None
@@ -38,11 +39,11 @@ class OutgoingEvent(NamedTuple):
 
 
 class PartPublisher:
-    """For `async with`: one part of one batch.
+    """Publishes one part of one batch; an async context manager.
 
     Attributes:
-        published: How many events were stored.
-        repeated: How many of them were there already.
+        published_count: The number of events that are stored.
+        repeated_count: The number of them that were stored already.
     """
 
     def __init__(
@@ -54,18 +55,18 @@ class PartPublisher:
         part: int,
         timeout: float = 30.0,
     ) -> None:
-        """Name it.
+        """Choose the part.
 
         Args:
-            connection: To NATS; it stays the caller's.
-            names: What everything is called.
-            writer: Who writes; the same one again for what is to be stored once.
+            connection: The connection to NATS, which the caller closes.
+            names: The names of the system.
+            writer: The name of the writer; use the same name when you publish a batch again.
             batch: The number of the batch.
             part: The number of the part.
-            timeout: How many seconds NATS may be away before that is an error.
+            timeout: How many seconds NATS may be unreachable before an error is raised.
 
         Raises:
-            BrokerError: The writer is no name.
+            BrokerError: The writer is not a valid name.
         """
         checked_name(writer, "writer")
         self._connection = connection
@@ -79,10 +80,10 @@ class PartPublisher:
         self.published_count = self.repeated_count = 0
 
     async def __aenter__(self) -> PartPublisher:
-        """Find out what is stored of it already.
+        """Look up which events of the part are stored already.
 
         Raises:
-            BrokerError: There is no stream, or NATS does not answer.
+            BrokerError: The stream does not exist, or NATS does not answer.
         """
         async with Ranges(self._connection, self._stream, self._subject, self._timeout) as ranges:
             latest = await ranges.latest(self._subject)
@@ -96,14 +97,14 @@ class PartPublisher:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Stop."""
+        """Stop publishing."""
         await self._publisher.__aexit__()
 
     async def publish(self, rows: Iterable[OutgoingEvent]) -> None:
-        """Publish some of its events, and wait until they are stored.
+        """Publish events of the part, and wait until they are stored.
 
         Raises:
-            BrokerError: One of them cannot be stored; those before and after it may be.
+            BrokerError: One of the events cannot be stored; those before and after it may be.
         """
         group = PublishGroup()
         try:
@@ -128,7 +129,7 @@ class PartPublisher:
         self.repeated_count += group.duplicates
 
     def _id(self, data: bytes) -> str:
-        """By content, and not by place: the order of rows may be another one the next time."""
+        """Return an id made of the content, as the order of the rows may differ the next time."""
         content = xxhash.xxh3_64_intdigest(data)
         self._seen[content] += 1
         return f"{self._name}.{content:016x}.{self._seen[content]}"

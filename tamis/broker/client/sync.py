@@ -1,4 +1,4 @@
-"""The client without `await`: the same, on an event loop in a thread of its own."""
+"""The synchronous client: the asynchronous one on an event loop in its own thread."""
 
 from __future__ import annotations
 
@@ -16,44 +16,44 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 
-async def _next(coming: AsyncIterator[Message]) -> Message | None:
-    return await anext(coming, None)
+async def _next(messages: AsyncIterator[Message]) -> Message | None:
+    return await anext(messages, None)
 
 
 class SyncMessage:
-    """A delivery; see `tamis.broker.client.message.Message`, whose attributes it has."""
+    """A delivery with the attributes of `tamis.broker.client.message.Message`."""
 
     def __init__(self, message: Message, client: SyncClient) -> None:
-        """Wrap one."""
+        """Wrap a delivery."""
         self._message = message
         self._client = client
 
     def __getattr__(self, name: str) -> Any:
-        """What the delivery has."""
+        """Return an attribute of the delivery."""
         return getattr(self._message, name)
 
     def __repr__(self) -> str:
-        """What it is."""
+        """Return a short description."""
         return repr(self._message)
 
     def ack(self) -> None:
-        """Say that it has been dealt with; it will not come again."""
+        """Acknowledge the delivery, so that it is not sent again."""
         self._client._run(self._message.ack())
 
     def nak(self, delay: float = 0.0) -> None:
-        """Ask for it again, after some seconds."""
+        """Have the delivery sent again, after a delay in seconds."""
         self._client._run(self._message.nak(delay))
 
     def working(self) -> None:
-        """Say that it takes longer, so that it does not come again meanwhile."""
+        """Extend the time to acknowledge, so that the delivery is not sent again meanwhile."""
         self._client._run(self._message.working())
 
 
 class SyncClient:
-    """What `with tamis.connect(…) as c` gives; see `tamis.broker.client.client.Client`."""
+    """The client of `with tamis.connect(…)`; see `tamis.broker.client.client.Client`."""
 
     def __init__(self, context: ClientContext) -> None:
-        """Start the thread, and connect on it."""
+        """Start the thread, and connect."""
         self._context = context
         self._loop = LoopThread("tamis-client")
         try:
@@ -64,11 +64,11 @@ class SyncClient:
 
     @property
     def subscriber(self) -> str:
-        """The name under which deliveries are kept."""
+        """The name under which subscriptions and deliveries are kept."""
         return self._client.subscriber
 
     def publish(self, event: EventLike, *, id: str | None = None, ttl: float | None = None) -> int:
-        """Publish an event, and wait until it is stored; gives its number."""
+        """Publish an event, wait until it is stored, and return its sequence number."""
         return self._run(self._client.publish(event, id=id, ttl=ttl))
 
     def publish_many(
@@ -78,54 +78,54 @@ class SyncClient:
         ids: Iterable[str] | None = None,
         ttl: float | None = None,
     ) -> list[int]:
-        """The same for many events, which are stored in this order."""
+        """Publish many events, and wait until they are stored, in this order."""
         return self._run(self._client.publish_many(events, ids=ids, ttl=ttl))
 
     def subscribe(
         self, selector: str, *, id: str | None = None, priority: int = 0, ttl: float | None = None
     ) -> IndexedSubscription:
-        """Subscribe, or change a subscription, and wait until a broker has indexed it."""
+        """Add or replace a subscription, and wait until a broker has indexed it."""
         return self._run(self._client.subscribe(selector, id=id, priority=priority, ttl=ttl))
 
     def subscribe_many(
         self, rows: Iterable[tuple[str, str] | tuple[str, str, int]], ttl: float | None = None
     ) -> list[IndexedSubscription]:
-        """The same for many: (id, selector) or (id, selector, priority)."""
+        """Add or replace many subscriptions: (id, selector) or (id, selector, priority) tuples."""
         return self._run(self._client.subscribe_many(rows, ttl))
 
     def unsubscribe(self, id: str | IndexedSubscription) -> int:
-        """Remove a subscription; gives the version from which on it is gone."""
+        """Remove a subscription, and return the revision from which on it is gone."""
         return self._run(self._client.unsubscribe(id))
 
     def subscriptions(self) -> list[dict[str, Any]]:
-        """All subscriptions of this subscriber, by id."""
+        """Return all subscriptions of this subscriber, ordered by id."""
         return self._run(self._client.subscriptions())
 
     def forget(self) -> None:
-        """Remove this subscriber: its subscriptions, and what is kept for it."""
+        """Remove this subscriber with its subscriptions and unread deliveries."""
         self._run(self._client.forget())
 
     def brokers(self, wait: float = 0.3) -> list[dict[str, Any]]:
-        """What all brokers are doing that answer within some seconds."""
+        """Return the status of every broker that answers within `wait` seconds."""
         return self._run(self._client.brokers(wait))
 
     def settled(self, revision: int, brokers: int = 1, timeout: float = 30.0) -> None:
-        """Wait until so many brokers answer, and all that do have indexed a revision."""
+        """Wait until enough brokers answer, and all of them have indexed a revision."""
         self._run(self._client.settled(revision, brokers, timeout))
 
     def messages(
         self, *, limit: int | None = None, timeout: float | None = None
     ) -> Iterator[SyncMessage]:
-        """Deliveries as they come, those first that were missed."""
-        coming = self._client.messages(limit=limit, timeout=timeout)
+        """Yield deliveries as they arrive, starting with those that were missed."""
+        messages = self._client.messages(limit=limit, timeout=timeout)
         while True:
-            message = self._run(_next(coming))
+            message = self._run(_next(messages))
             if message is None:
                 return
             yield SyncMessage(message, self)
 
     def close(self) -> None:
-        """Give back what was not read, and hang up."""
+        """Return unread deliveries to NATS, and close the connection."""
         try:
             self._run(self._context.__aexit__())
         finally:

@@ -1,1 +1,1 @@
-"""What a broker can be configured with: settings, limits, and what a selector costs."""
+"""The configuration of a broker: settings, limits and the cost of a selector."""

@@ -1,4 +1,4 @@
-"""What a subscriber may ask for, and a publisher may publish: checked here and nowhere else."""
+"""Limits on subscriptions and events. All requests are checked here and nowhere else."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from tamis.schema import Schema
 from tamis.storage.index.id_rules import check_new
 
 KIB = 1024
-# A TTL of NATS is whole seconds, and fits into 64 bits as nanoseconds.
+# NATS takes a TTL in whole seconds that fits into 64 bits as nanoseconds.
 _LONGEST = 100 * 365 * 86_400
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """Bounds.
+    """The limits of a broker.
 
     Attributes:
-        selector: Bytes of a selector.
-        cost: What a selector may cost; `tamis.broker.config.selector_cost` says what that is.
-        subscriptions: Subscriptions of one subscriber; brokers count by themselves, so a burst
-            through several of them may pass a little over it.
-        event: Bytes of an event.
-        at_once: Subscriptions in one request.
+        selector: The largest selector, in bytes.
+        cost: The highest cost of a selector, as `tamis.broker.config.selector_cost` computes it.
+        subscriptions: The most subscriptions of one subscriber. Each broker counts on its own, so
+            a burst through several brokers may exceed it a little.
+        event: The largest event, in bytes.
+        at_once: The most subscriptions in one request.
     """
 
     selector: int = 64 * KIB
@@ -38,7 +38,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionRequest:
-    """A subscription that a subscriber asks for; times are in seconds."""
+    """A subscription as a subscriber requests it; times are in seconds."""
 
     id: str
     selector: str
@@ -49,22 +49,25 @@ class SubscriptionRequest:
 def check_subscription(
     request: SubscriptionRequest, limits: Limits, held: int, schema: Schema | None, semantics: str
 ) -> Subscription:
-    """See that a subscription may be had.
+    """Check and parse a requested subscription.
 
     Args:
         request: The subscription.
-        limits: The bounds.
-        held: How many others this subscriber has.
+        limits: The limits.
+        held: How many other subscriptions this subscriber has.
         schema: The attributes of events, or None.
         semantics: What a missing attribute means.
 
+    Returns:
+        The parsed subscription.
+
     Raises:
-        BrokerError: It is beyond a limit, or malformed.
-        SelectorError: The selector is refused.
+        BrokerError: The request is malformed or exceeds a limit.
+        SelectorError: The selector is invalid.
     """
     checked_id(request.id)
     if not isinstance(request.selector, str):
-        raise BrokerError("a subscription needs a selector, as text", "request")
+        raise BrokerError("a subscription needs a selector, which is a string", "request")
     if held >= limits.subscriptions:
         raise BrokerError(
             f"a subscriber has at most {limits.subscriptions:,} subscriptions; remove some", "limit"
@@ -85,35 +88,35 @@ def check_selector(
     id: str = "",
     priority: int = 0,
 ) -> Subscription:
-    """See that a selector is one, and not beyond a limit.
+    """Check and parse a selector.
 
     Raises:
-        BrokerError: It is.
-        SelectorError: It is refused.
+        BrokerError: It exceeds a limit.
+        SelectorError: It is invalid.
     """
     size = len(selector.encode(errors="replace"))
     if size > limits.selector:
         raise BrokerError(
-            f"a selector has at most {limits.selector:,} bytes, not {size:,}", "limit"
+            f"the selector has {size:,} bytes, and the limit is {limits.selector:,}", "limit"
         )
-    made = Subscription.of(id, selector, priority, schema, semantics)
-    costs = cost(made.selector)
+    subscription = Subscription.of(id, selector, priority, schema, semantics)
+    costs = cost(subscription.selector)
     if costs > limits.cost:
         raise BrokerError(
-            f"the selector would cost {costs:,}, and the limit is {limits.cost:,}: fewer tests, "
-            "or shorter regular expressions; or several subscriptions",
+            f"the selector costs {costs:,}, and the limit is {limits.cost:,}; use fewer tests or "
+            "shorter regular expressions, or split it into several subscriptions",
             "limit",
         )
-    return made
+    return subscription
 
 
 def check_ttl(ttl: float | None) -> None:
-    """See that a time to live is one.
+    """Check a time to live; None is valid.
 
     Raises:
-        BrokerError: It is not.
+        BrokerError: It is not a number of seconds in the range that NATS takes.
     """
     if ttl is None:
         return
     if isinstance(ttl, bool) or not isinstance(ttl, int | float) or not 1 <= ttl <= _LONGEST:
-        raise BrokerError(f"ttl is a number of seconds from 1 on, not {ttl!r}", "request")
+        raise BrokerError(f"ttl must be a number of seconds, 1 or more, not {ttl!r}", "request")

@@ -1,4 +1,4 @@
-"""What a selector costs to judge, roughly and beforehand: a test of a number is 1."""
+"""A rough estimate of what a selector costs to match; the test of a number costs 1."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from tamis.language.expr import (
 )
 from tamis.language.patterns import regex_size
 
-# Items of IN are found together; texts are looked at once per distinct value; a step of a sequence
-# has a state for each of its keys.
+# The items of an IN list are looked up together. Strings are tested once per distinct value. A step
+# of a sequence has a state for each key.
 _ITEMS = 16
 _TEXT = 4
 _REGEX = 20
@@ -29,7 +29,7 @@ _STEP = 20
 
 
 def cost(selector: Selector) -> int:
-    """The cost of a selector.
+    """Return the cost of a selector.
 
     >>> from tamis.language import parse
     >>> cost(parse("a = 1 AND b > 2")), cost(parse("a RLIKE 'x+'")), cost(parse("a RLIKE 'x{900}'"))
@@ -39,7 +39,7 @@ def cost(selector: Selector) -> int:
 
 
 def _extra_cost(expr: Expr) -> int:
-    """What a node costs beyond the predicates below it."""
+    """Return what a node costs beyond the predicates below it."""
     if isinstance(expr, In):
         return len(expr.items) // _ITEMS
     if isinstance(expr, Like | StringTest):

@@ -1,4 +1,4 @@
-"""What a broker can be told."""
+"""The settings of a broker."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ HOUR = 3600.0
 
 @dataclass(frozen=True, kw_only=True)
 class NodeSettings:
-    """What makes brokers a node of an overlay.
+    """The settings of a node of an overlay.
 
     Attributes:
-        name: What the node is called; all brokers on one NATS server are one node.
-        routing: The strategy; the same in all of an overlay.
-        shape: Of the filters that events carry; the same in all of an overlay.
-        links: The NATS servers of neighbouring nodes to which this one makes a link.
-        queue: At most so many events wait for a neighbour; then the brokers wait.
-        options: Per link, what `nats.connect` takes.
+        name: The name of the node; all brokers on one NATS server form one node.
+        routing: The routing strategy; all nodes of an overlay use the same.
+        shape: The shape of the filters that events carry; all nodes of an overlay use the same.
+        links: The NATS servers of the neighbouring nodes to which this node opens a link.
+        queue: The most events that wait for a neighbour; at that point the brokers wait.
+        options: The options of `nats.connect` for the links.
     """
 
     name: str
@@ -38,26 +38,30 @@ class NodeSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """How a broker works; times are in seconds.
+    """The settings of a broker; times are in seconds.
 
     Attributes:
-        prefix: What all names on NATS begin with.
+        prefix: The prefix of all names on NATS.
         schema: The attributes of events, or None.
         semantics: What a missing attribute means.
-        time: The attribute that sequences go by; None for the time at which NATS stored the event.
-        batch: At most so many events are judged at a time.
-        wait: How long to wait for more once there is one; it is added to the latency.
-        in_flight: At most so many batches are judged and not yet confirmed.
-        ack_wait: After so long without an acknowledgement NATS gives an event to another broker.
-        tries: An event that was given to brokers so often, and never acknowledged, is dead.
-        dedupe: How long NATS knows the id of a delivery, so that it is not stored twice.
-        keep_events: How long events are kept, judged or not.
+        time: The attribute with the time of an event, for sequences; None for the time at which
+            NATS stored the event.
+        batch: The most events that are matched at a time.
+        wait: How long to wait for more events once there is one; this adds to the latency.
+        in_flight: The most batches that are matched and not yet confirmed.
+        ack_wait: How long NATS waits for an acknowledgement before it redelivers an event, to this
+            broker or another.
+        tries: How often an event is delivered to brokers without an acknowledgement before it
+            becomes a dead letter.
+        dedupe: How long NATS remembers the id of a delivery, so that it is not stored twice.
+        keep_events: How long events are kept, matched or not.
         keep_deliveries: How long deliveries are kept, read or not.
-        backlog: At most so many deliveries of a subscriber are kept; the oldest go first.
-        delivery_wait: After so long without an acknowledgement a subscriber gets a delivery again.
-        replicas: On how many servers of a NATS cluster everything is kept.
-        limits: What subscribers may ask for.
-        node: What makes it a node of an overlay; None for a broker that stands alone.
+        backlog: The most deliveries that are kept for a subscriber; the oldest are dropped first.
+        delivery_wait: How long NATS waits for a subscriber's acknowledgement before it sends a
+            delivery again.
+        replicas: On how many servers of a NATS cluster everything is stored.
+        limits: The limits on subscriptions and events.
+        node: The settings of the node; None outside an overlay.
     """
 
     prefix: str = DEFAULT_PREFIX

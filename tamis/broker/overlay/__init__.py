@@ -1,8 +1,9 @@
 """The overlay: nodes, each a NATS server with its brokers, in an acyclic graph of links.
 
-A node only ever works on its own NATS: `table` follows what its subscribers and its neighbours
-want, `telling` writes down what each neighbour is to know, `forwarding` puts events into the queue
-of a link. A link (`linking`) has connections to two servers, and copies: interests (`copying`) and
-events (`moving`), in both directions. `rights` has all that it does at the other node, which is all
-that a user of the role `link` may do. docs/guides/overlay.md is for who runs it.
+A node works only on its own NATS server: `node_table` follows the interests of its subscribers and
+neighbours, `advertiser` writes the interests to advertise to each neighbour, and `forwarder` puts
+events into the queues of links. A link (`link_keeper`) has connections to two servers and copies
+interests (`interest_copier`) and events (`event_mover`) in both directions.
+`tamis.broker.protocol.link_permissions` lists what a link does at the other node; a user with the
+role `link` may do exactly that. docs/guides/overlay.md is the operator's guide.
 """

@@ -1,4 +1,4 @@
-"""What a judge takes and gives: events that can be judged, messages to be published."""
+"""The input and output of matching: decoded events, and messages to publish."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tamis.broker.protocol.wire import MessagePlace
 
 
 class OutgoingMessage(NamedTuple):
-    """A message to be published."""
+    """A message to publish."""
 
     subject: str
     payload: bytes
@@ -17,7 +17,16 @@ class OutgoingMessage(NamedTuple):
 
 
 class Event(NamedTuple):
-    """An event that can be judged."""
+    """A decoded event.
+
+    Attributes:
+        place: Its position in the stream.
+        data: The event as it was published.
+        row: The decoded event.
+        ttl: The seconds that it has left to live; None without a time to live.
+        subject: The subject on which it was published.
+        headers: The headers of its message.
+    """
 
     place: MessagePlace
     data: bytes

@@ -1,8 +1,9 @@
-"""What a link does at the NATS server of the node that it links to: all of it, as subjects; pure.
+"""The subjects that a link uses on the NATS server of the node that it links to; no I/O.
 
-For the role `link`. It may pull from consumers and make none: whoever makes one says what it reads,
-and whereto NATS then sends that, in everybody's name. So a broker of the node makes them, as it is
-asked to (`consumers`), and here are their names.
+They define the permissions of the role `link`. A link may pull from consumers but not create them:
+creating a consumer lets you choose what it reads and its delivery subject, with the permissions of
+the server. So a broker of the node creates the consumers on request (`overlay/link_consumers.py`);
+this module holds their names.
 """
 
 from __future__ import annotations
@@ -15,7 +16,14 @@ from tamis.broker.protocol.names import Names
 
 
 class LinkFeed(StrEnum):
-    """What a link reads at one end."""
+    """What a link reads at one end.
+
+    Attributes:
+        queue: Events that wait for the neighbour.
+        events: Events that the neighbour has sent, in the stream of events.
+        out: Interests to advertise to the neighbour.
+        received: Interests that the neighbour has advertised.
+    """
 
     queue = "queue"
     events = "events"
@@ -24,12 +32,12 @@ class LinkFeed(StrEnum):
 
 
 class LinkSource(NamedTuple):
-    """Where it is read.
+    """Where a feed is read.
 
     Attributes:
         stream: The stream.
         consumer: The consumer.
-        subjects: What of the stream.
+        subjects: The subjects of the stream that the consumer reads.
     """
 
     stream: str
@@ -38,10 +46,11 @@ class LinkSource(NamedTuple):
 
 
 def link_source(names: Names, neighbour: str, what: LinkFeed) -> LinkSource:
-    """Where a link reads something, at the end that has this neighbour.
+    """Return where a link reads a feed, at the end that has this neighbour.
 
-    >>> place(Names(), "rome", What.told)
-    Place(stream='KV_tamis-routes', consumer='link-rome-in', subjects='$KV.tamis-routes.in.rome.>')
+    >>> source = link_source(Names(), "rome", LinkFeed.received)
+    >>> source.stream, source.consumer, source.subjects
+    ('KV_tamis-routes', 'link-rome-in', '$KV.tamis-routes.in.rome.>')
     """
     if what is LinkFeed.queue:
         return LinkSource(names.link_stream(neighbour), "link", names.link(neighbour))
@@ -53,9 +62,9 @@ def link_source(names: Names, neighbour: str, what: LinkFeed) -> LinkSource:
 
 
 def link_subjects(node: str, names: Names) -> Iterator[str]:
-    """Where the link of a node sends to.
+    """Yield the subjects to which the link of a node publishes.
 
-    >>> list(sent_by("rome", Names()))[:2]
+    >>> list(link_subjects("rome", Names()))[:2]
     ['tamis.peer.rome.*', 'tamis.overlay']
     """
     yield names.peer(node, "*")
@@ -67,7 +76,8 @@ def link_subjects(node: str, names: Names) -> Iterator[str]:
     yield f"$JS.ACK.{stream}.{consumer}.>"
     events, record = names.events_from(node), names.bucket_subject(names.routes, f"link.{node}")
     progress = names.bucket_subject(names.state, f"link.{node}")
-    # The latest message of one subject each: this way of asking names it in its own subject.
+    # The latest message of one subject each. A direct get has that subject in its own subject, so
+    # the permission covers nothing else.
     yield f"$JS.API.DIRECT.GET.{names.event_stream}.{events}"
     yield f"$JS.API.DIRECT.GET.{names.bucket_stream(names.routes)}.{record}"
     yield f"$JS.API.DIRECT.GET.{names.bucket_stream(names.state)}.{progress}"
@@ -78,5 +88,5 @@ def link_subjects(node: str, names: Names) -> Iterator[str]:
 
 
 def relay_subject(node: str, names: Names) -> str:
-    """Where the link of a node is asked."""
+    """Return the subject on which the link of a node answers requests."""
     return names.overlay_relay(node)

@@ -1,7 +1,7 @@
-"""What everything is called on NATS: subjects, streams, buckets, consumers, keys; no I/O.
+"""The names on NATS: subjects, streams, buckets, consumers and keys; no I/O.
 
-All names begin with a prefix, so that several systems can share one server. A subject that belongs
-to a subscriber has its name as the third word: permissions of NATS can tell subscribers apart.
+All names start with a prefix, so that several systems can share one server. The subjects of a
+subscriber have its name as the third token, so that NATS permissions can separate subscribers.
 """
 
 from __future__ import annotations
@@ -19,39 +19,39 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 def checked_name(name: str, what: str = "subscriber") -> str:
-    """A name that may be a word of a subject and the name of a consumer.
+    """Return a name that is valid as a token of a subject and as the name of a consumer.
 
     Raises:
-        BrokerError: It may not.
+        BrokerError: The name is invalid.
     """
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise BrokerError(
-            f"a {what} is 1 to 64 letters, digits, - and _, not {shorten(repr(name))}", "name"
+            f"a {what} must be 1 to 64 letters, digits, - or _, not {shorten(repr(name))}", "name"
         )
     return name
 
 
 def checked_id(id: str) -> str:
-    """The id of a subscription, as a subscriber may choose it.
+    """Return a valid id of a subscription.
 
     Raises:
-        BrokerError: It is no text, or too long.
+        BrokerError: The id is not a non-empty string, or too long.
     """
     if not isinstance(id, str) or not id:
-        raise BrokerError(f"an id is a non-empty text, not {shorten(repr(id))}", "id")
+        raise BrokerError(f"an id must be a non-empty string, not {shorten(repr(id))}", "id")
     try:
         size = len(id.encode())
     except UnicodeEncodeError:
         raise BrokerError(
-            "the id holds a lone surrogate, which is not valid Unicode", "id"
+            "the id contains a lone surrogate, which is not valid Unicode", "id"
         ) from None
     if size > MAX_ID:
-        raise BrokerError(f"an id has at most {MAX_ID} bytes; this one has {size}", "id")
+        raise BrokerError(f"the id has {size} bytes, and the limit is {MAX_ID}", "id")
     return id
 
 
 def key_of(subscriber: str, id: str) -> str:
-    """The key of a subscription in the bucket; ids that are no words are spelt in base64.
+    """Return the key of a subscription in the bucket; other characters are encoded in base64.
 
     >>> key_of("ann", "cheap-laptops"), key_of("ann", "prix < 10 €")
     ('ann.cheap-laptops', 'ann.=cHJpeCA8IDEwIOKCrA')
@@ -62,17 +62,17 @@ def key_of(subscriber: str, id: str) -> str:
 
 
 def parts_of(key: str) -> tuple[str, str]:
-    """The subscriber and the id of a key.
+    """Return the subscriber and the id of a key.
 
     >>> parts_of("ann.=cHJpeCA8IDEwIOKCrA")
     ('ann', 'prix < 10 €')
 
     Raises:
-        ValueError: It is no such key.
+        ValueError: It is not the key of a subscription.
     """
     subscriber, dot, word = key.partition(".")
     if not dot or not _NAME.fullmatch(subscriber) or not word:
-        raise ValueError(f"{key!r} is no key of a subscription")
+        raise ValueError(f"{key!r} is not the key of a subscription")
     if not word.startswith("="):
         return subscriber, word
     return subscriber, urlsafe_b64decode(word[1:] + "=" * (-(len(word) - 1) % 4)).decode()
@@ -90,10 +90,10 @@ class Names:
     prefix: str = DEFAULT_PREFIX
 
     def __post_init__(self) -> None:
-        """Refuse a prefix that would not be one word.
+        """Check the prefix.
 
         Raises:
-            BrokerError: It would not.
+            BrokerError: It is not a valid token of a subject.
         """
         checked_name(self.prefix, "prefix")
 
@@ -101,55 +101,55 @@ class Names:
 
     @property
     def events(self) -> str:
-        """Where events are published; more words may follow, and mean nothing."""
+        """The subject of events; further tokens may follow and have no meaning."""
         return f"{self.prefix}.events"
 
     def events_of(self, writer: str, part: int) -> str:
-        """Where a part of a writer's batches is published; see `client/resumable_batch.py`."""
+        """Return the subject of a part of a writer's batches; see `client/resumable_batch.py`."""
         return f"{self.events}.{writer}.{part}"
 
     @property
     def dead_letters(self) -> str:
-        """Where events go that cannot be judged."""
+        """The subject of dead letters: events that cannot be matched."""
         return f"{self.prefix}.dead"
 
     @property
     def status(self) -> str:
-        """Where every broker answers what it is doing."""
+        """The subject on which every broker reports its status."""
         return f"{self.prefix}.status"
 
     def events_from(self, neighbour: str) -> str:
-        """Where the events of a neighbouring node are published, by the link."""
+        """Return the subject on which a link publishes the events of a neighbouring node."""
         return f"{self.events}.link.{neighbour}"
 
     def link(self, neighbour: str) -> str:
-        """Where events wait for a neighbouring node."""
+        """Return the subject of the events that wait for a neighbouring node."""
         return f"{self.prefix}.link.{neighbour}"
 
     def peer(self, neighbour: str, verb: str) -> str:
-        """Where a neighbouring node asks for something."""
+        """Return the subject of a request from a neighbouring node."""
         return f"{self.prefix}.peer.{neighbour}.{verb}"
 
     def overlay_relay(self, neighbour: str) -> str:
-        """Where one asks a neighbouring node what it knows, while the link is up."""
+        """Return the subject that a running link relays to a neighbouring node."""
         return f"{self.prefix}.beyond.{neighbour}"
 
     @property
     def overlay(self) -> str:
-        """Where the brokers of a node tell of the overlay, as one queue group."""
+        """The subject on which the brokers of a node describe the overlay, as one queue group."""
         return f"{self.prefix}.overlay"
 
     def deliveries_to(self, subscriber: str) -> str:
-        """Where a subscriber's deliveries are published."""
+        """Return the subject of a subscriber's deliveries."""
         return f"{self.prefix}.deliver.{subscriber}"
 
     def request(self, subscriber: str, verb: str) -> str:
-        """Where a subscriber asks for something."""
+        """Return the subject of a subscriber's request."""
         return f"{self.prefix}.sub.{subscriber}.{verb}"
 
     @property
     def all_requests(self) -> str:
-        """Where brokers listen for requests, as one queue group."""
+        """The subject of all requests, which the brokers answer as one queue group."""
         return f"{self.prefix}.sub.*.*"
 
     @property
@@ -174,16 +174,16 @@ class Names:
 
     @property
     def dead_stream(self) -> str:
-        """The stream of events that could not be judged."""
+        """The stream of dead letters."""
         return self._stream("DEAD")
 
     def link_stream(self, neighbour: str) -> str:
-        """The stream of events that wait for a neighbouring node."""
+        """Return the stream of events that wait for a neighbouring node."""
         return f"{self._stream('LINK')}_{neighbour}"
 
     @property
     def routes(self) -> str:
-        """The bucket of links: what neighbouring nodes are told, and what they have told."""
+        """The bucket of links: the interests sent to and received from neighbouring nodes."""
         return f"{self.prefix}-routes"
 
     @property
@@ -193,15 +193,15 @@ class Names:
 
     @property
     def state(self) -> str:
-        """The bucket of what brokers keep for each other: who judges sequences, and how far."""
+        """The bucket of shared state: leases, and the progress of sequences and links."""
         return f"{self.prefix}-state"
 
     @staticmethod
     def bucket_stream(bucket: str) -> str:
-        """The stream below a bucket."""
+        """Return the stream that backs a bucket."""
         return f"KV_{bucket}"
 
     @staticmethod
     def bucket_subject(bucket: str, key: str) -> str:
-        """The subject of a key in a bucket."""
+        """Return the subject of a key in a bucket."""
         return f"$KV.{bucket}.{key}"

@@ -1,4 +1,4 @@
-"""What messages look like: headers of deliveries, errors as JSON; pure.
+"""Message formats: headers of deliveries, and errors as JSON; no I/O.
 
 See docs/reference/protocol.md.
 """
@@ -46,22 +46,22 @@ _SELECTOR_ERRORS = {
 _encode = msgspec.json.Encoder().encode
 
 
-def encode_json(answer: object) -> bytes:
-    """Anything as JSON."""
-    return _encode(answer)
+def encode_json(value: object) -> bytes:
+    """Encode a value as JSON."""
+    return _encode(value)
 
 
 def decode_object(data: bytes) -> dict[str, Any]:
-    """A JSON object; no data at all is an empty one.
+    """Decode a JSON object; no data is an empty object.
 
     Raises:
-        BrokerError: It is none.
+        BrokerError: The data is not a JSON object.
     """
     try:
-        found: dict[str, Any] = msgspec.json.decode(data, type=dict) if data else {}
+        decoded: dict[str, Any] = msgspec.json.decode(data, type=dict) if data else {}
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise BrokerError(f"not a JSON object: {error}", "request") from None
-    return found
+    return decoded
 
 
 def is_delete_marker(headers: Mapping[str, str] | None) -> bool:
@@ -77,11 +77,11 @@ def is_delete_marker(headers: Mapping[str, str] | None) -> bool:
 
 
 def refusal(error: TamisError) -> dict[str, object]:
-    """An error as an answer."""
-    told: dict[str, object] = {"message": str(error)}
+    """Return the answer to a request that failed."""
+    fields: dict[str, object] = {"message": str(error)}
     if isinstance(error, SelectorError):
         kinds = [name for name, kind in _SELECTOR_ERRORS.items() if type(error) is kind]
-        told |= {
+        fields |= {
             "code": "selector",
             "kind": kinds[0] if kinds else "syntax",
             "reason": error.reason,
@@ -92,9 +92,9 @@ def refusal(error: TamisError) -> dict[str, object]:
             "end": error.end,
         }
     else:
-        told["code"] = error.code if isinstance(error, BrokerError) else "request"
-        told["reason"] = error.reason if isinstance(error, BrokerError) else str(error)
-    return {"error": told}
+        fields["code"] = error.code if isinstance(error, BrokerError) else "request"
+        fields["reason"] = error.reason if isinstance(error, BrokerError) else str(error)
+    return {"error": fields}
 
 
 def raise_refusal(answer: Mapping[str, Any], selector: str = "") -> None:
@@ -102,25 +102,25 @@ def raise_refusal(answer: Mapping[str, Any], selector: str = "") -> None:
 
     Raises:
         SelectorError: The selector was refused.
-        BrokerError: Anything else was.
+        BrokerError: The request was refused for another reason.
     """
-    told = answer.get("error")
-    if told is None:
+    error = answer.get("error")
+    if error is None:
         return
-    if told.get("code") == "selector":
-        kind = _SELECTOR_ERRORS.get(told.get("kind", ""), errors.SelectorSyntaxError)
-        raise kind(told["reason"], selector, told["start"], told["end"], told.get("hint", ""))
-    raise BrokerError(told.get("reason") or told.get("message", "refused"), told.get("code", ""))
+    if error.get("code") == "selector":
+        kind = _SELECTOR_ERRORS.get(error.get("kind", ""), errors.SelectorSyntaxError)
+        raise kind(error["reason"], selector, error["start"], error["end"], error.get("hint", ""))
+    raise BrokerError(error.get("reason") or error.get("message", "refused"), error.get("code", ""))
 
 
 class MessagePlace(NamedTuple):
-    """Where a message stands, as its reply subject tells.
+    """The position of a message in its stream and consumer, from its reply subject.
 
     Attributes:
-        delivered: How often this consumer has given it to somebody, this time included.
-        sequence: Its number in the stream.
+        delivered: How often the consumer has delivered it, this time included.
+        sequence: Its sequence number in the stream.
         time: When it was stored, in nanoseconds since 1970.
-        pending: How many messages come after it for this consumer.
+        pending: How many messages the consumer has after it.
     """
 
     delivered: int
@@ -130,10 +130,10 @@ class MessagePlace(NamedTuple):
 
 
 def place_of(reply: str) -> MessagePlace:
-    """Read `$JS.ACK.[domain.account.]stream.consumer.delivered.sequence.number.time.pending[.x]`.
+    """Parse `$JS.ACK.[domain.account.]stream.consumer.delivered.sequence.number.time.pending[.x]`.
 
     >>> place_of("$JS.ACK.EVENTS.brokers.2.17.5.1700000000000000000.0")
-    Place(delivered=2, sequence=17, time=1700000000000000000, pending=0)
+    MessagePlace(delivered=2, sequence=17, time=1700000000000000000, pending=0)
     """
     words = reply.split(".")
     first = 4 if len(words) == 9 else 6

@@ -1,1 +1,1 @@
-"""Users, accounts, TLS, and where a server may listen."""
+"""Users, NATS accounts, TLS, and the addresses on which a server may listen."""

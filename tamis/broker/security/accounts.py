@@ -1,10 +1,13 @@
-"""Who may do what on NATS: accounts of its configuration, as text.
+"""Permissions on NATS, as the accounts section of its configuration.
 
-Every user has an account of their own, and imports from that of the brokers exactly what is theirs.
-One that runs a link also exports something to it: where the link answers (`overlay/rights.py`).
-Permissions in one account would not do: a request names the subject of its answer, and brokers and
-JetStream answer to whatever subject that is, in everybody's name: `tamis.sub.ann.close` too. Across
-accounts NATS puts a subject of its own in its place. It also keeps everybody's inboxes apart.
+Every user has an account, which imports from the account of the brokers exactly the subjects that
+the user may use. The account of a link also exports a subject to the brokers: the one on which the
+link answers (`protocol/link_permissions.py`).
+
+Permissions within one account are not enough. A request names the subject of its reply, and brokers
+and JetStream reply to that subject with their own permissions, even if it is `tamis.sub.ann.close`.
+Across accounts NATS replaces the reply subject with one of its own. Accounts also separate the
+inboxes of users.
 """
 
 from __future__ import annotations
@@ -21,14 +24,14 @@ _HOME = "TAMIS"
 
 
 def accounts(users: Users, names: Names, broker_hash: str) -> str:
-    """The section of accounts.
+    """Return the accounts section.
 
     Args:
-        users: Everybody.
-        names: All names.
-        broker_hash: bcrypt of the password of brokers, whose user is `BROKER`.
+        users: All users.
+        names: The names of the system.
+        broker_hash: The bcrypt hash of the password of the brokers, whose user is `BROKER`.
     """
-    quoted = json.dumps  # JSON's strings are strings of this language
+    quoted = json.dumps  # a JSON string is a valid string in a NATS configuration
     lines = ["accounts {", f"  {_HOME} {{", "    jetstream: enabled", "    users: ["]
     lines.append(f"      {{user: {quoted(BROKER)}, password: {quoted(broker_hash)}}}")
     others = [user for _, user in sorted(users.by_name.items()) if "admin" not in user.roles]
@@ -67,7 +70,7 @@ def accounts(users: Users, names: Names, broker_hash: str) -> str:
 
 
 def tls(certificate: str, key: str) -> str:
-    """The section of TLS.
+    """Return the TLS section.
 
     >>> print(tls("cert.pem", "key.pem"))
     tls { cert_file: "cert.pem", key_file: "key.pem", timeout: 5 }
@@ -82,10 +85,11 @@ def _account(user: User) -> str:
 
 
 def _credentials(user: User, names: Names) -> Iterator[str]:
-    """Each way to be known as this user."""
+    """Yield an entry for each credential of a user."""
     limited = ""
     if not user.roles & {"admin", "link"}:
-        # What comes over a link says of itself where it was published, and is believed.
+        # An event from a link states its own origin, and brokers trust it. Only links may publish
+        # such events.
         denied = json.dumps(names.events_from(">"))
         limited = f", permissions: {{publish: {{deny: [{denied}]}}}}"
     if user.bcrypt:
@@ -96,7 +100,7 @@ def _credentials(user: User, names: Names) -> Iterator[str]:
 
 
 def _subjects(user: User, names: Names) -> Iterator[str]:
-    """What a user may send to."""
+    """Yield the subjects to which a user may publish."""
     yield names.status
     if "link" in user.roles:
         yield from link_subjects(user.name, names)
@@ -108,7 +112,7 @@ def _subjects(user: User, names: Names) -> Iterator[str]:
 
 
 def subscriber_subjects(subscriber: str, names: Names) -> Mapping[str, str]:
-    """What a subscriber sends to: requests, pulls, acknowledgements.
+    """Return the subjects to which a subscriber publishes: requests, pulls, acknowledgements.
 
     >>> subscriber_subjects("ann", Names())["pulls"]
     '$JS.API.CONSUMER.MSG.NEXT.TAMIS_DELIVERIES.ann'
@@ -122,5 +126,5 @@ def subscriber_subjects(subscriber: str, names: Names) -> Mapping[str, str]:
 
 
 def _is_stream(subject: str, names: Names) -> bool:
-    """Whether one request has many answers."""
+    """Return whether one request on this subject has many answers."""
     return subject == names.status or subject.startswith("$JS.API.CONSUMER.MSG.NEXT.")

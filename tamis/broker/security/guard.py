@@ -1,4 +1,4 @@
-"""The guard of a server of ours: users and TLS become its configuration, also while it runs."""
+"""Write users and TLS into the configuration of our NATS server, also while it runs."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _PAUSE = 0.5
 
 @dataclass
 class UsersFile:
-    """The file of users, as it is now.
+    """The users file, read again when it changes.
 
     Attributes:
-        path: Where it is.
-        users: What was in it when it was last read, and was whole.
+        path: The path of the file.
+        users: The users of the last valid version of the file.
     """
 
     path: Path
@@ -36,16 +36,16 @@ class UsersFile:
     _seen: tuple[int, int, int] | None = None
 
     def __post_init__(self) -> None:
-        """Read it.
+        """Read the file.
 
         Raises:
-            BrokerError: It cannot be read.
+            BrokerError: The file cannot be read.
         """
         self._seen = self._stamp()
         self.users = read_users(self.path)
 
     def refresh(self) -> bool:
-        """Read it again if it has changed; whether it has."""
+        """Read the file if it has changed; return whether there are new users."""
         stamp = self._stamp()
         if stamp == self._seen:
             return False
@@ -53,8 +53,8 @@ class UsersFile:
         try:
             self.users = read_users(self.path)
         except BrokerError as error:
-            # Whoever was let in yesterday still is: a slip of the pen locks nobody out.
-            log.warning("%s; the users stay as they were", error)
+            # The old users stay valid, so that a typing error locks nobody out.
+            log.warning("%s; keeping the previous users", error)
             return False
         return True
 
@@ -68,14 +68,14 @@ class UsersFile:
 
 @dataclass(kw_only=True)
 class Guard:
-    """What a server of ours is told about users and TLS, and how the broker gets in.
+    """Users and TLS for the configuration of our NATS server, and the credentials of the broker.
 
     Attributes:
-        store: The folder of the server; brokers with the same one find their password there.
-        names: All names.
-        file: The users, or None for a server that asks nobody.
-        certificate: A file, or None for no TLS.
-        key: Its key.
+        store: The folder of the server; brokers that share it find their password there.
+        names: The names of the system.
+        file: The users, or None for a server without authentication.
+        certificate: The certificate file, or None for no TLS.
+        key: The key file of the certificate.
     """
 
     store: Path
@@ -86,48 +86,49 @@ class Guard:
     _hash: str = ""
 
     def sections(self) -> tuple[str, ...]:
-        """For the configuration of the server.
+        """Return the sections for the configuration of the server.
 
         Raises:
-            BrokerError: The folder cannot be written.
+            BrokerError: The folder is not writable.
         """
-        told = []
+        sections = []
         if self.file is not None:
-            # The same text as before, or NATS would take it for a new password and hang up.
+            # Keep the same hash: a new one looks like a new password to NATS, which then closes the
+            # connection of the broker.
             self._hash = self._hash or nats_hash(self._password())
-            told.append(accounts(self.file.users, self.names, self._hash))
+            sections.append(accounts(self.file.users, self.names, self._hash))
         if self.certificate is not None and self.key is not None:
-            told.append(tls(self.certificate, self.key))
-        return tuple(told)
+            sections.append(tls(self.certificate, self.key))
+        return tuple(sections)
 
     def options(self) -> dict[str, Any]:
-        """For the connection of the broker.
+        """Return the connection options of the broker.
 
         Raises:
-            BrokerError: The folder cannot be written, or the certificate not be read.
+            BrokerError: The folder is not writable, or the certificate cannot be read.
         """
-        told: dict[str, Any] = {}
+        options: dict[str, Any] = {}
         if self.file is not None:
-            told |= {"user": BROKER, "password": self._password()}
+            options |= {"user": BROKER, "password": self._password()}
         if self.certificate is not None:
-            told["tls"] = pinned_tls_context(self.certificate)
-        return told
+            options["tls"] = pinned_tls_context(self.certificate)
+        return options
 
     async def watch(self, changed: Callable[[tuple[str, ...]], Awaitable[None]]) -> None:
-        """Tell of new sections whenever the file of users has changed; for ever."""
+        """Call `changed` with new sections whenever the users file changes, until cancelled."""
         while self.file is not None:
             await asyncio.sleep(_PAUSE)
             if self.file.refresh():
                 await changed(self.sections())
-                log.info("the users have changed")
+                log.info("users reloaded")
 
     def _password(self) -> str:
-        """The password of brokers, made once."""
+        """Return the password of the brokers, created on first use."""
         path = self.store / _SECRET
         try:
             self.store.mkdir(mode=0o700, parents=True, exist_ok=True)
             if not path.exists():
-                # Whole or not at all, and by one broker only if several start at once.
+                # The link is atomic: if several brokers start at once, one of them wins.
                 new = path.with_name(f"{_SECRET}.{secrets.token_hex(4)}")
                 new.touch(mode=0o600)
                 new.write_text(secrets.token_urlsafe(32), encoding="ascii")

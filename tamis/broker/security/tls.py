@@ -1,4 +1,4 @@
-"""TLS, from the side of who connects."""
+"""TLS contexts for clients."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from tamis.errors import BrokerError
 
 
 def tls_context(authority: str | None = None) -> ssl.SSLContext:
-    """Trust a file of certificates, or, without one, what the system trusts.
+    """Return a context that trusts a certificate file, or by default the system's authorities.
 
     Raises:
-        BrokerError: It cannot be read.
+        BrokerError: The file cannot be read.
     """
     return _context(authority)
 
 
 def pinned_tls_context(certificate: str) -> ssl.SSLContext:
-    """Trust one certificate, whatever host it names: that of a server of our own.
+    """Return a context that trusts one certificate for any host name: that of our own server.
 
     Raises:
-        BrokerError: It cannot be read.
+        BrokerError: The certificate cannot be read.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
-    # It need not have signed itself.
+    # The certificate need not be self-signed.
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     _load(context, certificate)
     return context
@@ -42,4 +42,4 @@ def _load(context: ssl.SSLContext, file: str) -> None:
     try:
         context.load_verify_locations(file)
     except (OSError, ssl.SSLError) as error:
-        raise BrokerError(f"{file}: no certificates: {error}", "tls") from None
+        raise BrokerError(f"{file}: cannot read certificates: {error}", "tls") from None

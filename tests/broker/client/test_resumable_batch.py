@@ -68,7 +68,7 @@ def test_parts_batches_and_writers_are_apart(shared_nats: Nats, prefix: str) -> 
                 async with PartPublisher(connection, names, writer, batch, number) as part:
                     await part.publish([OutgoingEvent(b"{}")])
             assert await stored(connection, names) == {b"{}": 4}
-            with pytest.raises(BrokerError, match="a writer is 1 to 64 letters"):
+            with pytest.raises(BrokerError, match="a writer must be 1 to 64 letters"):
                 PartPublisher(connection, names, "a.b", 0, 0)
 
     run(work())
@@ -95,7 +95,7 @@ def test_ids_and_times_of_ones_own(shared_nats: Nats, prefix: str) -> None:
                 (b"2", None),
             ]
             assert {one.subject for one in some} == {f"{prefix}.events.w.2"}
-            with pytest.raises(BrokerError, match="ttl is a number of seconds from 1 on"):
+            with pytest.raises(BrokerError, match="ttl must be a number of seconds, 1 or more"):
                 async with PartPublisher(connection, names, "w", 6, 2) as part:
                     await part.publish([OutgoingEvent(b"1", ttl=0.5)])
 

@@ -66,7 +66,7 @@ def test_who_is_away_is_silent_and_unlinked(served: Served) -> None:
 def test_serve_ends_with_what_is_wrong(served: Served, tmp_path: Path, own_nats: Nats) -> None:
     link = ("--link", served.urls["lyon"])
     assert "needs a name: --name paris" in run("serve", *link).stderr
-    assert "a node is 1 to 64 letters" in run("serve", *link, "--name", "no name").stderr
+    assert "a node must be 1 to 64 letters" in run("serve", *link, "--name", "no name").stderr
     done = subprocess.run(
         command("serve", "--nats", own_nats.url, *link, "--name", "oslo"),
         capture_output=True,

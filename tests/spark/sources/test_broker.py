@@ -176,9 +176,9 @@ def test_what_is_gone_unread_is_said(
         ({"subscriber": "ann"}, "subscriber: goes with option('what', 'deliveries')"),
         (
             {"what": "deliveries", "subscriber": "a.b"},
-            "subscriber: a subscriber is 1 to 64 letters, digits, - and _, not 'a.b'",
+            "subscriber: a subscriber must be 1 to 64 letters, digits, - or _, not 'a.b'",
         ),
-        ({"prefix": "a b"}, "prefix: a prefix is 1 to 64 letters"),
+        ({"prefix": "a b"}, "prefix: a prefix must be 1 to 64 letters"),
         ({"start": "soon"}, "start: must be earliest, latest, a sequence or a time such as"),
         ({"start": "0"}, "start: must be 1 or more, not 0"),
         ({"end": "5"}, "end: is for tables"),
