@@ -1,1 +1,1 @@
-"""NATS: connections, servers, streams, pulling, publishing, following."""
+"""Everything that talks to NATS: connections, servers, streams, pulling, publishing, following."""

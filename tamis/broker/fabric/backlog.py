@@ -1,4 +1,4 @@
-"""What waits on NATS: events to be judged, deliveries to be read, events that nobody can judge."""
+"""The backlog on NATS: unmatched events, unread deliveries and dead letters."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _PAGES = 4
 
 @dataclass(frozen=True, kw_only=True)
 class Backlog:
-    """How much there is.
+    """Counts of what waits on NATS.
 
     Attributes:
-        waiting: Events that no broker has been given.
-        unacknowledged: Events that a broker was given, and has not acknowledged.
-        dead: Events that could not be judged, of those that are kept.
-        unread: Deliveries that a subscriber has not been given, by subscriber; of the first
-            thousand or so of them.
+        waiting: Events that NATS has not delivered to a broker yet.
+        unacknowledged: Events that a broker has received and not acknowledged.
+        dead: Dead letters that are still kept.
+        unread: Deliveries that NATS has not sent to the subscriber yet, by subscriber; of the first
+            thousand or so subscribers.
         links: Events that wait for a neighbouring node, by neighbour.
     """
 
@@ -36,15 +36,15 @@ class Backlog:
 
 
 async def backlog(connection: Connection, names: Names, neighbours: Iterable[str] = ()) -> Backlog:
-    """Ask NATS.
+    """Request the backlog from NATS.
 
     Args:
-        connection: To NATS.
-        names: All names.
+        connection: The connection to NATS.
+        names: The names of the system.
         neighbours: The nodes to which this one has links.
 
     Raises:
-        BrokerError: It does not answer.
+        BrokerError: NATS does not answer.
     """
     js = connection.nats.jetstream()
     try:
@@ -57,7 +57,7 @@ async def backlog(connection: Connection, names: Names, neighbours: Iterable[str
             if len(found) < _PAGE:
                 break
     except (NatsError, OSError, TimeoutError) as error:
-        raise BrokerError(f"NATS does not say what waits: {error!r}", "unreachable") from error
+        raise BrokerError(f"cannot read the backlog from NATS: {error!r}", "unreachable") from error
     return Backlog(
         waiting=events.num_pending or 0,
         unacknowledged=events.num_ack_pending or 0,
@@ -70,13 +70,13 @@ async def backlog(connection: Connection, names: Names, neighbours: Iterable[str
 async def queue_lengths(
     connection: Connection, names: Names, neighbours: Iterable[str]
 ) -> dict[str, int]:
-    """How many events wait for each neighbouring node, as far as NATS says."""
+    """Return how many events wait for each neighbouring node whose queue can be read."""
     js = connection.nats.jetstream()
-    found = {}
+    lengths = {}
     for neighbour in neighbours:
         try:
             info = await js.stream_info(names.link_stream(neighbour))
         except (NatsError, OSError, TimeoutError):
             continue
-        found[neighbour] = info.state.messages
-    return found
+        lengths[neighbour] = info.state.messages
+    return lengths

@@ -1,4 +1,4 @@
-"""A stream read in order from some place on, for ever, by a consumer that is made again if lost."""
+"""Read a stream in order from a given place on; a lost consumer is recreated."""
 
 from __future__ import annotations
 
@@ -21,10 +21,14 @@ _IDLE = 5.0
 
 
 class ReadStart:
-    """A consumer was made: how many messages of the past it will give first."""
+    """Reading starts with a new consumer.
+
+    Attributes:
+        pending: How many stored messages the consumer delivers first.
+    """
 
     def __init__(self, pending: int) -> None:
-        """Take the number."""
+        """Set the number of stored messages."""
         self.pending = pending
 
 
@@ -36,20 +40,21 @@ async def follow_stream(
     batch: int = 1000,
     wait: float = 0.0,
 ) -> AsyncGenerator[ReadStart | list[Msg], None]:
-    """Messages in batches, and, before them and each time that reading begins anew, where it is.
+    """Yield messages in batches, and a `ReadStart` before the first and after each new consumer.
 
     Args:
-        connection: To NATS.
+        connection: The connection to NATS.
         stream: The stream.
-        start: Where to begin, asked each time; `from_sequence` and `latest_of_each` make it.
-        batch: At most so many at a time.
-        wait: How long to wait for more once there is one.
+        start: Returns where to start, for each new consumer: see `start_at_sequence` and
+            `latest_per_subject`.
+        batch: The most messages in a batch.
+        wait: How many seconds to wait for more messages once there is one.
     """
     js = connection.nats.jetstream()
 
     async def make() -> tuple[str, int]:
-        made = await js.add_consumer(stream, ephemeral_consumer(start()))
-        return made.name, made.num_pending or 0
+        info = await js.add_consumer(stream, ephemeral_consumer(start()))
+        return info.name, info.num_pending or 0
 
     async def exists(name: str) -> bool:
         return await has_consumer(js, stream, name)
@@ -61,7 +66,7 @@ async def follow_stream(
 
 
 async def _assume_exists(name: str) -> bool:
-    """NATS says to whoever pulls that a consumer is gone, and repeats it."""
+    """Return True: NATS answers every pull request to a missing consumer with an error."""
     return True
 
 
@@ -74,15 +79,15 @@ async def follow_consumer(
     batch: int = 1000,
     wait: float = 0.0,
 ) -> AsyncGenerator[ReadStart | list[Msg], None]:
-    """The same, with consumers that somebody else makes.
+    """Yield messages like `follow_stream`, with consumers that the caller creates.
 
     Args:
-        connection: To NATS.
+        connection: The connection to NATS.
         stream: The stream.
-        make: Makes a consumer; gives its name, and how many messages of the past it will give.
-        exists: Whether it is still there; asked when nothing comes.
-        batch: At most so many at a time.
-        wait: How long to wait for more once there is one.
+        make: Creates a consumer; returns its name and how many stored messages it delivers first.
+        exists: Returns whether a consumer still exists; called when no message arrives.
+        batch: The most messages in a batch.
+        wait: How many seconds to wait for more messages once there is one.
     """
     while not connection.nats.is_closed:
         try:
@@ -90,7 +95,7 @@ async def follow_consumer(
         except BadRequestError:
             raise
         except (NatsError, OSError, TimeoutError) as error:
-            log.debug("cannot read %s yet: %s", stream, error)
+            log.debug("cannot read %s, retrying: %s", stream, error)
             await asyncio.sleep(_PAUSE)
             continue
         yield ReadStart(pending)
@@ -106,29 +111,34 @@ async def follow_consumer(
                 expected += len(good)
                 if good:
                     yield good
-                if len(good) < len(taken):  # something was lost on the way
+                if len(good) < len(taken):  # a message was lost
                     break
 
 
 class SnapshotEnd:
-    """All that was there when reading began has been given: its keys."""
+    """All entries that the bucket had when reading started have been yielded.
+
+    Attributes:
+        keys: The keys of these entries.
+    """
 
     def __init__(self, keys: set[str]) -> None:
-        """Take the keys."""
+        """Set the keys."""
         self.keys = keys
 
 
 async def follow_bucket(
     connection: Connection, stream: str, subjects: str
 ) -> AsyncGenerator[SnapshotEnd | list[Msg], None]:
-    """The latest message of each subject, and then all new ones, in batches, for ever.
+    """Yield the latest message of each subject, then all new messages, in batches.
 
-    Whenever the past has been given, `Whole` follows: what is not among its keys is not there.
+    A `SnapshotEnd` follows the last stored message: a key that it does not have is not in the
+    bucket.
 
     Args:
-        connection: To NATS.
-        stream: The stream.
-        subjects: A prefix and `>`; what stands for that in a subject is a key.
+        connection: The connection to NATS.
+        stream: The stream of the bucket.
+        subjects: A prefix and `>`; the part of a subject that `>` matches is the key.
     """
     reading = follow_stream(connection, stream, lambda: latest_per_subject(subjects))
     async with aclosing(mark_snapshots(reading, len(subjects) - 1)) as news:
@@ -139,11 +149,11 @@ async def follow_bucket(
 async def mark_snapshots(
     reading: AsyncGenerator[ReadStart | list[Msg], None], skip: int
 ) -> AsyncGenerator[SnapshotEnd | list[Msg], None]:
-    """The same, of what is read already.
+    """Add a `SnapshotEnd` to messages that are being read.
 
     Args:
-        reading: The latest message of each subject, and then all new ones.
-        skip: How many characters of a subject come before the key.
+        reading: The latest message of each subject, then all new messages.
+        skip: The length of the prefix of a subject, before the key.
     """
     left, seen = 0, set[str]()
     async with aclosing(reading):
@@ -162,19 +172,19 @@ async def mark_snapshots(
 
 
 def start_at_sequence(sequence: int) -> ConsumerConfig:
-    """All messages from a place on."""
+    """Return the configuration of a consumer that starts at a sequence."""
     return ConsumerConfig(
         deliver_policy=DeliverPolicy.BY_START_SEQUENCE, opt_start_seq=max(1, sequence)
     )
 
 
 def latest_per_subject(subjects: str) -> ConsumerConfig:
-    """The latest message of each subject, and then all new ones."""
+    """Return the configuration of a consumer of the latest message per subject and all new ones."""
     return ConsumerConfig(deliver_policy=DeliverPolicy.LAST_PER_SUBJECT, filter_subject=subjects)
 
 
 def ephemeral_consumer(start: ConsumerConfig) -> ConsumerConfig:
-    """A consumer that goes by itself when nobody pulls."""
+    """Return the configuration of a consumer that NATS removes when no client pulls."""
     return start.evolve(
         ack_policy=AckPolicy.NONE,
         inactive_threshold=_INACTIVE,
@@ -184,7 +194,7 @@ def ephemeral_consumer(start: ConsumerConfig) -> ConsumerConfig:
 
 
 async def has_consumer(js: JetStreamContext, stream: str, name: str) -> bool:
-    """Whether NATS has a consumer, as far as it says."""
+    """Return whether a consumer exists; False also if NATS does not answer."""
     try:
         await js.consumer_info(stream, name)
     except (NatsError, OSError, TimeoutError):
@@ -193,7 +203,7 @@ async def has_consumer(js: JetStreamContext, stream: str, name: str) -> bool:
 
 
 def _messages_before_gap(taken: list[Msg], expected: int) -> list[Msg]:
-    """Those before the first gap in what the consumer has numbered."""
+    """Return the messages before the first gap in the sequence of the consumer."""
     for i, message in enumerate(taken):
         if message.metadata.sequence.consumer != expected + i:
             return taken[:i]

@@ -1,4 +1,4 @@
-"""A lease in a bucket: one broker at a time has it, and it ends by itself if that one does."""
+"""A lease in a bucket: one broker at a time holds it, and it expires if that broker dies."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _EXPECTED = "Nats-Expected-Last-Subject-Sequence"
 
 
 class Lease:
-    """One of a name; several brokers try for it."""
+    """A named lease that several brokers compete for."""
 
     def __init__(self, js: JetStreamContext, names: Names, name: str, holder: str) -> None:
-        """Name the lease, and who tries."""
+        """Choose the lease and the broker that tries to hold it."""
         self._js = js
         self._stream = names.bucket_stream(names.state)
         self._subject = names.bucket_subject(names.state, name)
@@ -30,7 +30,7 @@ class Lease:
         self._revision = 0
 
     async def acquire(self) -> bool:
-        """Try to get it, or to keep it; whether it is ours for the next seconds."""
+        """Try to acquire or renew the lease; return whether it is held for the next seconds."""
         try:
             if not self._revision:
                 free = await self._free_revision()
@@ -41,26 +41,26 @@ class Lease:
             stored = await self._js.publish(
                 self._subject, self._holder.encode(), timeout=2, headers=headers
             )
-        except APIError:  # somebody else was first
+        except APIError:  # another broker was faster
             self._revision = 0
             return False
         except (NatsError, OSError, TimeoutError):
-            return False  # NATS is away; whether it is still ours turns out later
+            return False  # whether the lease is still held shows when NATS is back
         self._revision = stored.seq
         return True
 
     async def release(self) -> None:
-        """Let somebody else have it at once."""
+        """Release the lease, so that another broker can acquire it at once."""
         if self._revision:
             headers = {_EXPECTED: str(self._revision), OPERATION: "DEL", TTL: str(LASTS)}
             try:
                 await self._js.publish(self._subject, b"", timeout=1, headers=headers)
             except (NatsError, OSError, TimeoutError):
-                pass  # it ends by itself
+                pass  # the lease expires
             self._revision = 0
 
     async def _free_revision(self) -> int | None:
-        """What to expect as the last message if nobody has it; None if somebody does."""
+        """Return the expected last sequence if the lease is free; None if it is held."""
         try:
             last = await self._js.get_last_msg(self._stream, self._subject)
         except NotFoundError:

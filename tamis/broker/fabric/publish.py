@@ -1,7 +1,7 @@
-"""Publishing into streams, many at a time, each until NATS has confirmed it.
+"""Publish many messages to streams at a time, each until NATS has confirmed it.
 
-What is not confirmed in time, or was on its way when NATS went away, is published again: messages
-have ids, so NATS stores them once. Nothing is ever given up but by the caller.
+A message that is not confirmed in time, or was in flight when the connection broke, is published
+again: messages have ids, so NATS stores them once. Only the caller can give a message up.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from tamis.errors import BrokerError
 
 _RETRY_AFTER = 3.0
 _PAUSE = 0.25
-# Without repeats, a message that is not heard of for so long is lost, or its confirmation is.
+# Without repeats, a message that is not confirmed for so long is lost, or its confirmation is.
 _SILENCE = 15.0
-# Errors of JetStream that no repetition mends: too large, wrong expectation, bad TTL or header.
+# JetStream errors that a retry does not fix: too large, wrong expectation, invalid TTL or header.
 _FINAL = {10054, 10071, 10164, 10165, 10166}
 
 
@@ -44,14 +44,14 @@ _decode = msgspec.json.Decoder(_Ack).decode
 
 @dataclass(slots=True, eq=False)
 class PublishGroup:
-    """Messages that are waited for together.
+    """Messages whose confirmations are awaited together.
 
     Attributes:
-        sequences: Per message, in the order of publishing, where it stands in its stream; 0 while
-            that is not known.
-        duplicates: How many of them NATS had already.
-        failed: Per message that NATS will never take, why.
-        trouble: Why NATS could not take one of them when it was last tried.
+        sequences: The sequence of each message in its stream, in the order of publishing; 0 until
+            it is confirmed.
+        duplicates: How many of the messages NATS had stored already.
+        failed: By position, why NATS will never store a message.
+        trouble: Why NATS could not store one of the messages at the last attempt.
     """
 
     sequences: list[int] = field(default_factory=list)
@@ -62,7 +62,7 @@ class PublishGroup:
     _done: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def wait_confirmed(self) -> None:
-        """Wait until all of them are."""
+        """Wait until every message is confirmed or has failed."""
         if self._open:
             self._done.clear()
             await self._done.wait()
@@ -71,7 +71,7 @@ class PublishGroup:
         """Raise the first error.
 
         Raises:
-            BrokerError: NATS will never take one of the messages.
+            BrokerError: NATS will never store one of the messages.
         """
         for error in self.failed.values():
             raise error
@@ -89,22 +89,21 @@ class _PendingMessage:
 
 
 class Publisher:
-    """For `async with`: a publisher.
+    """Publishes messages and retries until they are confirmed; an async context manager.
 
     Attributes:
-        window: At most so many messages are on their way; whoever publishes waits.
-        lost: Set, for one that does not repeat, when a message may be stored or not, and nobody
-            says which.
+        window: The most messages in flight; beyond that `publish` waits.
+        lost: Without repeats, set when it is unknown whether a message was stored.
     """
 
     def __init__(self, connection: Connection, window: int = 4096, repeats: bool = True) -> None:
-        """Take a connection.
+        """Create a publisher.
 
         Args:
-            connection: To NATS.
-            window: At most so many messages are on their way.
-            repeats: Whether what is not confirmed in time is published again. What NATS has
-                refused is published again in any case.
+            connection: The connection to NATS.
+            window: The most messages in flight.
+            repeats: Whether a message that is not confirmed in time is published again. A message
+                that NATS has refused is published again in any case.
         """
         self._repeats = repeats
         self.lost = asyncio.Event()
@@ -136,11 +135,11 @@ class Publisher:
 
     @property
     def is_full(self) -> bool:
-        """Whether whoever publishes now has to wait."""
+        """Whether `publish` would wait."""
         return len(self._sent) >= self.window
 
     async def wait_for_room(self) -> None:
-        """Wait until there is room."""
+        """Wait until there is room in the window."""
         while self.is_full:
             self._room.clear()
             await self._room.wait()
@@ -152,7 +151,7 @@ class Publisher:
         payload: bytes,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        """Publish a message; the group says when it is there."""
+        """Publish a message; the group tells when it is confirmed."""
         if self.is_full:
             await self.wait_for_room()
         self._number += 1
@@ -174,14 +173,14 @@ class Publisher:
                 sent.subject, sent.payload, reply=self._prefix + word, headers=sent.headers
             )
         except NatsError as error:
-            # It stays among those sent, so it is tried again; unless it can never be.
+            # It stays among the messages in flight and is retried, unless that is pointless.
             if type(error).__name__ in ("MaxPayloadError", "BadSubjectError", "BadHeaderError"):
-                self._end(word, BrokerError(f"NATS does not take it: {error}", "size"))
+                self._end(word, BrokerError(f"NATS does not accept the message: {error}", "size"))
             elif not self._repeats:
                 self.lost.set()
 
     async def _repeat(self, word: str, sent: _PendingMessage) -> None:
-        """Publish once more; NATS may have stored it, and may have forgotten its id by now."""
+        """Publish again. NATS may have stored the message and forgotten its id by now."""
         if not sent.refused and sent.headers and MSG_ID in sent.headers:
             sent.headers.setdefault(AGAIN, "1")
         await self._send(word, sent)
@@ -191,8 +190,8 @@ class Publisher:
         sent = self._sent.get(word)
         if sent is None:
             return
-        if not message.data:  # nobody is there to store it; later there may be
-            self._retry_soon(sent, "there is no such stream, or JetStream is not there")
+        if not message.data:  # no responders: the stream may appear later
+            self._retry_soon(sent, "the stream does not exist, or JetStream is not available")
             return
         ack = _decode(message.data)
         if ack.error is None:
@@ -205,22 +204,22 @@ class Publisher:
             self._retry_soon(sent, ack.error.description)
 
     def _retry_soon(self, sent: _PendingMessage, trouble: str) -> None:
-        """Have it tried again sooner than if nothing had been heard."""
+        """Schedule a retry sooner than for a message without an answer."""
         if sent.group.trouble != trouble:
-            log.warning("NATS cannot store a message yet: %s", trouble)
+            log.warning("NATS cannot store a message, retrying: %s", trouble)
         sent.group.trouble = trouble
         sent.at -= _RETRY_AFTER - _PAUSE
         sent.refused = True
 
     def abandon(self, group: PublishGroup) -> None:
-        """Try no more to publish what is not confirmed; some of it may be stored all the same."""
+        """Give up the unconfirmed messages of a group; some of them may be stored nevertheless."""
         error = BrokerError(group.trouble or "NATS does not confirm it", "timeout")
         for word in [word for word, sent in self._sent.items() if sent.group is group]:
             self._end(word, error)
 
     def drop(self, subject: str) -> None:
-        """Try no more to publish what is for a subject."""
-        error = BrokerError(f"{subject} is no more", "unknown")
+        """Give up the unconfirmed messages to a subject."""
+        error = BrokerError(f"the subject {subject} no longer exists", "unknown")
         for word in [word for word, sent in self._sent.items() if sent.subject == subject]:
             self._end(word, error)
 

@@ -1,8 +1,8 @@
-"""Messages of a consumer, pulled in batches, with more of them always on their way.
+"""Pull messages from a consumer in batches, with requests for more always in flight.
 
-Requests for messages are answered in order, so the oldest that is open is the one that a message
-counts for. Whatever ends a request otherwise names it. If nothing at all is heard for some
-heartbeats, or NATS was away, all are given up and made again.
+NATS answers pull requests in order, so a message counts for the oldest open request. A status
+message that ends a request names it. If no heartbeat arrives for a while, or after a reconnect, all
+requests are abandoned and sent again.
 """
 
 from __future__ import annotations
@@ -21,27 +21,29 @@ _NANO = 1_000_000_000
 
 
 class Pull:
-    """For `async with`: messages of one consumer.
+    """Pulls the messages of one consumer; an async context manager.
 
     Attributes:
-        gone: Set when NATS says that there is no such consumer.
+        gone: Whether NATS has reported that the consumer does not exist.
     """
 
     def __init__(self, connection: Connection, stream: str, consumer: str, ahead: int) -> None:
-        """Name the consumer.
+        """Choose the consumer.
 
         Args:
-            connection: To NATS.
-            stream: Its stream.
-            consumer: The consumer.
-            ahead: How many messages may be on their way, or here and not yet taken.
+            connection: The connection to NATS.
+            stream: The stream.
+            consumer: The name of the consumer.
+            ahead: The most messages that are requested or received and not yet taken.
         """
         self._connection = connection
         self._nats = connection.nats
         self._next = f"$JS.API.CONSUMER.MSG.NEXT.{stream}.{consumer}"
         self._ahead = ahead
         self._inbox = self._nats.new_inbox()
-        self._requests: deque[list[int]] = deque()  # number, and how many are still to come
+        self._requests: deque[list[int]] = (
+            deque()
+        )  # number, and how many messages are still expected
         self._number = 0
         self._requested = 0
         self._ready: deque[Msg] = deque()
@@ -51,7 +53,7 @@ class Pull:
         self.gone = False
 
     async def __aenter__(self) -> Pull:
-        """Begin to pull."""
+        """Start to pull."""
         self._subscription = await self._nats.subscribe(
             f"{self._inbox}.*", cb=self._receive, pending_msgs_limit=-1, pending_bytes_limit=-1
         )
@@ -61,18 +63,19 @@ class Pull:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Stop; what is here stays to be taken."""
+        """Stop; received messages can still be taken."""
         await self.stop()
 
     async def stop(self) -> None:
-        """Ask for no more, and let what is on its way arrive, or go back by itself."""
+        """Stop requesting messages, and let those in flight arrive or be redelivered."""
         if self._stopping:
             return
         self._stopping = True
         self._forget()
         self._watch.cancel()
         if self._nats.is_connected:
-            # What NATS sent before it heard this arrives; else it would come again much later.
+            # Messages that NATS has sent already still arrive; else it would redeliver them only
+            # much later.
             await self._subscription.drain()  # type: ignore[no-untyped-call]
         elif not self._nats.is_closed:
             await self._subscription.unsubscribe()
@@ -80,21 +83,21 @@ class Pull:
 
     @property
     def is_stopped(self) -> bool:
-        """Whether nothing more will come."""
+        """Whether `stop` was called, so that no more messages arrive."""
         return self._stopping
 
     @property
     def ready_messages(self) -> list[Msg]:
-        """What is here, and not yet taken."""
+        """The messages that have arrived and were not taken yet."""
         return list(self._ready)
 
     async def take(self, limit: int, wait: float, timeout: float | None = None) -> list[Msg]:
-        """The next messages: waits for one, and from then on for more.
+        """Return the next messages; wait for one, and then a little for more.
 
         Args:
-            limit: At most so many.
-            wait: How long to wait for more, in seconds, once there is one.
-            timeout: How long to wait for the first; None for ever, or until `stop`.
+            limit: The most messages to return.
+            wait: How many seconds to wait for more messages once there is one.
+            timeout: How many seconds to wait for the first; None to wait until `stop`.
         """
         self.gone = False
         if not self._ready:
@@ -116,7 +119,7 @@ class Pull:
             await self._arrived.wait()
 
     async def _request_more(self) -> None:
-        """Keep the pipe full; asked for in halves, so that there are few requests."""
+        """Keep the window full. At least half of it is requested at a time, so requests are few."""
         wanted = self._ahead - self._requested - len(self._ready)
         if self._stopping or not self._nats.is_connected or wanted * 2 < self._ahead:
             return
@@ -157,7 +160,7 @@ class Pull:
             if status == "503" or "consumer deleted" in description:
                 self.gone = True
                 self._arrived.set()
-            await asyncio.sleep(0.05)  # whatever it is will not have passed at once
+            await asyncio.sleep(0.05)  # the cause will not go away at once
         await self._request_more()
 
     async def _restart_requests(self) -> None:

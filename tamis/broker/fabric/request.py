@@ -1,4 +1,4 @@
-"""A request to the brokers, and its answer."""
+"""Send requests to the brokers."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ async def ask(
     timeout: float,
     selector: str = "",
 ) -> dict[str, Any]:
-    """Ask whichever broker is free.
+    """Send a request to any of the brokers, and return its answer.
 
     Args:
-        connection: To NATS.
-        names: All names.
-        subscriber: In whose name.
-        verb: What for; docs/reference/protocol.md has all.
-        asked: The request.
-        timeout: How many seconds the answer may take.
-        selector: What the request is about, for errors to show.
+        connection: The connection to NATS.
+        names: The names of the system.
+        subscriber: The subscriber that makes the request.
+        verb: The kind of request; docs/reference/protocol.md lists them.
+        asked: The body of the request.
+        timeout: How many seconds a broker may take to answer.
+        selector: The selector of the request, which errors show.
 
     Raises:
-        SelectorError: A selector is refused.
-        BrokerError: Something else is, or no broker answers.
+        SelectorError: The selector is refused.
+        BrokerError: The request is refused for another reason, or no broker answers.
     """
     subject = names.request(subscriber, verb)
     loop = asyncio.get_running_loop()
@@ -50,7 +50,7 @@ async def ask(
                 raise TimeoutError
             answer = await connection.nats.request(subject, payload, timeout=left)
         except NoRespondersError:
-            await asyncio.sleep(0.1)  # one may be about to start
+            await asyncio.sleep(0.1)  # a broker may be starting
             continue
         except TimeoutError:
             raise BrokerError(
@@ -58,14 +58,14 @@ async def ask(
                 "unreachable",
             ) from None
         except NatsError as error:
-            raise BrokerError(f"cannot ask: {error}", "unreachable") from error
-        told = decode_object(answer.data)
-        raise_refusal(told, selector)
-        return told
+            raise BrokerError(f"cannot send the request: {error}", "unreachable") from error
+        body = decode_object(answer.data)
+        raise_refusal(body, selector)
+        return body
 
 
 async def statuses(connection: Connection, names: Names, wait: float) -> list[dict[str, Any]]:
-    """What all brokers of this node tell that answer within some seconds."""
+    """Return the status of every broker of this node that answers within `wait` seconds."""
     inbox = connection.nats.new_inbox()
     answers: list[dict[str, Any]] = []
 

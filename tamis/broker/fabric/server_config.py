@@ -1,6 +1,6 @@
-"""The configuration of a NATS server that we start: text, and nothing else.
+"""The configuration file of a NATS server that we start, as text; no I/O.
 
-Sections are added here and nowhere else; who may do what, and TLS, belong here too.
+Other modules contribute whole sections, such as accounts and TLS.
 """
 
 from __future__ import annotations
@@ -15,17 +15,18 @@ MIB = 1024 * 1024
 
 @dataclass(frozen=True, kw_only=True)
 class ServerConfig:
-    """What a server is told.
+    """The configuration of a server.
 
     Attributes:
-        host: Where it listens; the loopback unless told otherwise.
-        port: Its port; -1 for any that is free.
         store: The folder of its streams.
-        max_payload: Bytes of a message.
-        sync_always: Whether every message waits for the disk, to survive a power cut; else a
-            message that is confirmed survives the end of the process only.
-        max_store: Bytes of all streams; None for what the disk has.
-        sections: More of the configuration, each in the language of NATS: accounts, TLS.
+        host: The address to listen on; the loopback interface by default.
+        port: The port; -1 for any free port.
+        max_payload: The largest message, in bytes.
+        sync_always: Whether each message is synced to disk before it is confirmed, so that it
+            survives a power cut. Otherwise a confirmed message survives the end of the process
+            only.
+        max_store: The most bytes of all streams together; None for the size of the disk.
+        sections: Further sections in the syntax of NATS, such as accounts and TLS.
     """
 
     store: Path
@@ -37,7 +38,7 @@ class ServerConfig:
     sections: tuple[str, ...] = field(default=())
 
     def text(self) -> str:
-        """The file.
+        """Return the text of the file.
 
         >>> print(ServerConfig(store=Path("data")).text())
         listen: "127.0.0.1:4222"
@@ -50,7 +51,7 @@ class ServerConfig:
         }
         <BLANKLINE>
         """
-        # JSON's strings are strings of this language, but for its \u.
+        # A JSON string is a valid NATS string, except for \u escapes.
         quoted = partial(json.dumps, ensure_ascii=False)
         name = self.port if self.port > 0 else "any"
         lines = [

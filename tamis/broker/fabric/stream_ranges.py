@@ -1,7 +1,7 @@
-"""Ranges of a stream, read by sequence: whoever asks again gets the same, and nothing is kept.
+"""Read ranges of a stream by sequence, repeatably and without state on the server.
 
-There is no consumer. The server is asked for the next messages from a sequence on (a batched direct
-get, NATS 2.11), so two readers do not know of each other, and one that dies leaves nothing behind.
+There is no consumer. A batched direct get (NATS 2.11) returns the next messages from a sequence on,
+so readers are independent of each other, and one that dies leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from tamis.broker.fabric.connection import Connection
 from tamis.broker.protocol.wire import STATUS, encode_json
 from tamis.errors import BrokerError
 
-_MESSAGES = 1000  # of one answer
+_MESSAGES = 1000  # per answer
 _BYTES = 8 * 1024 * 1024
-_SILENCE = 3.0  # after which something was lost on the way
+_SILENCE = 3.0  # after which a message counts as lost
 _PAUSE = 0.1
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -34,7 +34,7 @@ _SUBJECT = "Nats-Subject"
 
 
 class StoredMessage(NamedTuple):
-    """A message of a stream; its time is in microseconds since 1970."""
+    """A message of a stream; `time` is in microseconds since 1970."""
 
     sequence: int
     time: int
@@ -44,12 +44,12 @@ class StoredMessage(NamedTuple):
 
 
 class StreamState(NamedTuple):
-    """How far a stream goes.
+    """The bounds of a stream.
 
     Attributes:
-        first: The first sequence that is there; if it is empty, the one that will be.
-        last: The last that was given, still there or not; 0 if none was.
-        most_per_subject: At most so many messages of a subject are kept; None for all.
+        first: The first stored sequence; in an empty stream, the next sequence.
+        last: The last assigned sequence, whether or not it is still stored; 0 if there was none.
+        most_per_subject: The most messages that are kept per subject; None for no limit.
     """
 
     first: int
@@ -58,18 +58,18 @@ class StreamState(NamedTuple):
 
 
 class Ranges:
-    """For `async with`: a reader of one stream, or of one subject in it."""
+    """Reads a stream, or one subject of it; an async context manager."""
 
     def __init__(
         self, connection: Connection, stream: str, subject: str | None = None, timeout: float = 30.0
     ) -> None:
-        """Name what is read.
+        """Choose what to read.
 
         Args:
-            connection: To NATS; it stays the caller's.
+            connection: The connection to NATS, which the caller closes.
             stream: The stream.
-            subject: Only messages of this subject.
-            timeout: How many seconds NATS may be away before that is an error.
+            subject: Read only messages of this subject; None for all.
+            timeout: How many seconds NATS may be unreachable before an error is raised.
         """
         self._connection = connection
         self._nats = connection.nats
@@ -96,13 +96,13 @@ class Ranges:
         if not self._nats.is_closed:
             await self._subscription.unsubscribe()
 
-    # -- how far it goes --------------------------------------------------------------------------
+    # -- bounds -----------------------------------------------------------------------------------
 
     async def state(self) -> StreamState:
-        """How far the stream goes now, as its leader knows.
+        """Return the current bounds of the stream, from its leader.
 
         Raises:
-            BrokerError: There is no such stream, or NATS does not answer.
+            BrokerError: The stream does not exist, or NATS does not answer.
         """
         js = self._nats.jetstream()
         deadline = self._deadline()
@@ -120,22 +120,22 @@ class Ranges:
             )
 
     async def count(self, start: int) -> int:
-        """How many messages there are from a sequence on."""
+        """Return how many messages there are from a sequence on."""
         found = await self._request({"seq": max(1, start), "batch": 1})
         return int(_headers(found[0])[_PENDING]) + 1 if found else 0
 
     async def first_since(self, time: datetime) -> int | None:
-        """The sequence of the first message that was stored at a time or later, if there is one."""
+        """Return the sequence of the first message stored at a time or later; None without one."""
         when = time.astimezone(UTC).isoformat().replace("+00:00", "Z")
         found = await self._request({"start_time": when, "batch": 1})
         return int(_headers(found[0])[_SEQUENCE]) if found else None
 
     async def stop_after(self, start: int, rows: int, last: int) -> int:
-        """Where to stop so that at most so many messages are read, and not many fewer.
+        """Return where to stop so that at most `rows` messages are read, and not many fewer.
 
         Args:
             start: The first sequence.
-            rows: How many.
+            rows: The most messages to read.
             last: The last sequence that may be read.
         """
         low, high = min(start + rows, last + 1), last + 1
@@ -143,7 +143,7 @@ class Ranges:
             return low
         while low < high:
             middle = (low + high + 1) // 2
-            # In this order: what arrives in between makes it look like more, and never like fewer.
+            # In this order: a message that arrives in between can only raise the difference.
             after = await self.count(middle)
             if await self.count(start) - after <= rows:
                 low = middle
@@ -152,9 +152,10 @@ class Ranges:
         return low
 
     async def first_remaining(self, start: int) -> int | None:
-        """The first sequence that is left, if messages from a sequence on are gone.
+        """Return the first sequence still stored if messages from `start` on are gone, else None.
 
-        Of one subject it may be that none was among those that are gone: nobody knows any more.
+        With one subject, the removed messages may all have been of other subjects; that cannot be
+        known any more.
         """
         state = await self.state()
         if state.first > start:
@@ -168,14 +169,14 @@ class Ranges:
         return first if first > start else None
 
     async def latest(self, subject: str) -> StoredMessage | None:
-        """The latest message of a subject, if there is one."""
+        """Return the latest message of a subject, or None."""
         found = await self._request({"last_by_subj": subject}, batched=False)
         return _stored_message(found[0]) if found else None
 
     # -- reading ----------------------------------------------------------------------------------
 
     async def read(self, start: int, stop: int) -> AsyncIterator[list[StoredMessage]]:
-        """The messages from one sequence up to another, which does not belong to them.
+        """Yield the messages from sequence `start` up to but not including `stop`, in batches.
 
         Raises:
             BrokerError: NATS does not answer.
@@ -190,14 +191,14 @@ class Ranges:
             if some:
                 yield some
                 deadline = self._deadline()
-            if len(some) < len(found):  # the server has what comes after
+            if len(some) < len(found):  # the server is past the end of the range
                 return
             start = some[-1].sequence + 1 if some else start
             if not found and not await self._is_behind(start, stop, deadline):
                 return
 
     async def _is_behind(self, start: int, stop: int, deadline: float) -> bool:
-        """Whether the leader has more than we were given: a replica may be behind."""
+        """Return whether the leader has more messages; a replica may lag behind it."""
         js = self._nats.jetstream()
         while True:
             try:
@@ -211,13 +212,13 @@ class Ranges:
                 continue
             if (more.seq or 0) >= stop:
                 return False
-            await self._pause_before_retry(deadline, "a replica stays behind")
+            await self._pause_before_retry(deadline, "a replica lags behind")
             return True
 
-    # -- asking -----------------------------------------------------------------------------------
+    # -- requests ---------------------------------------------------------------------------------
 
     async def _request(self, request: dict[str, Any], batched: bool = True) -> list[Msg]:
-        """The answer to a request: some messages, or none; asked again until it is whole."""
+        """Return the messages that answer a request; repeat it until the answer is complete."""
         if batched and self._subject is not None:
             request = request | {"next_by_subj": self._subject}
         deadline = self._deadline()
@@ -234,26 +235,26 @@ class Ranges:
         found: list[Msg] = []
         before = 0
         while True:
-            if self._answers.empty():  # a timer for each would take longer than all else
+            if self._answers.empty():  # a timer per message would dominate the cost
                 message = await asyncio.wait_for(self._answers.get(), _SILENCE)
             else:
                 message = self._answers.get_nowait()
             if message.subject != reply:
-                continue  # of a request that was given up
+                continue  # the answer to an abandoned request
             headers = _headers(message)
             status = headers.get(STATUS)
             if status in ("404", "204"):
                 if status == "204" and int(headers.get(_BEFORE, 0)) != before:
-                    raise _IncompleteAnswer("messages were lost on the way")
+                    raise _IncompleteAnswer("messages of the answer were lost")
                 return found
             if status is not None:
                 reason = headers.get("Description", "")
                 if status == "503":
                     reason = self._no_stream
                 raise _IncompleteAnswer(f"{status} {reason}".strip())
-            # Each names the one before it.
+            # Each message names the sequence before it.
             if batched and int(headers.get(_BEFORE, 0)) != before:
-                raise _IncompleteAnswer("messages were lost on the way")
+                raise _IncompleteAnswer("messages of the answer were lost")
             before = int(headers[_SEQUENCE])
             found.append(message)
             if not batched:
@@ -267,10 +268,10 @@ class Ranges:
         return asyncio.get_running_loop().time() + self._timeout
 
     async def _pause_before_retry(self, deadline: float, error: object) -> None:
-        """Wait a little before another try.
+        """Wait a little before a retry.
 
         Raises:
-            BrokerError: It takes too long.
+            BrokerError: The deadline has passed.
         """
         if self._nats.is_closed or asyncio.get_running_loop().time() > deadline:
             why = str(error) or "NATS does not answer"
@@ -279,7 +280,7 @@ class Ranges:
 
 
 class _IncompleteAnswer(Exception):
-    """An answer that is not whole."""
+    """An answer that is not complete."""
 
 
 def _headers(message: Msg) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The streams and buckets that all brokers share: made once, the same whoever makes them."""
+"""The streams, buckets and consumers of the brokers; every broker configures them identically."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from tamis.broker.config.settings import NodeSettings, Settings
 from tamis.broker.protocol.names import Names
 from tamis.errors import BrokerError
 
-# How long watchers can still see that a subscription was removed; they may be away meanwhile, and
-# then read all of the bucket again.
+# How long followers of a bucket can see that a subscription was removed. One that was disconnected
+# for longer reads the whole bucket again.
 MARKER_TTL = 3600
-# In the metadata of a stream of a link, its name.
+# The metadata key of a link's stream that holds the id of its queue.
 QUEUE = "tamis-queue"
-# So many deliveries of a subscriber may be given and not acknowledged.
+# The most unacknowledged deliveries of a subscriber.
 MOST_OPEN = 10_000
 
 
 def streams(names: Names, settings: Settings) -> list[StreamConfig]:
-    """All streams, those below buckets too."""
+    """Return the configuration of all streams, including those of buckets."""
     common: dict[str, Any] = {
         "storage": StorageType.FILE,
         "num_replicas": settings.replicas,
@@ -46,7 +46,7 @@ def streams(names: Names, settings: Settings) -> list[StreamConfig]:
         "deny_delete": True,
         "discard": DiscardPolicy.NEW,
     }
-    # Not where links write: with a header that rolls up, whoever may write one key takes all away.
+    # Not for buckets that links write: a rollup header would let a writer of one key delete all.
     marking: dict[str, Any] = {"allow_rollup_hdrs": True, "subject_delete_marker_ttl": MARKER_TTL}
     return [
         StreamConfig(
@@ -92,14 +92,14 @@ def streams(names: Names, settings: Settings) -> list[StreamConfig]:
 def link_stream(
     names: Names, settings: Settings, node: NodeSettings, neighbour: str, queue: str
 ) -> StreamConfig:
-    """The stream of events that wait for a neighbouring node.
+    """Return the configuration of the stream of events that wait for a neighbouring node.
 
     Args:
-        names: All names.
-        settings: Of the broker.
-        node: Of the node.
-        neighbour: Whom they are for.
-        queue: What to call this stream, so that it is told from one that was there before it.
+        names: The names of the system.
+        settings: The settings of the broker.
+        node: The settings of the node.
+        neighbour: The neighbouring node.
+        queue: The id of the queue, which distinguishes it from an earlier stream of that name.
     """
     return StreamConfig(
         name=names.link_stream(neighbour),
@@ -107,7 +107,7 @@ def link_stream(
         storage=StorageType.FILE,
         num_replicas=settings.replicas,
         retention=RetentionPolicy.WORK_QUEUE,
-        # Full is full: whoever publishes waits, and nothing is lost.
+        # When the queue is full publishers wait, and nothing is lost.
         discard=DiscardPolicy.NEW,
         max_msgs=node.queue,
         duplicate_window=settings.dedupe,
@@ -118,7 +118,7 @@ def link_stream(
 
 
 def shared_consumer(names: Names, settings: Settings) -> ConsumerConfig:
-    """The consumer of events that all brokers share."""
+    """Return the configuration of the consumer of events that all brokers share."""
     return ConsumerConfig(
         durable_name=names.group,
         ack_policy=AckPolicy.EXPLICIT,
@@ -132,13 +132,13 @@ def shared_consumer(names: Names, settings: Settings) -> ConsumerConfig:
 def subscriber_consumer(
     names: Names, settings: Settings, subscriber: str, passing: float | None = None
 ) -> ConsumerConfig:
-    """The consumer of a subscriber's deliveries.
+    """Return the configuration of the consumer of a subscriber's deliveries.
 
     Args:
-        names: All names.
-        settings: Of the broker.
-        subscriber: Whose.
-        passing: After so many seconds without anybody who pulls it goes; None for never.
+        names: The names of the system.
+        settings: The settings of the broker.
+        subscriber: The subscriber.
+        passing: Remove the consumer after so many seconds in which no client pulls; None for never.
     """
     return ConsumerConfig(
         durable_name=subscriber,
@@ -153,25 +153,29 @@ def subscriber_consumer(
 
 
 async def prepare(js: JetStreamContext, names: Names, settings: Settings) -> None:
-    """Make what is not there, and bring what is there to these settings.
+    """Create missing streams, and update existing ones to these settings.
 
     Raises:
-        BrokerError: NATS refuses.
+        BrokerError: NATS refuses, or JetStream does not answer.
     """
     try:
-        for wanted in streams(names, settings):
-            await _prepare_stream(js, wanted)
+        for config in streams(names, settings):
+            await _prepare_stream(js, config)
         await js.add_consumer(names.event_stream, shared_consumer(names, settings))
     except (ServiceUnavailableError, NoRespondersError, TimeoutError) as error:
-        raise BrokerError(f"JetStream does not answer ({error}); is it on?", "storage") from error
+        raise BrokerError(
+            f"JetStream does not answer ({error}); is it enabled?", "storage"
+        ) from error
     except APIError as error:
-        raise BrokerError(f"NATS refuses: {error.description or error}", "storage") from error
+        raise BrokerError(
+            f"NATS refuses to create the streams: {error.description or error}", "storage"
+        ) from error
 
 
-async def _prepare_stream(js: JetStreamContext, wanted: StreamConfig) -> None:
+async def _prepare_stream(js: JetStreamContext, config: StreamConfig) -> None:
     try:
-        await js.stream_info(wanted.name or "")
+        await js.stream_info(config.name or "")
     except NotFoundError:
-        await js.add_stream(wanted)
+        await js.add_stream(config)
     else:
-        await js.update_stream(wanted)
+        await js.update_stream(config)

@@ -1,4 +1,4 @@
-"""Things that go on side by side, and how they end."""
+"""Run tasks concurrently, and end them."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Awaitable, Iterable
 from typing import Any
 
-_AGAIN = 4.0  # longer than what tasks do before they end
+_AGAIN = 4.0  # longer than the clean-up of a task takes
 
 
 async def run_until_first(works: Iterable[Awaitable[object]]) -> None:
-    """Do several things until one of them ends, or fails, which is raised."""
+    """Run several awaitables until one of them ends; if it failed, raise its error."""
     tasks = [asyncio.ensure_future(work) for work in works]
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -23,12 +23,12 @@ async def run_until_first(works: Iterable[Awaitable[object]]) -> None:
 async def cancel_and_wait(*tasks: asyncio.Future[Any]) -> None:
     """Cancel tasks, and wait until they have ended.
 
-    More than once if need be: until Python 3.12 `asyncio.wait_for`, which the client of NATS goes
-    by, forgets that it was cancelled if what it waits for comes at the same moment.
+    A task may need more than one cancellation: before Python 3.12 `asyncio.wait_for`, which the
+    NATS client uses, swallows a cancellation that arrives together with the result.
     """
     left = {task for task in tasks if not task.done()}
     while left:
         for task in left:
             task.cancel()
         _, left = await asyncio.wait(left, timeout=_AGAIN)
-    await asyncio.gather(*tasks, return_exceptions=True)  # what they raised has been seen
+    await asyncio.gather(*tasks, return_exceptions=True)  # retrieve their exceptions

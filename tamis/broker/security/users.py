@@ -82,7 +82,8 @@ def checked_user(name: str, roles: Iterable[str], subscribers: Iterable[str] = (
     also = tuple(checked_name(each) for each in subscribers)
     if "link" in given and (len(given) > 1 or also):
         raise BrokerError(
-            "a user with the role link cannot have other roles; add another user for them",
+            "a user with the role link cannot have other roles or subscribers; add another user "
+            "for them",
             "request",
         )
     return User(name=checked_name(name, "user"), roles=given, subscribers=also)

@@ -39,8 +39,10 @@ def asked(reach: ConnectionSettings) -> str:
 
 def test_a_token(tmp_path: Path) -> None:
     with guarded(tmp_path, 'authorization { token: "open sesame" }') as url:
-        assert "refuses us" in asked(ConnectionSettings(url=url))
-        assert "refuses us" in asked(ConnectionSettings(url=url, login={"token": "open"}))
+        assert "rejects the credentials" in asked(ConnectionSettings(url=url))
+        assert "rejects the credentials" in asked(
+            ConnectionSettings(url=url, login={"token": "open"})
+        )
         reach = ConnectionSettings(url=url, login={"token": "open sesame"})
         assert "there is no stream TAMIS_EVENTS" in asked(pickle.loads(pickle.dumps(reach)))
         assert "sesame" not in repr(reach)
@@ -53,12 +55,12 @@ def test_a_key(tmp_path: Path) -> None:
     file = tmp_path / "seed"
     file.write_bytes(seed)
     with guarded(tmp_path, f"authorization {{ users: [{{ nkey: {public} }}] }}") as url:
-        assert "refuses us" in asked(ConnectionSettings(url=url))
+        assert "rejects the credentials" in asked(ConnectionSettings(url=url))
         assert "there is no stream" in asked(ConnectionSettings(url=url, login={"nkey": str(file)}))
 
 
-def test_nobody_there_and_files_that_are_not() -> None:
+def test_an_unreachable_server_and_missing_files_are_reported() -> None:
     nowhere = f"nats://127.0.0.1:{free_port()}"
     assert "no NATS server answers" in asked(ConnectionSettings(url=nowhere, timeout=0.3))
     login = {"tlsCa": "/nowhere/ca.pem"}
-    assert "the files for TLS cannot be used" in asked(ConnectionSettings(url=nowhere, login=login))
+    assert "cannot load the TLS files" in asked(ConnectionSettings(url=nowhere, login=login))

@@ -108,7 +108,7 @@ def test_what_nats_does_not_take_is_an_error(shared_nats: Nats, prefix: str) -> 
     async def work() -> None:
         async with ready(shared_nats, prefix) as connection:
             async with PartPublisher(connection, names, "w", 0, 0) as part:
-                with pytest.raises(BrokerError, match="NATS does not take it"):
+                with pytest.raises(BrokerError, match="NATS does not accept the message"):
                     await part.publish([OutgoingEvent(b"{}"), OutgoingEvent(b"x" * 2_000_000)])
             with pytest.raises(BrokerError, match="there is no stream NOBODY_EVENTS"):
                 async with PartPublisher(connection, Names("nobody"), "w", 0, 0, timeout=0.3):

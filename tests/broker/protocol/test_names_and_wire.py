@@ -57,7 +57,7 @@ def test_what_is_no_id(id: object) -> None:
 
 @pytest.mark.parametrize("key", ["", "a", ".b", "a.", "a b.c"])
 def test_what_is_no_key(key: str) -> None:
-    with pytest.raises(ValueError, match="is no key"):
+    with pytest.raises(ValueError, match="is not the key"):
         parts_of(key)
 
 

@@ -210,7 +210,7 @@ def test_wrong_tokens_are_refused_clearly(service: Service) -> None:
             {"user": "tamis-broker", "password": ""},
             {"token": service.tokens["ann"]},
         ):
-            with pytest.raises(BrokerError, match="refuses us") as refused:
+            with pytest.raises(BrokerError, match="rejects the credentials") as refused:
                 async with tamis.connect(service.nats, timeout=3.0, **options):
                     pass
             assert refused.value.code == "auth"
