@@ -1,4 +1,4 @@
-"""Addresses by number: those that hang in a tree, as long as they do."""
+"""Numbers for the addresses in a tree."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Hashable
 
 
 class Addresses:
-    """Addresses under small integers, with the number of times each is held."""
+    """Addresses under small integers, with reference counts."""
 
     def __init__(self) -> None:
-        """Begin with none."""
+        """Start without addresses."""
         self._codes: dict[Hashable, int] = {}
         self._addresses: list[Hashable] = []
         self._counts: list[int] = []
@@ -21,19 +21,19 @@ class Addresses:
         return len(self._addresses)
 
     def __len__(self) -> int:
-        """How many different ones there are."""
+        """Return the number of distinct addresses."""
         return len(self._codes)
 
     def __getitem__(self, code: int) -> Hashable:
-        """The address of a number."""
+        """Return the address of a number."""
         return self._addresses[code]
 
     def find(self, address: Hashable) -> int | None:
-        """The number of an address; None if there is none."""
+        """Return the number of an address; None if it has none."""
         return self._codes.get(address)
 
     def hold(self, address: Hashable) -> int:
-        """The number of an address, held once more from now on."""
+        """Return the number of an address and add a reference."""
         code = self._codes.get(address)
         if code is not None:
             self._counts[code] += 1
@@ -49,7 +49,7 @@ class Addresses:
         return code
 
     def release(self, code: int) -> None:
-        """Hold an address once less; the last time, forget it."""
+        """Drop a reference to an address; after the last one, free its number."""
         self._counts[code] -= 1
         if not self._counts[code]:
             del self._codes[self._addresses[code]]

@@ -1,11 +1,12 @@
-"""The bfposet (DEBS 2008, §4.3): the predicates of all subscriptions, and a filter for each event.
+"""The bfposet (DEBS 2008, §4.3): the predicates of all subscriptions; computes event filters.
 
-By attribute name there is a poset of constraints. An event's filter has the bits of *all*
-predicates that it satisfies; in a poset, those of all lowest ones, each of which has the bits of
-all above it. (The paper says "the most general" one, and would then lose events.)
+There is a poset of constraints per attribute name. An event's filter has the bits of *all*
+predicates that it satisfies: in a poset, the bits of all lowest ones, each of which includes the
+bits of all above it. (The paper says "the most general" one, which would lose events.)
 
-Beyond the paper a predicate may look at any term: one that is computed (`a + b > 3`) is computed
-for every event, and so is one that compares two attributes; IS NULL is asked of those that lack it.
+Beyond the paper, a predicate may test any term. A computed term (`a + b > 3`) is computed for every
+event, and a comparison of two attributes is evaluated for every event. IS NULL is evaluated for
+events that lack the attribute.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from tamis.values import Value
 
 
 class BFPoset:
-    """Predicates by attribute, stored once each, with their filters.
+    """Predicates by attribute, each stored once, with their filters.
 
     >>> from tamis.language import parse
     >>> poset = BFPoset(Shape(16384, 2), neighbours=["north", "south"])
@@ -44,18 +45,18 @@ class BFPoset:
 
     Attributes:
         shape: The shape of all filters.
-        neighbours: Where subscriptions are sent on to.
-        universe: A filter of all predicates, which can forget.
+        neighbours: The addresses that subscriptions are forwarded to.
+        universe: A counting filter of all predicates.
     """
 
     def __init__(self, shape: Shape, neighbours: Iterable[Hashable] = ()) -> None:
-        """Begin with no predicates."""
+        """Create an empty bfposet."""
         self.shape = shape
         self.neighbours = frozenset(neighbours)
         self.universe = CountingBloom(shape)
         self._held: dict[str, StoredPredicate] = {}
         self._posets: dict[ValueExpr, Poset] = {}
-        # By the first name of a path: the posets that an event with this name is to be shown to.
+        # By the first name of a path: the posets for events that have this name.
         self._named: dict[str, dict[Path, Poset]] = {}
         self._nullable: dict[ValueExpr, Poset] = {}
         self._computed: dict[ValueExpr, Poset] = {}
@@ -67,39 +68,39 @@ class BFPoset:
     def subscribe(self, predicates: Iterable[Leaf], address: Hashable) -> set[Hashable]:
         """Store a conjunction.
 
-        Every broker needs all predicates for edge routing, so it goes to all neighbours but the one
-        that it came from.
+        Edge routing requires all predicates at every broker, so the conjunction goes to all
+        neighbours except its source.
 
         Returns:
-            Where to send it on.
+            The addresses to forward it to.
         """
         self.hold(predicates)
         return set(self.neighbours - {address})
 
     def unsubscribe(self, predicates: Iterable[Leaf], address: Hashable) -> set[Hashable]:
-        """Forget a conjunction that was stored, once.
+        """Remove a stored conjunction once.
 
         Returns:
-            Where to tell it.
+            The addresses to forward the removal to.
 
         Raises:
-            KeyError: It is not there; nothing has changed.
+            KeyError: It is not stored. Nothing has changed.
         """
         self.release([self._held[canonical_text(predicate)] for predicate in predicates])
         return set(self.neighbours - {address})
 
     def match(self, event: Event) -> Bloom:
-        """The filter of an event: of all predicates that it satisfies."""
+        """Return the filter of an event: of all predicates that it satisfies."""
         return self.match_many([event])[0]
 
     def match_many(self, events: Iterable[Event]) -> list[Bloom]:
-        """The filters of some events."""
+        """Return the filters of some events."""
         return filters_of(self.shape, *self.match_bits(events))
 
-    # -- for those who keep what they hold --------------------------------------------------------
+    # -- for callers that keep references to stored predicates ------------------------------------
 
     def hold(self, predicates: Iterable[Leaf]) -> list[StoredPredicate]:
-        """Store predicates, or store them once more."""
+        """Store predicates; count one more reference to those already stored."""
         found = []
         for predicate in predicates:
             text = canonical_text(predicate)
@@ -112,7 +113,7 @@ class BFPoset:
         return found
 
     def release(self, found: Iterable[StoredPredicate]) -> None:
-        """Hold predicates once less; the last time, forget them."""
+        """Drop a reference to each predicate; after the last one, remove it."""
         for held in found:
             held.count -= 1
             if not held.count:
@@ -120,7 +121,7 @@ class BFPoset:
                 self._displace(held)
 
     def filter_of(self, predicates: Iterable[Leaf]) -> Bloom:
-        """The filter of a conjunction, whether or not it is stored: the bits of its own alone."""
+        """Return the filter of a conjunction, stored or not, without the bits of its covers."""
         texts = [(canonical_text(predicate), predicate) for predicate in predicates]
         return self.filter_of_stored(
             [
@@ -130,11 +131,11 @@ class BFPoset:
         )
 
     def filter_of_stored(self, found: Iterable[StoredPredicate]) -> Bloom:
-        """The same, of what is stored."""
+        """Return the same for stored predicates."""
         return Bloom.at(self.shape, {place for held in found for place in held.places})
 
     def match_bits(self, events: Iterable[Event]) -> tuple[Offsets, Bits]:
-        """The bits of the filters of some events, ascending, and where those of each begin."""
+        """Return the offsets of the bits of each event's filter, and the bits, ascending."""
         found: list[Bits] = [np.zeros(0, np.int32)]
         ends, size = [0], 0
         for event in events:
@@ -148,7 +149,7 @@ class BFPoset:
         return begins, out[: begins[-1]]
 
     def satisfied_predicates(self, event: Event) -> Iterator[StoredPredicate]:
-        """All predicates that an event satisfies, each once."""
+        """Iterate over all predicates that an event satisfies, each once."""
         for poset, value in self._relevant_posets(event):
             yield from poset.satisfied_predicates(value, lambda held: held.holds(event))
         yield from self._satisfied_without_poset(event)
@@ -156,20 +157,20 @@ class BFPoset:
     # -- introspection ----------------------------------------------------------------------------
 
     def __len__(self) -> int:
-        """How many different predicates there are."""
+        """Return the number of distinct predicates."""
         return len(self._held)
 
     def __contains__(self, predicate: Leaf) -> bool:
-        """Whether a predicate is stored."""
+        """Return whether a predicate is stored."""
         return canonical_text(predicate) in self._held
 
     @property
     def attributes(self) -> list[str]:
-        """What there is a poset for, sorted."""
+        """The terms that have a poset, as sorted texts."""
         return sorted(map(to_text, self._posets))
 
     def filter_with_covers(self, predicate: Leaf) -> Bloom:
-        """The filter of a stored predicate with all that cover it, as Figure 1 has it.
+        """Return the filter of a stored predicate and all its covers, as in Figure 1.
 
         Raises:
             KeyError: It is not stored.
@@ -180,18 +181,18 @@ class BFPoset:
         return self.filter_of_stored(above)
 
     def diagrams(self) -> Iterator[tuple[str, HasseDiagram]]:
-        """By attribute, its poset with all links; what looks at no or at several has none."""
+        """Iterate over terms and their linked posets; predicates without one term have none."""
         for text, poset in sorted((to_text(term), poset) for term, poset in self._posets.items()):
             yield text, poset.diagram()
 
     def to_dot(self) -> str:
-        """The posets, as a Graphviz digraph."""
+        """Return the posets as a Graphviz digraph."""
         return digraph("bfposet", poset_lines(self))
 
     # -- parts ------------------------------------------------------------------------------------
 
     def _relevant_posets(self, event: Event) -> Iterator[tuple[Poset, Value]]:
-        """The posets that an event is to be shown to, with its value."""
+        """Iterate over the posets that apply to an event, with its value."""
         for name in event:
             for path, poset in self._named.get(name, {}).items():
                 value = look_up(path, event)
@@ -212,7 +213,7 @@ class BFPoset:
                 yield held
 
     def _gather(self, event: Event, found: list[Bits]) -> None:
-        """Add the bits of all predicates that an event satisfies, which may repeat."""
+        """Append the bits of all predicates that an event satisfies, with duplicates."""
         for poset, value in self._relevant_posets(event):
             found += poset.bits(value, lambda held: held.holds(event))
         if self._always or self._residual:
@@ -228,7 +229,7 @@ class BFPoset:
             self._always[held] = None
         elif residual:
             self._residual[held] = None
-        elif term is not None and tests:  # else nothing satisfies it
+        elif term is not None and tests:  # otherwise nothing satisfies it
             poset = self._posets.get(term)
             if poset is None:
                 poset = self._posets[term] = Poset()

@@ -1,4 +1,4 @@
-"""The bftree (DEBS 2008, §4.4): a tree of filters that are cut into h parts, one to a node."""
+"""The bftree (DEBS 2008, §4.4): a tree of filters that are split into h parts, one per node."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class BFTree(FilterTree):
     {'f3@dot.com'}
 
     Attributes:
-        h: How many parts a filter is cut into; all but the last have as many bits.
+        h: How many parts a filter is split into; all but the last have the same number of bits.
     """
 
     def __init__(self, shape: Shape, h: int = 4) -> None:
-        """Begin with a root alone.
+        """Create a tree with only a root.
 
         Raises:
-            InputError: There cannot be so many parts.
+            InputError: h is out of range.
         """
         if isinstance(h, bool) or not isinstance(h, int) or not 1 <= h <= shape.m:
             raise InputError(f"h is a whole number from 1 to m ({shape.m:,}), not {h!r}")
@@ -50,7 +50,7 @@ class BFTree(FilterTree):
         return bftree_publish(self._trie, *asked)
 
     def _bounds(self, bits: Ints) -> Offsets:
-        """Where the parts begin among the bits."""
+        """Return the offsets at which the parts begin among the bits."""
         return np.searchsorted(bits, self._starts).astype(np.int64)
 
     def _make_room(self, bits: int) -> None:

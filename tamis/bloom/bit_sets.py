@@ -1,8 +1,8 @@
 """Sets of bits, dense and sparse (DEBS 2008, §4.5).
 
-Dense is a bit each, in words of 64: bit b is bit b & 63 of word b >> 6 (the paper has b >> 64).
-Sparse is the places of those that are set, ascending, in 16 bits each where they fit; it is the
-smaller one as long as fewer than one in 16 is set, or one in 32.
+A dense set has one bit each, in words of 64: bit b is bit b & 63 of word b >> 6 (the paper has b >>
+64). A sparse set has the places of the set bits, ascending, in 16 bits each where they fit, else
+32. It is the smaller one as long as fewer than one in 16 bits is set, or one in 32.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ class SparseBits:
     """The places of the bits that are set.
 
     Attributes:
-        shape: How many bits there may be.
-        places: Ascending, without repeats.
+        shape: The shape of the filter.
+        places: The places, ascending, without duplicates.
     """
 
     __slots__ = ("places", "shape")
 
     def __init__(self, shape: Shape, places: Places) -> None:
-        """Take places that ascend, as they are."""
+        """Wrap ascending places as they are."""
         self.shape = shape
         self.places = places
 
@@ -44,11 +44,11 @@ class SparseBits:
         return self.places.nbytes
 
     def __len__(self) -> int:
-        """How many bits are set."""
+        """Return the number of bits that are set."""
         return len(self.places)
 
     def __contains__(self, bit: int) -> bool:
-        """Whether a bit is set."""
+        """Return whether a bit is set."""
         at = int(np.searchsorted(self.places, bit))
         return at < len(self.places) and int(self.places[at]) == bit
 
@@ -57,14 +57,14 @@ class DenseBits:
     """All bits, set or not.
 
     Attributes:
-        shape: How many there are.
-        words: In words of 64; what lies above the last bit is not set.
+        shape: The shape of the filter.
+        words: The bits in words of 64; those above the last bit are not set.
     """
 
     __slots__ = ("shape", "words")
 
     def __init__(self, shape: Shape, words: Words) -> None:
-        """Take words as they are."""
+        """Wrap words as they are."""
         self.shape = shape
         self.words = words
 
@@ -81,11 +81,11 @@ class DenseBits:
         return self.words.nbytes
 
     def __len__(self) -> int:
-        """How many bits are set."""
+        """Return the number of bits that are set."""
         return count_bits(self.words)
 
     def __contains__(self, bit: int) -> bool:
-        """Whether a bit is set."""
+        """Return whether a bit is set."""
         return bool(int(self.words[bit >> 6]) >> (bit & 63) & 1)
 
 
@@ -93,11 +93,11 @@ BitSet = SparseBits | DenseBits
 
 
 def bits_of(shape: Shape, places: Iterable[int] | npt.NDArray[np.integer]) -> BitSet:
-    """Places in any order, with repeats or not, all below m, the smaller way."""
+    """Return the smaller set for places below m, in any order, with or without duplicates."""
     found = places if isinstance(places, np.ndarray) else np.fromiter(places, np.int64)
     if 2 * len(found) <= shape.words:
         return compact_bits(shape, np.unique(found).astype(shape.dtype))
-    # Many: to set them is quicker than to sort them.
+    # For many places, setting bits is faster than sorting.
     words = np.zeros(shape.words, np.uint64)
     words_of(found, words)
     dense = DenseBits(shape, words)
@@ -106,7 +106,7 @@ def bits_of(shape: Shape, places: Iterable[int] | npt.NDArray[np.integer]) -> Bi
 
 
 def compact_bits(shape: Shape, places: Places) -> BitSet:
-    """Places that ascend, the smaller way."""
+    """Return the smaller set for ascending places."""
     sparse = SparseBits(shape, places)
     if sparse.nbytes <= 8 * shape.words:
         return sparse
@@ -114,20 +114,20 @@ def compact_bits(shape: Shape, places: Places) -> BitSet:
 
 
 def union(one: BitSet, other: BitSet) -> BitSet:
-    """The bits of both."""
+    """Return the bits of both."""
     if isinstance(one, SparseBits) and isinstance(other, SparseBits):
         return compact_bits(one.shape, np.union1d(one.places, other.places))
     both = DenseBits(one.shape, one.words | other.words)
-    return both  # not fewer than the dense one of the two has
+    return both  # at least as many bits as the dense one of the two
 
 
 def subset(one: BitSet, other: BitSet) -> bool:
-    """Whether all bits of the one are set in the other (Equation 6)."""
+    """Return whether all bits of one are set in the other (Equation 6)."""
     if isinstance(one, SparseBits) and isinstance(other, SparseBits):
         return is_subset(one.places, other.places)
     return not np.any(one.words & ~other.words)
 
 
 def iterate_places(bits: BitSet) -> Iterator[int]:
-    """The places, ascending."""
+    """Iterate over the places, ascending."""
     return iter(bits.places.tolist())

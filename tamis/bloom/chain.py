@@ -1,7 +1,7 @@
 """Half-lines of one direction: `x < c` and `x <= c`, or `x > c` and `x >= c`, in order.
 
-Of two of them one covers the other, so they are a chain of the poset, and those that a value
-satisfies are one end of it: found by bisection, where following links would be a walk.
+Of any two, one covers the other, so they form a chain of the poset. The half-lines that a value
+satisfies are one end of the chain, found by bisection instead of by following links.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from tamis.bloom.poset_predicate import StoredPredicate
 from tamis.predicates.shapes import Interval
 from tamis.values import Scalar
 
-# NaN is above all other numbers; then the constant; then the half-line that ends (or begins) there
-# and is the first of the two in the order of the chain.
+# Whether the constant is NaN (NaN is above all other numbers); the constant; and False for the
+# half-line that comes first in the chain of the two that end (or begin) at the constant.
 Key = tuple[bool, Scalar, bool]
 Bits = npt.NDArray[np.int32]
 
@@ -27,22 +27,22 @@ class Chain:
     """A chain of half-lines.
 
     Attributes:
-        keys: In ascending order.
+        keys: The keys, ascending.
     """
 
     def __init__(self, upper: bool) -> None:
-        """Begin with none; `upper` ones are bounded from above."""
+        """Create an empty chain; `upper` half-lines are bounded from above."""
         self._upper = upper
         self.keys: list[Key] = []
         self._held: dict[Key, list[StoredPredicate]] = {}
         self._layout: tuple[Bits, list[int]] | None = None
 
     def __len__(self) -> int:
-        """How many different half-lines there are."""
+        """Return the number of distinct half-lines."""
         return len(self.keys)
 
     def add(self, interval: Interval, held: StoredPredicate) -> None:
-        """Put a half-line where it belongs."""
+        """Add a half-line."""
         key = self._key(interval)
         if key not in self._held:
             insort(self.keys, key)
@@ -51,7 +51,7 @@ class Chain:
         self._layout = None
 
     def remove(self, interval: Interval, held: StoredPredicate) -> None:
-        """Take a half-line out."""
+        """Remove a half-line."""
         key = self._key(interval)
         members = self._held[key]
         members.remove(held)
@@ -61,22 +61,22 @@ class Chain:
             del self.keys[bisect_left(self.keys, key)]
 
     def end(self, value: Scalar) -> int:
-        """How many of the half-lines, from the widest on, have a value."""
+        """Return how many of the half-lines, from the widest on, contain a value."""
         least, value = _order_key(value)
         if self._upper:
             return len(self.keys) - bisect_left(self.keys, (least, value, True))
         return bisect_right(self.keys, (least, value, False))
 
     def widest_predicates(self, count: int) -> list[StoredPredicate]:
-        """The predicates of so many half-lines, from the widest on."""
+        """Return the predicates of the `count` widest half-lines."""
         keys = reversed(self.keys) if self._upper else self.keys
         return [held for key in islice(keys, count) for held in self._held[key]]
 
     def bits(self, count: int) -> Bits:
-        """The bits of as many: the filter of the narrowest of them with all that cover it.
+        """Return the bits of the `count` widest: the filter of the narrowest, with its covers.
 
-        The bits of all stand in one array, from the widest on, so these are the first of them, and
-        the filters of a chain take no more room than the bits of its half-lines.
+        The bits of all half-lines are in one array, from the widest on. So the result is a prefix
+        of it, and the filters of a chain take no more room than the bits of its half-lines.
         """
         if self._layout is None:
             keys = reversed(self.keys) if self._upper else self.keys
@@ -88,7 +88,7 @@ class Chain:
         return laid_out[: ends[count]]
 
     def _key(self, interval: Interval) -> Key:
-        # x < 5 is within x <= 5, and stands before it; x >= 5 stands before x > 5, which it covers.
+        # x < 5 is within x <= 5 and comes before it; x >= 5 comes before x > 5, which it covers.
         if self._upper:
             assert interval.high is not None
             return *_order_key(interval.high), interval.high_closed

@@ -1,4 +1,4 @@
-"""A Bloom filter that can forget: how often each bit was set (DEBS 2008, §4.3)."""
+"""A Bloom filter that supports removal: it counts how often each bit was set (DEBS 2008, §4.3)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tamis.bloom.hashing import Shape
 
 
 class CountingBloom:
-    """Counts in place of bits: 32 bits each, so that none ever overflows.
+    """Counters instead of bits: 32 bits each, so that none ever overflows.
 
     >>> from tamis.bloom.hashing import key_of
     >>> counting = CountingBloom(Shape(1024, 3))
@@ -25,25 +25,25 @@ class CountingBloom:
     False
 
     Attributes:
-        shape: How many bits and hash functions it has.
+        shape: The number of bits and of hash functions.
         counts: By bit, how often it was set.
     """
 
     def __init__(self, shape: Shape) -> None:
-        """Begin with nothing in it."""
+        """Create an empty filter."""
         self.shape = shape
         self.counts = np.zeros(shape.m, np.uint32)
 
     def add(self, key: int) -> None:
-        """Put a key into it, or put it there once more."""
+        """Add a key; a key may be added several times."""
         for place in self.shape.places(key):
             self.counts[place] += 1
 
     def remove(self, key: int) -> None:
-        """Take a key out of it once.
+        """Remove a key once.
 
         Raises:
-            KeyError: It is not in it. (That it is cannot be told for sure.)
+            KeyError: It is not in the filter. False positives are not detected.
         """
         if key not in self:
             raise KeyError(key)
@@ -51,13 +51,13 @@ class CountingBloom:
             self.counts[place] -= 1
 
     def __contains__(self, key: int) -> bool:
-        """Whether a key may be in it."""
+        """Return whether the filter may contain a key."""
         places = self.shape.places(key)
         return all(self.counts[place] >= places.count(place) for place in places)
 
     @property
     def bloom(self) -> Bloom:
-        """The same as a filter: the bits that are set at least once."""
+        """The same as a plain filter: the bits that are set at least once."""
         places = np.flatnonzero(self.counts).astype(self.shape.dtype)
         return Bloom(self.shape, compact_bits(self.shape, places))
 

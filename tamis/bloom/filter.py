@@ -1,4 +1,4 @@
-"""A Bloom filter: a set that may claim to have what it has not, and never the other way round."""
+"""A Bloom filter: a set with false positives and without false negatives."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tamis.errors import InputError
 
 
 class Bloom:
-    """A Bloom filter, which does not change.
+    """An immutable Bloom filter.
 
     >>> from tamis.bloom.hashing import key_of
     >>> shape = Shape(m=1024, k=3)
@@ -29,27 +29,27 @@ class Bloom:
     True
 
     Attributes:
-        shape: How many bits and hash functions it has.
+        shape: The number of bits and of hash functions.
         bits: The bits, dense or sparse.
     """
 
     __slots__ = ("bits", "shape")
 
     def __init__(self, shape: Shape, bits: BitSet) -> None:
-        """Take bits as they are; see `of` and `at`."""
+        """Wrap bits as they are; see `of` and `at`."""
         self.shape = shape
         self.bits = bits
 
     @classmethod
     def of(cls, shape: Shape, keys: Iterable[int]) -> Bloom:
-        """The filter of some keys."""
+        """Return the filter of some keys."""
         if isinstance(keys, np.ndarray):
             return cls(shape, bits_of(shape, np.concatenate(shape.places_of(keys))))
         return cls.at(shape, (place for key in keys for place in shape.places(key)))
 
     @classmethod
     def at(cls, shape: Shape, places: Iterable[int]) -> Bloom:
-        """The filter with some bits set.
+        """Return the filter with some bits set.
 
         Raises:
             InputError: A bit is out of range.
@@ -70,7 +70,7 @@ class Bloom:
         return len(self.bits) / self.shape.m
 
     def may_have(self, keys: Keys) -> npt.NDArray[np.bool_]:
-        """By key, whether it may be in it."""
+        """Return, by key, whether the filter may contain it."""
         words = self.bits.words
         found = np.ones(len(keys), np.bool_)
         for places in self.shape.places_of(keys):
@@ -78,63 +78,63 @@ class Bloom:
         return found
 
     def __contains__(self, key: int) -> bool:
-        """Whether a key may be in it."""
+        """Return whether the filter may contain a key."""
         return all(place in self.bits for place in self.shape.places(key))
 
     def __or__(self, other: Bloom) -> Bloom:
-        """The filter of all that is in either.
+        """Return the union of two filters.
 
         Raises:
-            InputError: They are of different shapes.
+            InputError: They have different shapes.
         """
         self._check(other)
         return Bloom(self.shape, union(self.bits, other.bits))
 
     def __le__(self, other: Bloom) -> bool:
-        """Whether the other has all bits of this one (Equation 6).
+        """Return whether the other has all bits of this one (Equation 6).
 
         Raises:
-            InputError: They are of different shapes.
+            InputError: They have different shapes.
         """
         self._check(other)
         return subset(self.bits, other.bits)
 
     def __eq__(self, other: object) -> bool:
-        """Whether they are of one shape and have the same bits set, stored in whatever way."""
+        """Return whether both have the same shape and bits, whether dense or sparse."""
         if not isinstance(other, Bloom):
             return NotImplemented
         return self.shape == other.shape and np.array_equal(self.places, other.places)
 
     def __hash__(self) -> int:
-        """As equal ones have it."""
+        """Return a hash that equal filters share."""
         return hash((self.shape, self.places.tobytes()))
 
     def __len__(self) -> int:
-        """How many bits are set."""
+        """Return the number of bits that are set."""
         return len(self.bits)
 
     def __repr__(self) -> str:
-        """As in the figures of the paper, but with m as it is."""
+        """Return the notation of the paper's figures, but with m as a plain number."""
         places = self.places.tolist()
         shown = ",".join(map(str, places[:12])) + (",…" if len(places) > 12 else "")
         return f"[k:{self.shape.k}, m:{self.shape.m}]{{{shown}}}"
 
     def to_bytes(self) -> bytes:
-        """As it goes over the wire; see `wire.py`."""
+        """Return the wire format; see `filter_codec.py`."""
         return encode_filter(self.shape, self.bits)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Bloom:
-        """Read it from the wire.
+        """Read a filter from the wire.
 
         Raises:
-            InputError: It is not a filter, or of another version.
+            InputError: It is not a filter, or has another version.
         """
         return cls(*decode_filter(data))
 
     @classmethod
     def from_many(cls, shape: Shape, filters: Sequence[bytes]) -> list[Bloom | None]:
-        """Read several of one shape; None for what is none, or of another shape."""
+        """Read several filters of one shape; None for invalid data and for other shapes."""
         found = decode_filters(shape, filters)
         return [None if bits is None else cls(shape, bits) for bits in found]
 
@@ -146,10 +146,9 @@ class Bloom:
 def filters_of(
     shape: Shape, offsets: npt.NDArray[np.int64], places: npt.NDArray[np.integer]
 ) -> list[Bloom]:
-    """Filters whose bits lie one after the other, ascending within each.
+    """Return the filters whose bits are concatenated, ascending within each.
 
-    They are sparse however many bits they have: what is done with filters of events is done by
-    their places.
+    They are sparse however many bits they have: filters of events are processed by their places.
     """
     places = places.astype(shape.dtype)
     return [

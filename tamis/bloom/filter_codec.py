@@ -1,17 +1,17 @@
-"""Filters as bytes, between brokers: the same from every process, and readable by every version.
+"""The wire format of filters: the same from every process, and readable by every version.
 
 ```
-   1 byte    what follows: 1 sparse, 2 dense; another number is another version
+   1 byte    form: 1 sparse, 2 dense; another number is another version
    varint    m
    varint    k
-   sparse:   varint, how many bits are set; for each, ascending, a varint: how many bits lie between
-             it and the one before it
-   dense:    m bits, the lowest first, in as many bytes as they take
+   sparse:   varint: the number of set bits; for each, ascending, a varint: the number of bits
+             between it and the one before it
+   dense:    m bits, the lowest first, in as few bytes as possible
 ```
 
-A varint has seven bits to a byte, the lowest first, and the high bit where another byte follows.
-The shorter form is taken, and sparse of equal ones, so equal filters are equal bytes; a filter that
-is written in any other way is refused.
+A varint has seven bits per byte, the lowest first; the high bit is set if another byte follows. The
+shorter form is used, or sparse if both have the same length, so equal filters have equal bytes. A
+filter in any other encoding is rejected.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SPARSE, DENSE = 1, 2
 
 
 def encode_filter(shape: Shape, bits: BitSet) -> bytes:
-    """A filter as bytes."""
+    """Return a filter as bytes."""
     places = bits.places
     head = _varint(shape.m) + _varint(shape.k)
     count = _varint(len(places))
@@ -44,7 +44,7 @@ def encode_filter(shape: Shape, bits: BitSet) -> bytes:
 
 
 def encoded_size(shape: Shape, bits: BitSet) -> int:
-    """How many bytes a filter takes on the wire."""
+    """Return how many bytes a filter takes on the wire."""
     return _form_and_size(shape, bits)[1]
 
 
@@ -56,10 +56,10 @@ def _form_and_size(shape: Shape, bits: BitSet) -> tuple[int, int]:
 
 
 def decode_filter(data: bytes) -> tuple[Shape, BitSet]:
-    """A filter from bytes.
+    """Read a filter from bytes.
 
     Raises:
-        InputError: It is not a filter, or of another version.
+        InputError: It is not a filter, or has another version.
     """
     if not data or data[0] not in (SPARSE, DENSE):
         found = f"it begins with {data[0]}" if data else "there is nothing"
@@ -68,14 +68,14 @@ def decode_filter(data: bytes) -> tuple[Shape, BitSet]:
     k, at = _take_varint(data, at, MOST_HASHES)
     shape = Shape(m, k)
     bits = _decode_sparse(shape, data, at) if data[0] == SPARSE else _decode_dense(shape, data, at)
-    # In a form there is one shortest way: what takes as many bytes is written in it.
+    # A form has only one encoding of minimal length, so comparing the length is enough.
     if (data[0], len(data)) != _form_and_size(shape, bits):
         raise InputError("a damaged Bloom filter: written in another way than the shortest")
     return shape, bits
 
 
 def decode_filters(shape: Shape, filters: Sequence[bytes]) -> list[BitSet | None]:
-    """Filters of one shape from bytes; None for what is none, or of another shape."""
+    """Read filters of one shape from bytes; None for invalid data and for other shapes."""
     head = bytes([SPARSE]) + _varint(shape.m) + _varint(shape.k)
     data = np.frombuffer(b"".join(filters), np.uint8)
     out = np.empty(len(data), shape.dtype)
@@ -101,13 +101,13 @@ def decode_filters(shape: Shape, filters: Sequence[bytes]) -> list[BitSet | None
 
 def _decode_sparse(shape: Shape, data: bytes, at: int) -> BitSet:
     count, at = _take_varint(data, at, shape.m)
-    if count > len(data) - at:  # before room is made for them
+    if count > len(data) - at:  # check before allocating the array
         raise InputError("a damaged Bloom filter: it is cut off")
     places = np.empty(count, shape.dtype)
     taken = take_deltas(np.frombuffer(data, np.uint8)[at:], shape.m, places)
     if taken != len(data) - at:
         raise InputError("a damaged Bloom filter: its bits are out of range, or not all there")
-    return SparseBits(shape, places)  # whoever reads it asks for the places
+    return SparseBits(shape, places)  # readers use the places
 
 
 def _decode_dense(shape: Shape, data: bytes, at: int) -> BitSet:
@@ -129,7 +129,7 @@ def _varint(number: int) -> bytes:
 
 
 def _take_varint(data: bytes, at: int, most: int) -> tuple[int, int]:
-    """A number, and where it ends."""
+    """Return a number and the offset of its end."""
     number, shift = 0, 0
     while at < len(data) and shift <= 28:
         number |= (data[at] & 127) << shift

@@ -1,4 +1,4 @@
-"""How large a filter must be (DEBS 2008, Equations 10 and 11)."""
+"""The required size of a filter (DEBS 2008, Equations 10 and 11)."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from tamis.errors import InputError
 
 
 def false_positive_rate(m: int, k: int, n: float) -> float:
-    """Equation 10: how often a filter with n elements claims to have another one.
+    """Return how often a filter with n elements claims to contain another one (Equation 10).
 
     >>> round(false_positive_rate(16384, 4, 1000), 4)
     0.0022
     """
-    # log1p and expm1, as 1 - 1/m is 1 for a large m.
+    # log1p and expm1, because 1 - 1/m rounds to 1 for a large m.
     set_bits = -math.expm1(k * n * math.log1p(-1 / m)) if m > 1 else float(n > 0)
     return float(set_bits**k)
 
 
 def best_hashes(m: int, n: float) -> int:
-    """Equation 11, in whole numbers: the k that claims the least.
+    """Return the integer k with the lowest false-positive rate (Equation 11).
 
     >>> best_hashes(16384, 1000)
     11
@@ -34,9 +34,9 @@ def best_hashes(m: int, n: float) -> int:
 
 
 def optimal_shape(n: int, p: float) -> Shape:
-    """The smallest filter that has n elements and claims another at most as often as p.
+    """Return the smallest filter for n elements with a false-positive rate of at most p.
 
-    >>> sized(1000, 0.01)
+    >>> optimal_shape(1000, 0.01)
     Shape(m=9594, k=7)
 
     Raises:

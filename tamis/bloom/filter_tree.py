@@ -1,4 +1,4 @@
-"""What the bftree and the sbstree share: filters in a tree, addresses at the ends of branches."""
+"""The common part of bftree and sbstree: filters in a tree, addresses at the ends of branches."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ _NO_BITS = np.zeros(0, np.int32)
 
 
 class TreeNode(NamedTuple):
-    """A node, as one looks at it from outside.
+    """A node, for inspection.
 
     Attributes:
-        number: It is another's once this one is removed.
-        parent: The number of the node above; None for the root.
-        bits: The bits that stand there.
-        addresses: The addresses that hang there.
+        number: Its number, which is reused after the node is removed.
+        parent: The number of the parent; None for the root.
+        bits: The bits of the node.
+        addresses: The addresses at the node.
     """
 
     number: int
@@ -60,22 +60,22 @@ class TreeNode(NamedTuple):
 
 
 class FilterTree(ABC):
-    """A disjunction of conjunctions of bits: which filters does an event's filter have?
+    """A disjunction of conjunctions of bits: finds the filters that an event's filter contains.
 
-    One address may be inserted with many filters, and with one filter many times; it is then to be
-    removed as many times. Several threads may publish at once, while none inserts or removes.
+    One address may be inserted with many filters, and several times with one filter; it must then
+    be removed as many times. Several threads may publish at once, while none inserts or removes.
 
     Attributes:
-        shape: The shape of all filters in it.
-        visited: How many nodes all publishing has visited so far.
+        shape: The shape of all filters.
+        visited: How many nodes all publish calls have visited so far.
     """
 
     def __init__(self, shape: Shape) -> None:
-        """Begin with a root alone."""
+        """Create a tree with only a root."""
         self.shape = shape
         self.visited = 0
         self._addresses = Addresses()
-        # By node and address: its entry, and how often it was inserted.
+        # By node and address: the entry, and how often it was inserted.
         self._entries: dict[tuple[int, int], list[int]] = {}
         self._trie = Trie(
             np.zeros(HEADER, np.int64),
@@ -89,10 +89,10 @@ class FilterTree(ABC):
     # -- Listing 2 --------------------------------------------------------------------------------
 
     def insert(self, bloom: Bloom, address: Hashable) -> None:
-        """Store a subscription's filter, and where its events go.
+        """Store a subscription's filter, and the address that its events go to.
 
         Raises:
-            InputError: The filter is of another shape.
+            InputError: The filter has another shape.
         """
         bits = self._bits(bloom)
         while (node := self._insert(bits)) < 0:
@@ -105,11 +105,11 @@ class FilterTree(ABC):
             found[1] += 1
 
     def remove(self, bloom: Bloom, address: Hashable) -> None:
-        """Take back what was inserted, once.
+        """Undo one insertion.
 
         Raises:
-            KeyError: It is not there.
-            InputError: The filter is of another shape.
+            KeyError: The filter was not inserted with this address.
+            InputError: The filter has another shape.
         """
         node = self._find(self._bits(bloom))
         code = self._addresses.find(address)
@@ -123,14 +123,14 @@ class FilterTree(ABC):
         self._addresses.release(code)
 
     def publish(self, bloom: Bloom, source: Hashable = None) -> set[Hashable]:
-        """The addresses of all filters that an event's filter has: its forward set.
+        """Return the forward set: the addresses of all filters that an event's filter contains.
 
         Args:
             bloom: The event's filter.
-            source: An address that it came from, and so is not sent to.
+            source: The address that the event came from, which is excluded.
 
         Raises:
-            InputError: The filter is of another shape.
+            InputError: The filter has another shape.
         """
         _, codes = self.publish_many(*self._flatten_filters([bloom]), [source])
         return {self._addresses[code] for code in codes.tolist()}
@@ -138,29 +138,29 @@ class FilterTree(ABC):
     def publish_each(
         self, filters: Sequence[Bloom], sources: Sequence[Hashable]
     ) -> list[set[Hashable]]:
-        """The addresses of each of some filters, and not where it came from.
+        """Return the forward set of each filter, without its source.
 
         Raises:
-            InputError: A filter is of another shape.
+            InputError: A filter has another shape.
         """
         begins, codes = self.publish_many(*self._flatten_filters(filters), sources)
         found = [self._addresses[code] for code in codes.tolist()]
         return [set(found[begin:end]) for begin, end in pairwise(begins.tolist())]
 
-    # -- many at once -----------------------------------------------------------------------------
+    # -- batches ----------------------------------------------------------------------------------
 
     def publish_many(
         self, offsets: Offsets, bits: Ints, sources: Sequence[Hashable] | None = None
     ) -> tuple[Offsets, Ints]:
-        """The addresses of many events, by number.
+        """Return the addresses of many events, by number.
 
         Args:
             offsets: Event e has the bits from offsets[e] up to offsets[e + 1], ascending.
-            bits: See there.
-            sources: The address that each event came from, and so is not sent to.
+            bits: The bits of all events.
+            sources: The address that each event came from, which is excluded.
 
         Returns:
-            Where each event's addresses begin, and the numbers of the addresses, each once.
+            The offsets of each event's addresses, and the numbers of the addresses, each once.
         """
         words = np.zeros(self.shape.words, np.uint64)
         came = np.full(len(offsets) - 1, -1, np.int32)
@@ -175,29 +175,29 @@ class FilterTree(ABC):
         return begins, codes
 
     def address(self, code: int) -> Hashable:
-        """The address of a number that `publish_many` gave, as long as nothing has changed."""
+        """Return the address for a number from `publish_many`; valid until the tree changes."""
         return self._addresses[code]
 
     # -- introspection ----------------------------------------------------------------------------
 
     def __len__(self) -> int:
-        """How many filters are in it, with their addresses; those inserted again count once."""
+        """Return the number of filters with their addresses; repeated insertions count once."""
         return len(self._entries)
 
     @property
     def nodes(self) -> int:
-        """How many nodes it has, the root among them."""
+        """The number of nodes, including the root."""
         return int(self._trie.header[LIVE])
 
     @property
     def nbytes(self) -> int:
-        """The memory of its arrays, as far as they are used."""
+        """The memory of the used parts of its arrays."""
         header = self._trie.header
         rows = FIELDS * int(header[NODES]) + ENTRY_FIELDS * int(header[ENTRIES])
         return 4 * (rows + 2 * int(header[POOL]))
 
     def walk(self) -> Iterator[TreeNode]:
-        """All nodes, parents first, children ascending."""
+        """Iterate over all nodes, parents first, children ascending."""
         nodes, links, keys = self._trie.nodes, self._trie.links, self._trie.keys
         pending: list[tuple[int, int | None]] = [(ROOT, None)]
         while pending:
@@ -212,7 +212,7 @@ class FilterTree(ABC):
             pending += [(child, number) for child in reversed(children)]
 
     def to_dot(self) -> str:
-        """The tree, as a Graphviz digraph."""
+        """Return the tree as a Graphviz digraph."""
         return digraph(type(self).__name__.lower(), tree_lines(self))
 
     def _addresses_at(self, entry: int) -> Iterator[Hashable]:
@@ -225,21 +225,21 @@ class FilterTree(ABC):
 
     @abstractmethod
     def _insert(self, bits: Ints) -> int:
-        """The node at the end of a branch, which is made; -1 if there is no room."""
+        """Create a branch and return the node at its end; -1 if there is no room."""
 
     @abstractmethod
     def _find(self, bits: Ints) -> int:
-        """The node at the end of a branch; -1 if there is none."""
+        """Return the node at the end of a branch; -1 if there is none."""
 
     @abstractmethod
     def _publish(self, *asked: Any) -> tuple[Offsets, Ints, int]:
-        """See the kernels."""
+        """Run the kernel; see there."""
 
     def _bits(self, bloom: Bloom) -> Ints:
         return self._flatten_filters([bloom])[1]
 
     def _flatten_filters(self, filters: Sequence[Bloom]) -> tuple[Offsets, Ints]:
-        """The bits of some filters, and where those of each begin."""
+        """Return the offsets of the bits of some filters, and the bits."""
         for bloom in filters:
             if bloom.shape != self.shape:
                 raise InputError(f"a filter of {bloom.shape} in a tree of {self.shape}")

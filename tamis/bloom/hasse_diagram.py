@@ -1,6 +1,6 @@
-"""A Hasse diagram: predicates under covering, each above those that it covers and none between.
+"""A Hasse diagram: predicates linked to those that they cover, with none in between.
 
-As in the posets of Siena: an event that does not satisfy a predicate satisfies none below it.
+As in the posets of Siena, an event that does not satisfy a predicate satisfies none below it.
 """
 
 from __future__ import annotations
@@ -11,24 +11,24 @@ from tamis.bloom.poset_predicate import StoredPredicate
 
 
 class CoverGroup:
-    """Predicates that cover each other, so that one of them speaks for all.
+    """Predicates that cover each other, so that one of them represents all.
 
     Attributes:
         members: The predicates.
-        above: The groups that cover this one, with none between.
-        below: The groups that this one covers, with none between.
+        above: The groups that cover this one, with none in between.
+        below: The groups that this one covers, with none in between.
     """
 
     __slots__ = ("above", "below", "members")
 
     def __init__(self, first: StoredPredicate) -> None:
-        """Begin with one."""
+        """Create a group of one."""
         self.members = [first]
         self.above: dict[CoverGroup, None] = {}
         self.below: dict[CoverGroup, None] = {}
 
     def covers(self, other: StoredPredicate) -> bool:
-        """Whether it covers a predicate."""
+        """Return whether it covers a predicate."""
         return self.members[0].covers(other)
 
 
@@ -40,16 +40,16 @@ class HasseDiagram:
     """
 
     def __init__(self) -> None:
-        """Begin with none."""
+        """Create an empty diagram."""
         self.roots: dict[CoverGroup, None] = {}
         self._group: dict[StoredPredicate, CoverGroup] = {}
 
     def __len__(self) -> int:
-        """How many predicates there are."""
+        """Return the number of predicates."""
         return len(self._group)
 
     def __iter__(self) -> Iterator[CoverGroup]:
-        """All groups, each after all that cover it."""
+        """Iterate over all groups, each after all that cover it."""
         waiting = {group: len(group.above) for group in dict.fromkeys(self._group.values())}
         ready = list(self.roots)
         while ready:
@@ -61,7 +61,7 @@ class HasseDiagram:
                     ready.append(below)
 
     def add(self, held: StoredPredicate) -> None:
-        """Put a predicate where it belongs."""
+        """Add a predicate."""
         above = self._lowest_above(held)
         for group in above:
             if held.covers(group.members[0]):
@@ -82,7 +82,7 @@ class HasseDiagram:
         self._group[held] = group
 
     def remove(self, held: StoredPredicate) -> None:
-        """Take a predicate out."""
+        """Remove a predicate."""
         group = self._group.pop(held)
         group.members.remove(held)
         if group.members:
@@ -103,7 +103,7 @@ class HasseDiagram:
     def satisfied_predicates(
         self, holds: Callable[[StoredPredicate], bool]
     ) -> Iterator[StoredPredicate]:
-        """All predicates that hold, asked from the top: below one that does not, none does."""
+        """Iterate over the predicates that hold, top down: below one that fails, all fail."""
         seen: set[CoverGroup] = set()
         pending = list(self.roots)
         while pending:
@@ -116,11 +116,11 @@ class HasseDiagram:
                 pending += group.below
 
     def covering_predicates(self, held: StoredPredicate) -> Iterator[StoredPredicate]:
-        """All predicates that cover one, itself among them if it is here."""
+        """Iterate over the predicates that cover one, including itself if it is in the diagram."""
         return self.satisfied_predicates(lambda other: other.covers(held))
 
     def _lowest_above(self, held: StoredPredicate) -> list[CoverGroup]:
-        """The groups that cover a predicate, and of which none below does."""
+        """Return the groups that cover a predicate and have no group below that does."""
         seen: set[CoverGroup] = set()
         found = []
         pending = [root for root in self.roots if root.covers(held)]
@@ -136,9 +136,10 @@ class HasseDiagram:
         return found
 
     def _highest_below(self, held: StoredPredicate, above: list[CoverGroup]) -> list[CoverGroup]:
-        """The groups that a predicate covers, and of which none above is covered by it.
+        """Return the groups that a predicate covers and that are below no other such group.
 
-        They are below all groups that cover it, so one of these is enough to look under.
+        They are below all groups that cover the predicate, so searching below one of these is
+        enough.
         """
         seen: set[CoverGroup] = set()
         found: list[CoverGroup] = []
@@ -152,7 +153,7 @@ class HasseDiagram:
                 found.append(group)
             else:
                 pending += group.below
-        # Another way down may have led to one that is below another of them.
+        # Another path may have reached a group that is below another of them.
         return [
             group
             for group in found

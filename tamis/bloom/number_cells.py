@@ -1,4 +1,4 @@
-"""The line of numbers, cut at the ends of ranges: within a cell all numbers satisfy the same."""
+"""The number line, divided at the ends of ranges: all numbers of a cell satisfy the same ranges."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from tamis.bloom.poset_predicate import StoredPredicate
 from tamis.predicates.shapes import Family, Within
 from tamis.values import Value
 
-_KEPT = 1024  # cells whose bits are known
+_KEPT = 1024  # maximum number of cells with cached bits
 
 
 class Cells:
-    """The ends of ranges, and between them; and the bits of the ranges that a cell satisfies."""
+    """The cells at and between the ends of ranges, and the bits of the ranges of each cell."""
 
     def __init__(self, ranges: Iterable[StoredPredicate]) -> None:
-        """Cut at all ends of the ranges."""
+        """Divide the number line at all ends of the ranges."""
         ends: set[int | float] = set()
         for held in ranges:
             for test in held.place.tests:
                 if isinstance(test, Within) and test.family is Family.NUMBER:
                     for low, _, high, _ in test.intervals:
                         ends.update(end for end in (low, high) if end is not None)  # type: ignore[misc]
-        # NaN has no place among the others, so with one as an end nothing is cut.
+        # NaN cannot be sorted among the others, so with NaN as an end there are no cells.
         self._ends = None if any(end != end for end in ends) else sorted(ends)
         self._bits: dict[int, Bits] = {}
 
     def cell(self, value: Value) -> int | None:
-        """The cell of a number: odd if it is an end; None for what is not cut.
+        """Return the cell of a number, odd if it is an end; None for values without a cell.
 
-        Python compares whole numbers with others exactly, so a cell is exact too.
+        Python compares integers and floats exactly, so cells are exact too.
         """
         if self._ends is None or type(value) not in (int, float) or value != value:
             return None
@@ -40,7 +40,7 @@ class Cells:
         return 2 * at + is_end
 
     def bits(self, cell: int, find: Callable[[], Bits]) -> Bits:
-        """The bits of a cell; `find` finds them if they are not known."""
+        """Return the bits of a cell; `find` computes them if they are not cached."""
         found = self._bits.get(cell)
         if found is None:
             if len(self._bits) >= _KEPT:

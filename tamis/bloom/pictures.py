@@ -1,4 +1,4 @@
-"""The structures as pictures, after Figures 1 to 3 of the DEBS 2008 paper."""
+"""Drawings of the structures, after Figures 1 to 3 of the DEBS 2008 paper."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from tamis.bloom.bfposet import BFPoset
     from tamis.bloom.filter_tree import FilterTree
 
-_SHOWN = 5  # addresses at one node
+_SHOWN = 5  # maximum number of addresses at one node
 _ROOT = "{null}"
 
 
 def poset_lines(poset: BFPoset) -> Iterator[str]:
-    """Figure 1: by attribute a root, and below it constraints, each below those that cover it."""
+    """Draw Figure 1: a root per attribute, and each constraint below those that cover it."""
     for number, (attribute, diagram) in enumerate(poset.diagrams()):
         top = f"p{number}"
         yield f"  {top} [shape=box, label={quote(attribute)}];"
@@ -32,7 +32,7 @@ def poset_lines(poset: BFPoset) -> Iterator[str]:
 
 
 def tree_lines(tree: FilterTree) -> Iterator[str]:
-    """Figures 2 and 3: the bits of each node, and addresses as leaves."""
+    """Draw Figures 2 and 3: the bits of each node, and addresses as leaves."""
     for number, parent, bits, addresses in tree.walk():
         label = _ROOT if parent is None else "{" + ",".join(map(str, bits)) + "}"
         yield f"  t{number} [label={quote(label)}];"
@@ -46,5 +46,5 @@ def tree_lines(tree: FilterTree) -> Iterator[str]:
 
 
 def digraph(name: str, lines: Iterator[str]) -> str:
-    """A whole picture."""
+    """Return a complete Graphviz digraph."""
     return "\n".join([f"digraph {name} {{", '  node [fontname="sans-serif"];', *lines, "}"])

@@ -1,14 +1,14 @@
-"""The poset of the constraints on one attribute (DEBS 2008, §4.3), taken apart for speed.
+"""The poset of the constraints on one attribute (DEBS 2008, §4.3), divided into parts for speed.
 
-By where its predicates can stand under covering. Equalities, and sets of values, are found by the
-value: nothing but what has no other value is below them. Half-lines are chains (`chain.py`). Other
-ranges have links to what they cover (`diagram.py`), and between two neighbouring ends of them all
-numbers satisfy the same, which is found once (`cells.py`). What is left (`<>`, patterns, lists) is
-asked of every value: few of them cover each other, and to find these would take longer than it
-saves.
+Each part holds one kind of constraint. Equalities and sets of values are found by the value: only
+constraints with no other value are below them. Half-lines form chains (`chain.py`). Other ranges
+are linked to those that they cover (`hasse_diagram.py`); between two neighbouring ends all numbers
+satisfy the same ranges, which are computed once (`number_cells.py`). The remaining constraints
+(`<>`, patterns, lists) are evaluated for every value: few of them cover each other, and finding
+those would take longer than it saves.
 
-The links between the parts are not kept: what a value satisfies is found in each part by itself.
-`diagram` makes them all, for drawing.
+There are no links between the parts: the constraints that a value satisfies are found in each part
+separately. `diagram` builds all links, for drawing.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from tamis.values import Scalar, Value
 
 Point = tuple[Family, Scalar]
 
-_NAN = math.nan  # one object for all, so that a dict finds it
-_KEPT = 1024  # values of an attribute whose bits are known
-_SHORT = 64  # a text with more characters is not kept
+_NAN = math.nan  # one object, so that a dict finds it
+_KEPT = 1024  # maximum number of values with cached bits
+_SHORT = 64  # longer texts are not cached
 _NO_BITS: Bits = np.zeros(0, np.int32)
 
 
@@ -37,11 +37,11 @@ class Poset:
     """Constraints on one term.
 
     Attributes:
-        null: What holds if there is no value.
+        null: The constraints that hold if there is no value.
     """
 
     def __init__(self) -> None:
-        """Begin with none."""
+        """Create an empty poset."""
         self.null: dict[StoredPredicate, None] = {}
         self._points: dict[Point, dict[StoredPredicate, None]] = {}
         self._chains: dict[tuple[Family, bool], Chain] = {}
@@ -52,11 +52,11 @@ class Poset:
         self._cells: Cells | None = None
 
     def __len__(self) -> int:
-        """How many constraints there are."""
+        """Return the number of constraints."""
         return self._size
 
     def add(self, held: StoredPredicate) -> None:
-        """Take a constraint."""
+        """Add a constraint."""
         self._clear_cache()
         self._size += 1
         if _is_null(held):
@@ -77,7 +77,7 @@ class Poset:
             self._loose[held] = None
 
     def remove(self, held: StoredPredicate) -> None:
-        """Forget a constraint."""
+        """Remove a constraint."""
         self._clear_cache()
         self._size -= 1
         if _is_null(held):
@@ -101,7 +101,7 @@ class Poset:
     def satisfied_predicates(
         self, value: Value, holds: Callable[[StoredPredicate], bool]
     ) -> Iterator[StoredPredicate]:
-        """All constraints that a value satisfies; `holds` says it where the value does not."""
+        """Iterate over the constraints that a value satisfies; `holds` evaluates unindexed ones."""
         if value is None:
             yield from self.null
             return
@@ -121,7 +121,7 @@ class Poset:
         yield from filter(holds, self._loose)
 
     def bits(self, value: Value, holds: Callable[[StoredPredicate], bool]) -> list[Bits]:
-        """The bits of all constraints that a value satisfies: arrays to be put together."""
+        """Return the bits of all constraints that a value satisfies, as arrays to concatenate."""
         family = None if value is None else family_of(value)
         if value is None or family is None:
             return [_bits_of_predicates(self.satisfied_predicates(value, holds))]
@@ -136,10 +136,11 @@ class Poset:
         return found
 
     def _bits(self, point: Point, holds: Callable[[StoredPredicate], bool]) -> list[Bits]:
-        """Those of a value, where they are not known.
+        """Compute the bits of a value.
 
-        Where there is an equality with it, its filter with all that cover it is all of them; else,
-        of each chain, the filter of the narrowest half-line, with the wider ones.
+        If there is an equality with the value, its filter with all its covers has all bits.
+        Otherwise, each chain contributes the filter of its narrowest half-line, including the wider
+        ones.
         """
         family, value = point
         if point in self._points:
@@ -170,7 +171,7 @@ class Poset:
         self._cells = None
 
     def __iter__(self) -> Iterator[StoredPredicate]:
-        """All constraints."""
+        """Iterate over all constraints."""
         yield from self.null
         yield from dict.fromkeys(held for group in self._points.values() for held in group)
         for chain in self._chains.values():
@@ -180,7 +181,7 @@ class Poset:
         yield from self._loose
 
     def diagram(self) -> HasseDiagram:
-        """All constraints with all links, as Figure 1 has them; made anew."""
+        """Build the diagram of all constraints with all links, as in Figure 1."""
         diagram = HasseDiagram()
         for held in sorted(self, key=lambda held: held.text):
             diagram.add(held)
@@ -201,7 +202,7 @@ def _is_range(held: StoredPredicate) -> bool:
 
 
 def _points(held: StoredPredicate) -> list[Point]:
-    """The values that satisfy it, if they can be listed."""
+    """Return the values that satisfy it, if they can be listed."""
     points = []
     for test in held.place.tests:
         if not isinstance(test, Within):

@@ -20,16 +20,16 @@ class StoredPredicate:
     """An attribute name and an attribute constraint, with the bits of its own filter.
 
     Attributes:
-        predicate: What must be certainly true.
-        text: It, as it is written; two of the same text are one.
-        place: The term that it is about, and what it asks of it.
-        key: The number of the attribute and the constraint.
+        predicate: The condition that must be certainly true.
+        text: Its canonical text; predicates with the same text are one.
+        place: The term that it tests, and the tests.
+        key: The hash of the attribute and the constraint.
         places: The bits of its own filter, ascending.
         count: How many subscriptions have it.
     """
 
     def __init__(self, predicate: Leaf, text: str, shape: Shape) -> None:
-        """Hold it for nobody yet."""
+        """Create it with a count of 0."""
         self.predicate = predicate
         self.text = text
         self.place: Placement = placement(predicate)
@@ -40,26 +40,26 @@ class StoredPredicate:
 
     @cached_property
     def constraint(self) -> Constraint | None:
-        """What covering goes by; None if it looks at several terms."""
+        """The constraint that covering compares; None if the predicate has several terms."""
         found = constraint_of(self.predicate)
         return None if found is None else found[1]
 
     def covers(self, other: StoredPredicate) -> bool:
-        """Whether it is true of every event that the other is true of."""
+        """Return whether it is true of every event that the other is true of."""
         if self.constraint is None or other.constraint is None:
             return self.text == other.text
         return self.constraint.covers(other.constraint)
 
     def holds(self, event: Event) -> bool:
-        """Whether it is certainly true of an event."""
+        """Return whether it is certainly true of an event."""
         return evaluate(self.predicate, event) is True
 
 
 def canonical_text(predicate: Leaf) -> str:
-    """The text of a predicate, by which it is known; rewrite it first.
+    """Return the text that identifies a predicate; rewrite the predicate first.
 
-    Texts and not trees, because 0.0 and -0.0 are equal in a tree and not in a text: what a filter
-    has must not depend on which of them came first.
+    Texts are used and not trees, because 0.0 and -0.0 are equal in a tree but differ in a text: the
+    content of a filter must not depend on which of them came first.
     """
     if type(predicate) is Comparison:  # hot: most are `attribute op literal`
         left, right = predicate.left, predicate.right

@@ -1,4 +1,4 @@
-"""The sbstree (DEBS 2008, §4.5): a tree of the places of sparse bit sets, one to a node."""
+"""The sbstree (DEBS 2008, §4.5): a tree of the places of sparse bit sets, one per node."""
 
 from __future__ import annotations
 
@@ -41,25 +41,26 @@ class SbsTree(FilterTree):
     def narrow_filters(
         self, filters: Sequence[Bloom], without: Hashable = None, most: int = 512
     ) -> list[Bloom]:
-        """The filters of all that is stored here and that events' filters have, and of no more.
+        """Return, per event's filter, the union of the stored filters that it contains.
 
-        Where that is very much, it would take long and save little: then it is the event's own.
+        If that would visit very many nodes, it would take long and save little; the result is then
+        the event's own filter.
 
         >>> from tamis.bloom.hashing import Shape
         >>> shape = Shape(64, 1)
         >>> tree = SbsTree(shape)
         >>> tree.insert(Bloom.at(shape, [1, 2]), "north")
         >>> tree.insert(Bloom.at(shape, [2, 3]), "south")
-        >>> tree.narrowed([Bloom.at(shape, [1, 2, 3, 5]), Bloom.at(shape, [2, 3, 5])])
+        >>> tree.narrow_filters([Bloom.at(shape, [1, 2, 3, 5]), Bloom.at(shape, [2, 3, 5])])
         [[k:1, m:64]{1,2,3}, [k:1, m:64]{2,3}]
 
         Args:
-            filters: Those of events.
-            without: An address whose filters do not count.
-            most: For each event, at most so many nodes are looked at.
+            filters: The filters of events.
+            without: An address whose filters are ignored.
+            most: The maximum number of nodes to visit per event.
 
         Raises:
-            InputError: A filter is of another shape.
+            InputError: A filter has another shape.
         """
         code = self._addresses.find(without)
         begins, bits = sbstree_narrow(
