@@ -1,1 +1,1 @@
-"""Where an event has to go: by tests of which one must hold, kept in Bloom filters."""
+"""Routing between brokers: interests, Bloom filters, and the strategies that forward events."""

@@ -1,7 +1,8 @@
-"""Interests, found by what they cover and by what covers them, without comparing all with all.
+"""An index of interests that finds covering and covered ones without comparing all pairs.
 
-A conjunction covers another one only if the other asks something of each of its terms, and, where
-it wants one value, wants the same one. So interests are filed under terms and under equalities.
+A conjunction can cover another one only if the other constrains each of its terms and, where it
+requires one value, requires the same value. So interests are indexed under terms and under
+equalities.
 """
 
 from __future__ import annotations
@@ -22,35 +23,35 @@ class CoverIndex:
     >>> index = CoverIndex()
     >>> wide, narrow = Interest.parse("x > 5"), Interest.parse("x > 15 AND y = 0")
     >>> index.add(wide)
-    >>> index.covering(narrow), list(index.covered(Interest.parse("x > 0")))
+    >>> index.find_cover(narrow), list(index.covered_by(Interest.parse("x > 0")))
     (Interest('x > 5'), [Interest('x > 5')])
-    >>> index.covering(Interest.parse("y = 0")) is None
+    >>> index.find_cover(Interest.parse("y = 0")) is None
     True
     """
 
     def __init__(self) -> None:
-        """Begin with none."""
-        # By one key of each conjunction: to be asked with all keys of another one.
+        """Create an empty index."""
+        # By one key of each conjunction; queried with all keys of another conjunction.
         self._general: dict[Hashable, InterestSet] = {}
-        # By all keys of the first conjunction: to be asked with one key of another one.
+        # By all keys of the first conjunction; queried with one key of another conjunction.
         self._special: dict[Hashable, InterestSet] = {}
-        # Under which keys each stands in both; made once, as NaN is not found by another NaN.
+        # The keys of each interest in both; stored, because a NaN does not equal another NaN.
         self._filed: dict[Interest, tuple[list[Hashable], list[Hashable]]] = {}
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Return the number of interests."""
         return len(self._filed)
 
     def __contains__(self, interest: Interest) -> bool:
-        """Whether it has one."""
+        """Return whether an interest is in the index."""
         return interest in self._filed
 
     def __iter__(self) -> Iterator[Interest]:
-        """All, in the order in which they came."""
+        """Iterate over all interests in the order of addition."""
         return iter(self._filed)
 
     def add(self, interest: Interest) -> None:
-        """Take one that some event may satisfy."""
+        """Add an interest that some event can satisfy."""
         filters = interest.coverage.filters
         general = list(dict.fromkeys(min(_keys(each), key=self._group_size) for each in filters))
         special = _keys(filters[0])
@@ -60,7 +61,7 @@ class CoverIndex:
                 groups.setdefault(key, {})[interest] = None
 
     def remove(self, interest: Interest) -> None:
-        """Forget one."""
+        """Remove an interest."""
         general, special = self._filed.pop(interest)
         for groups, keys in ((self._general, general), (self._special, special)):
             for key in keys:
@@ -69,11 +70,14 @@ class CoverIndex:
                     del groups[key]
 
     def find_cover(self, interest: Interest) -> Interest | None:
-        """One that covers an interest, which is not among them; None if there is none."""
+        """Return an interest that covers another, not in the index; None if there is none."""
         return next(self.all_covers(interest), None)
 
     def all_covers(self, interest: Interest) -> Iterator[Interest]:
-        """All that cover an interest, itself if it is among them; nothing may change meanwhile."""
+        """Iterate over the covers of an interest, including itself.
+
+        The index must not change meanwhile.
+        """
         seen: set[Interest] = set()
         for key in (_ANYTHING, *_keys(interest.coverage.filters[0])):
             for each in self._general.get(key, ()):
@@ -82,7 +86,10 @@ class CoverIndex:
                     yield each
 
     def covered_by(self, interest: Interest) -> Iterator[Interest]:
-        """All that an interest covers; nothing may change meanwhile."""
+        """Iterate over the interests that an interest covers.
+
+        The index must not change meanwhile.
+        """
         seen: set[Interest] = set()
         for each in interest.coverage.filters:
             for candidate in self._candidates(each):
@@ -92,7 +99,7 @@ class CoverIndex:
                         yield candidate
 
     def _candidates(self, general: ConjunctiveFilter) -> Iterable[Interest]:
-        """Those whose first conjunction may be covered by this one."""
+        """Return the interests whose first conjunction this one may cover."""
         keys = [key for key in _keys(general) if key != _ANYTHING]
         if not keys:
             return self._filed
@@ -104,7 +111,7 @@ class CoverIndex:
 
 
 def _keys(conjunction: ConjunctiveFilter) -> list[Hashable]:
-    """A key per thing that is asked: a term, or, if one value is wanted, that one."""
+    """Return a key per constraint: the term, and, if it allows one value only, that value."""
     keys: list[Hashable] = []
     for term, constraint in conjunction.terms.items():
         point = constraint.point

@@ -1,4 +1,4 @@
-"""What somebody wants, as brokers tell it each other: a selector, and nothing of whose it is."""
+"""An interest: a selector as brokers exchange it, without its subscriber."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tamis.language.expr import BoolExpr, Or, Sequence
 from tamis.language.printer import to_text
 from tamis.language.rewrite import rewrite
 
-MOST = 64  # conjunctions of one selector; with more of them filters cannot tell
+MOST = 64  # conjunctions of one selector; filters do not support more
 
 
 class Interest:
-    """A selector by its text: two of the same text are one, at every broker.
+    """A selector, identified by its text: equal texts are one interest, at every broker.
 
     >>> Interest.parse("x = 1 OR y > 2") == Interest.parse("x = 1 OR y > 2")
     True
@@ -28,12 +28,12 @@ class Interest:
     'x = 1 OR y = 2'
 
     Attributes:
-        text: The selector, as it goes from broker to broker.
-        condition: The same as a tree, in its common form.
+        text: The selector as brokers exchange it.
+        condition: The rewritten selector.
     """
 
     def __init__(self, text: str, selector: BoolExpr) -> None:
-        """Take both as they are; see `of` and `parse`."""
+        """Wrap a text and its parsed selector; see `of` and `parse`."""
         self.text = text
         rewritten = rewrite(selector)
         assert not isinstance(rewritten, Sequence)
@@ -41,7 +41,7 @@ class Interest:
 
     @classmethod
     def of(cls, subscription: Subscription) -> Interest:
-        """What a subscription must be shown: of a sequence, all that may be one of its steps."""
+        """Return the interest of a subscription; of a sequence, the OR of its steps."""
         whole = subscription.full_selector
         if isinstance(whole, Sequence):
             whole = Or(whole.steps)
@@ -49,10 +49,10 @@ class Interest:
 
     @classmethod
     def parse(cls, text: str) -> Interest:
-        """Read what another broker has told.
+        """Parse an interest that another broker sent.
 
         Raises:
-            SelectorError: It is no selector.
+            SelectorError: It is not a selector.
             InputError: It is a sequence.
         """
         selector = parse(text)
@@ -67,27 +67,27 @@ class Interest:
 
     @cached_property
     def coverage(self) -> Coverage:
-        """What covering goes by."""
+        """The normal form that covering compares."""
         return coverage_of(self.condition)
 
     @cached_property
     def conjunctions(self) -> list[Conjunction] | None:
-        """What filters go by: conjunctions of which one must hold; None if there are too many."""
+        """The disjunctive normal form that filters use; None if it has too many conjunctions."""
         found = disjuncts(self.condition, MOST)
         return found and [tuple(dict.fromkeys(conjunction)) for conjunction in found]
 
     def covers(self, other: Interest) -> bool:
-        """Whether whoever is sent all that this one asks for gets all that the other asks for."""
+        """Return whether every event that matches the other interest matches this one."""
         return self.coverage.covers(other.coverage)
 
     def __eq__(self, other: object) -> bool:
-        """By text."""
+        """Return whether the texts are equal."""
         return self.text == other.text if isinstance(other, Interest) else NotImplemented
 
     def __hash__(self) -> int:
-        """By text."""
+        """Return the hash of the text."""
         return hash(self.text)
 
     def __repr__(self) -> str:
-        """As the text."""
+        """Return the text, marked as an interest."""
         return f"Interest({self.text!r})"

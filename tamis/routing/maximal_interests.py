@@ -1,8 +1,8 @@
-"""What a neighbour has to be told of many interests: those that no other one covers.
+"""The maximal interests: those that no other interest covers, to be sent to a neighbour.
 
-Each of the others hangs below one that covers it, and is looked at again when that one goes. So
-what is told is always enough: it covers all there is. Of several that ask for the same the first
-one is told.
+Each other interest is attached to one that covers it, and is checked again when that one is
+removed. So the maximal interests always cover all interests. Of several equivalent interests, the
+first is maximal.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from tamis.routing.cover_index import CoverIndex
 from tamis.routing.interest import Interest
 
-# What changes: an interest, and whether it is told from now on, or no longer.
+# An interest, and whether it becomes maximal or ceases to be.
 InterestChange = tuple[Interest, bool]
 
 
@@ -18,33 +18,33 @@ class MaximalInterests:
     """Interests, and the maximal ones among them.
 
     >>> wide, narrow = Interest.parse("x > 5"), Interest.parse("x > 15")
-    >>> maximal = Maximal()
-    >>> maximal.add(narrow)
+    >>> interests = MaximalInterests()
+    >>> interests.add(narrow)
     [(Interest('x > 15'), True)]
-    >>> maximal.add(wide)
+    >>> interests.add(wide)
     [(Interest('x > 5'), True), (Interest('x > 15'), False)]
-    >>> maximal.remove(wide)
+    >>> interests.remove(wide)
     [(Interest('x > 15'), True), (Interest('x > 5'), False)]
 
     Attributes:
-        told: The maximal ones.
+        maximal: The maximal interests.
     """
 
     def __init__(self) -> None:
-        """Begin with none."""
+        """Start without interests."""
         self.maximal = CoverIndex()
-        # By maximal interest, those that hang below it; and by those, where they hang.
+        # By maximal interest, those attached to it; and by those, the one they are attached to.
         self._below: dict[Interest, dict[Interest, None]] = {}
         self._above: dict[Interest, Interest] = {}
-        # Those that no event satisfies: nobody needs to be told.
+        # Interests that no event satisfies: they need not be sent.
         self._void: set[Interest] = set()
 
     def __len__(self) -> int:
-        """How many there are, told or not."""
+        """Return the number of interests, maximal or not."""
         return len(self.maximal) + len(self._above) + len(self._void)
 
     def add(self, interest: Interest) -> list[InterestChange]:
-        """Take one that is not there; what changes, in the order in which it is to be told."""
+        """Add a new interest; return the changes in the order in which to send them."""
         if not interest.coverage.filters:
             self._void.add(interest)
             return []
@@ -62,10 +62,10 @@ class MaximalInterests:
         return [(interest, True), *((each, False) for each in fallen)]
 
     def remove(self, interest: Interest) -> list[InterestChange]:
-        """Forget one; those that only it covered are told before it is taken back.
+        """Remove an interest; those that only it covered are sent before it is withdrawn.
 
         Raises:
-            KeyError: It is not there.
+            KeyError: It was not added.
         """
         if interest in self._void:
             self._void.remove(interest)
@@ -82,7 +82,7 @@ class MaximalInterests:
             for each, wanted in self.add(orphan):
                 if wanted:
                     changes[each] = True
-                elif changes.pop(each, None) is None:  # one that stood here all the time
+                elif changes.pop(each, None) is None:  # one that was maximal before
                     changes[each] = False
         added = [(each, True) for each, wanted in changes.items() if wanted]
         gone = [(each, False) for each, wanted in changes.items() if not wanted]

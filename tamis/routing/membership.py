@@ -1,10 +1,11 @@
-"""Who is in the overlay, and over which links: a path vector; pure, no I/O.
+"""The members of the overlay and its links, as a path vector; no I/O.
 
-Each node tells each neighbour of all nodes that it reaches otherwise, itself among them, and of the
-links on the way. In an acyclic graph nobody is heard of over two neighbours. If somebody is, the
-two paths hold a cycle; everybody on it comes to know it, sees the same youngest link in it, and the
-two ends of that one give it up. The youngest link of a cycle is in no spanning tree of the oldest
-links, so however many cycles are found at a time, in whatever order, the graph stays connected.
+Each node tells each neighbour about all nodes that it reaches through others, including itself, and
+about the links on the path. In an acyclic graph, no node is reported by two neighbours. If one is,
+the two paths contain a cycle. All nodes on the cycle learn of it and see the same youngest link in
+it, and the two ends of that link remove it. The youngest link of a cycle is not in the spanning
+tree of the oldest links. So the graph stays connected, however many cycles are found at a time and
+in whatever order.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ class Link(NamedTuple):
     """A link, as all nodes know it; the larger is the younger.
 
     Attributes:
-        made: When it was made, in nanoseconds since 1970.
-        id: Its name, unique.
-        ends: The two nodes, in order.
+        made: When it was created, in nanoseconds since 1970.
+        id: Its unique id.
+        ends: The two nodes, sorted.
     """
 
     made: int
@@ -28,7 +29,7 @@ class Link(NamedTuple):
 
     @classmethod
     def between(cls, one: str, other: str, made: int, id: str) -> Link:
-        """A link of two nodes, the same whoever of them makes it.
+        """Create a link of two nodes; the order of the nodes does not matter.
 
         >>> Link.between("rome", "lyon", 5, "x") == Link.between("lyon", "rome", 5, "x")
         True
@@ -36,23 +37,23 @@ class Link(NamedTuple):
         return cls(made, id, (min(one, other), max(one, other)))
 
     def other(self, end: str) -> str:
-        """The end that is not this one."""
+        """Return the opposite end."""
         return self.ends[0] if self.ends[1] == end else self.ends[1]
 
 
-# The links from a node that is told of to the one that tells, in this order.
+# The links from the reported node to the node that reports it, in this order.
 Path = tuple[Link, ...]
 
 
 class OverlayLoop(NamedTuple):
-    """A cycle: its nodes, beginning anywhere, and its youngest link."""
+    """A cycle: its nodes, starting anywhere, and its youngest link."""
 
     nodes: tuple[str, ...]
     youngest: Link
 
 
 class Membership:
-    """What one node knows.
+    """The knowledge of one node about the overlay.
 
     >>> lyon = Membership("lyon")
     >>> lyon.join("rome", Link.between("lyon", "rome", 1, "a"))
@@ -63,26 +64,26 @@ class Membership:
     """
 
     def __init__(self, name: str) -> None:
-        """Begin alone."""
+        """Create a node without links."""
         self.name = name
         self.links: dict[str, Link] = {}
         self._heard: dict[str, dict[str, Path]] = {}
 
     def join(self, neighbour: str, link: Link) -> None:
-        """A link is there, or has another id now."""
+        """Add a link to a neighbour, or replace its id."""
         self.links[neighbour] = link
 
     def leave(self, neighbour: str) -> None:
-        """It is gone; what was heard over it is kept for when it comes back, but not believed."""
+        """Remove a link; keep the reports of the neighbour for its return, but ignore them."""
         self.links.pop(neighbour, None)
 
     def forget(self, neighbour: str) -> None:
-        """It is gone for good, and all that was heard over it."""
+        """Remove a link for good, with the reports of the neighbour."""
         self.leave(neighbour)
         self._heard.pop(neighbour, None)
 
     def hear(self, neighbour: str, node: str, path: Path | None) -> None:
-        """A neighbour reaches a node, or (None) no more."""
+        """Record that a neighbour reaches a node, or (None) no longer reaches it."""
         heard = self._heard.setdefault(neighbour, {})
         if path is None:
             heard.pop(node, None)
@@ -90,21 +91,21 @@ class Membership:
             heard[node] = path
 
     def heard_paths(self, neighbour: str) -> Mapping[str, Path]:
-        """All that a neighbour has told."""
+        """Return the paths that a neighbour has reported."""
         return self._heard.get(neighbour, {})
 
     @property
     def nodes(self) -> frozenset[str]:
-        """All that are reached from here, without this one."""
+        """All nodes that can be reached, without this one."""
         return frozenset(node for _, node, _ in self._paths())
 
     @property
     def all_links(self) -> frozenset[Link]:
-        """All links that are known."""
+        """All known links."""
         return frozenset(link for _, _, path in self._paths() for link in path)
 
     def advertised_paths(self, neighbour: str) -> dict[str, Path]:
-        """What a neighbour is to know now: for each node the shortest path, not over itself."""
+        """Return the shortest path to each node that does not go through the neighbour itself."""
         told: dict[str, Path] = {self.name: ()}
         for node, (path, source) in self._best_paths().items():
             if source != neighbour and node not in (self.name, neighbour):
@@ -112,11 +113,11 @@ class Membership:
         return told
 
     def way(self, node: str, without: str | None = None) -> tuple[str, ...] | None:
-        """The nodes from here to one, both ends among them; None if it is not reached.
+        """Return the nodes on the shortest path to a node, with both ends; None if unreachable.
 
         Args:
-            node: The one.
-            without: A neighbour over whom not to go.
+            node: The destination.
+            without: A neighbour to avoid.
         """
         found = [path for source, each, path in self._paths() if each == node and source != without]
         if not found:
@@ -125,17 +126,17 @@ class Membership:
         return _walk_links(self.name, reversed(best))
 
     def find_loop(self) -> OverlayLoop | None:
-        """A cycle through what is known, if there is one."""
+        """Return a cycle among the known paths, if there is one."""
         seen: dict[str, Path] = {self.name: ()}
         for _, node, path in sorted(self._paths(), key=lambda each: (_rank(each[2]), each[0])):
             if node in seen and set(seen[node]) != set(path):
-                # What both have in common leads to the cycle, and is not in it.
+                # The common part of both paths leads to the cycle and is not in it.
                 return _find_cycle(set(seen[node]) ^ set(path))
             seen.setdefault(node, path)
         return None
 
     def _paths(self) -> Iterable[tuple[str, str, Path]]:
-        """Neighbour, node, and the links from the node to here."""
+        """Iterate over neighbours, nodes, and the links from the node to here."""
         for neighbour, link in self.links.items():
             yield neighbour, neighbour, (link,)
             for node, path in self._heard.get(neighbour, {}).items():
@@ -143,7 +144,7 @@ class Membership:
                     yield neighbour, node, (*path, link)
 
     def _best_paths(self) -> dict[str, tuple[Path, str]]:
-        """For each node, the shortest path, and over which neighbour it goes."""
+        """Return, for each node, the shortest path and the neighbour that it goes through."""
         best: dict[str, tuple[Path, str]] = {}
         for source, node, path in self._paths():
             if node not in best or _rank(path) < _rank(best[node][0]):
@@ -163,7 +164,7 @@ def _walk_links(start: str, links: Iterable[Link]) -> tuple[str, ...]:
 
 
 def _find_cycle(links: set[Link]) -> OverlayLoop | None:
-    """A simple cycle among links of which every node has an even number."""
+    """Return a simple cycle among links of which every node has an even number."""
     if not links:
         return None
     first = max(links)
@@ -175,5 +176,5 @@ def _find_cycle(links: set[Link]) -> OverlayLoop | None:
         left.remove(following)
         at = following.other(at)
         nodes.append(at)
-    # Two links of one pair are one link, of which an older name is still about.
+    # Two links between the same nodes are one link; the older id has not disappeared yet.
     return OverlayLoop(tuple(nodes[:-1]), first) if len(nodes) > 3 else None

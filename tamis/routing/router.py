@@ -1,10 +1,11 @@
-"""A broker's part in routing: what it tells its neighbours, and where it sends an event.
+"""A broker's part in routing: what it advertises to its neighbours, and where it sends an event.
 
-A broker has interfaces: one to each neighbour, and one to its own subscribers. What it has been
-told over an interface is wanted there; a neighbour is told what all *other* interfaces want, or
-enough of it. The brokers of one network have routers of one strategy (`strategies.py`).
+A broker has interfaces: one to each neighbour, and one to its own subscribers. An interest received
+over an interface is wanted there. A neighbour is sent the interests of all *other* interfaces, or a
+subset that covers them. The brokers of one network have routers with the same strategy
+(`strategies.py`).
 
-Pure: messages are what methods give back, to be carried in order by whoever calls.
+The router does no I/O: its methods return messages, which the caller must deliver in order.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ class InterestUpdate(NamedTuple):
     """A message to a neighbour.
 
     Attributes:
-        neighbour: Whom it is for.
-        interest: What it is about.
-        wanted: Whether that is wanted from now on, or no longer.
+        neighbour: The recipient.
+        interest: The interest.
+        wanted: Whether the interest is added or withdrawn.
     """
 
     neighbour: str
@@ -38,11 +39,12 @@ class InterestUpdate(NamedTuple):
 
 
 class Route(NamedTuple):
-    """Where an event goes.
+    """The destinations of an event.
 
     Attributes:
-        neighbours: To whom it is sent on.
-        here: Whether one of the broker's own subscribers may want it; whoever delivers it checks.
+        neighbours: The neighbours that it is forwarded to.
+        here: Whether one of the broker's own subscribers may want it; the caller checks on
+            delivery.
         bloom: The filter that it carries from here on, if it carries one.
     """
 
@@ -55,24 +57,24 @@ Destinations = tuple[set[str], Bloom | None]
 
 
 class Router(ABC):
-    """What all strategies share: who wants what.
+    """The common part of all strategies: the interests per interface.
 
     Attributes:
-        evaluations: How many events were held against predicates in order to route them.
+        evaluations: How many events were matched against predicates in order to route them.
     """
 
     strategy: ClassVar[str]
 
     def __init__(self, table: Table) -> None:
-        """Begin without neighbours, and with nothing that anybody wants.
+        """Create a router without neighbours or interests.
 
         Args:
-            table: An empty one.
+            table: An empty table.
         """
         self.evaluations = 0
         self._table = table
         self._wanted: dict[str, dict[str, Interest]] = {HERE: {}}
-        self._times: dict[str, int] = {}  # how many of its own subscribers want each text
+        self._times: dict[str, int] = {}  # by text, the number of own subscribers that want it
         self._holders: dict[Interest, dict[str, None]] = {}
 
     # -- neighbours -------------------------------------------------------------------------------
@@ -83,10 +85,10 @@ class Router(ABC):
         return frozenset(self._wanted) - {HERE}
 
     def join(self, neighbour: str) -> list[InterestUpdate]:
-        """A link is there: what to tell the new neighbour.
+        """Add a neighbour and return the messages for it.
 
         Raises:
-            InputError: It has no name, or is a neighbour already.
+            InputError: It has no name, or is already a neighbour.
         """
         if neighbour == HERE:
             raise InputError("a neighbour needs a name")
@@ -102,10 +104,10 @@ class Router(ABC):
         ]
 
     def leave(self, neighbour: str) -> list[InterestUpdate]:
-        """A link is gone, with all that was wanted over it: what to tell the others.
+        """Remove a neighbour with its interests and return the messages for the others.
 
         Raises:
-            InputError: It is no neighbour.
+            InputError: It is not a neighbour.
         """
         self._check(neighbour)
         told: list[InterestUpdate] = []
@@ -118,12 +120,13 @@ class Router(ABC):
     # -- interests --------------------------------------------------------------------------------
 
     def subscribe(self, interest: Interest, source: str = HERE) -> list[InterestUpdate]:
-        """Something is wanted: what to tell whom.
+        """Add an interest and return the messages for neighbours.
 
-        Own subscribers are counted. A neighbour may say the same again: it is said once.
+        The broker's own subscribers are counted. A neighbour may repeat an interest: it counts
+        once.
 
         Raises:
-            InputError: The source is no neighbour.
+            InputError: The source is not a neighbour.
         """
         if source == HERE:
             self._times[interest.text] = self._times.get(interest.text, 0) + 1
@@ -136,7 +139,7 @@ class Router(ABC):
         holders = self._holders.setdefault(interest, {})
         holders[source] = None
         told: list[InterestUpdate] = []
-        # Whoever is the first to want it is news to all others; the second, to the first.
+        # The first source of an interest is news to all other neighbours; the second, to the first.
         fresh = self.neighbours if len(holders) == 1 else holders if len(holders) == 2 else ()
         for neighbour in sorted(fresh):
             if neighbour not in (source, HERE):
@@ -144,11 +147,11 @@ class Router(ABC):
         return told
 
     def unsubscribe(self, interest: Interest, source: str = HERE) -> list[InterestUpdate]:
-        """Something is no longer wanted: what to tell whom, in this order.
+        """Withdraw an interest and return the messages for neighbours, in this order.
 
         Raises:
-            KeyError: It was not wanted there; nothing has changed.
-            InputError: The source is no neighbour.
+            KeyError: The source does not have the interest. Nothing has changed.
+            InputError: The source is not a neighbour.
         """
         if source != HERE:
             self._check(source)
@@ -173,10 +176,10 @@ class Router(ABC):
         return told
 
     def wanted_interests(self, source: str = HERE) -> Mapping[str, Interest]:
-        """All that is wanted over an interface, by text.
+        """Return the interests of an interface, by text.
 
         Raises:
-            InputError: The source is no neighbour.
+            InputError: The source is not a neighbour.
         """
         if source != HERE:
             self._check(source)
@@ -184,30 +187,30 @@ class Router(ABC):
 
     @abstractmethod
     def advertised_interests(self, neighbour: str) -> dict[str, Interest]:
-        """All that a neighbour is to know, by text."""
+        """Return the interests that a neighbour must know, by text."""
 
     # -- events -----------------------------------------------------------------------------------
 
     def route(self, event: Event, source: str = HERE, bloom: Bloom | None = None) -> Route:
-        """Where an event goes; never back to where it came from.
+        """Return the destinations of an event; never the interface that it came from.
 
         Args:
-            event: Its values, those that a schema fills in among them.
+            event: Its values, including defaults from a schema.
             source: The interface that it came from.
-            bloom: The filter that it carried.
+            bloom: The filter that it carries.
 
         Raises:
-            InputError: The filter is not of this network's shape.
+            InputError: The filter does not have this network's shape.
         """
         return self.route_many([event], [source], [bloom])[0]
 
     def route_many(
         self, events: Sequence[Event], sources: Sequence[str], filters: Sequence[Bloom | None]
     ) -> list[Route]:
-        """The same for some events, each with its own source and filter: quicker than one by one.
+        """Route several events, each with its own source and filter; faster than one by one.
 
         Raises:
-            InputError: A filter is not of this network's shape.
+            InputError: A filter does not have this network's shape.
         """
         found = self._find_destinations(events, sources, filters)
         return [
@@ -218,10 +221,10 @@ class Router(ABC):
     # -- introspection ----------------------------------------------------------------------------
 
     def sizes(self) -> dict[str, object]:
-        """How large it is.
+        """Return the sizes of the router.
 
         Returns:
-            `wanted` per interface, `told` per neighbour, and what the strategy's table says.
+            `wanted` per interface, `told` (advertised) per neighbour, and the sizes of the table.
         """
         return {
             "wanted": {source: len(found) for source, found in self._wanted.items()},
@@ -232,30 +235,30 @@ class Router(ABC):
             **self._table.sizes(),
         }
 
-    # -- what strategies differ in ----------------------------------------------------------------
+    # -- defined by each strategy -----------------------------------------------------------------
 
     @abstractmethod
     def _find_destinations(
         self, events: Sequence[Event], sources: Sequence[str], filters: Sequence[Bloom | None]
     ) -> list[Destinations]:
-        """The interfaces that may want each event, and the filter that it carries on.
+        """Return the interfaces that may want each event, and the filter that it carries on.
 
-        One that it came from need not be among them.
+        The interface that it came from may be omitted.
         """
 
     @abstractmethod
     def _announce(self, neighbour: str, interest: Interest) -> list[InterestUpdate]:
-        """What a neighbour is told when another interface is the first to want something."""
+        """Return the messages to a neighbour when another interface is the first to want this."""
 
     @abstractmethod
     def _withdraw(self, neighbour: str, interest: Interest) -> list[InterestUpdate]:
-        """What a neighbour is told when no other interface wants it any more."""
+        """Return the messages to a neighbour when no other interface wants this any more."""
 
     def _add_neighbour(self, neighbour: str) -> None:  # noqa: B027  # most do nothing
-        """A neighbour is new."""
+        """Create the state of a new neighbour."""
 
     def _remove_neighbour(self, neighbour: str) -> None:  # noqa: B027
-        """A neighbour is gone."""
+        """Delete the state of a neighbour."""
 
     def _check(self, neighbour: str) -> None:
         if neighbour == HERE or neighbour not in self._wanted:

@@ -1,7 +1,8 @@
-"""The table of a broker: who wants what, and so where an event goes.
+"""The routing table of a broker: the interests per address, and so where an event goes.
 
-Two kinds: `FilterTable` goes by Bloom filters (DEBS 2008, §4.3-4.5), and may name an address that
-wants nothing of the event; `EngineTable` has any engine, and does not. Neither ever leaves one out.
+There are two kinds. `FilterTable` uses Bloom filters (DEBS 2008, §4.3-4.5) and may return an
+address that does not want the event. `EngineTable` uses any engine and is exact. Neither ever omits
+an address.
 """
 
 from __future__ import annotations
@@ -23,61 +24,61 @@ from tamis.routing.interest import Interest
 
 
 class Table(Protocol):
-    """What all tables have in common; how they are asked is not."""
+    """The common part of all tables; they differ in how events are looked up."""
 
     def insert(self, interest: Interest, address: str) -> None:
-        """Take what an address wants and did not want before."""
+        """Add an interest that an address does not have yet."""
 
     def remove(self, interest: Interest, address: str) -> None:
-        """Take it back.
+        """Remove an interest.
 
         Raises:
-            KeyError: It is not there.
+            KeyError: The address does not have it.
         """
 
     def sizes(self) -> dict[str, int]:
-        """How large it is."""
+        """Return the sizes of the table."""
 
 
 class NoTable:
-    """For those who do not ask."""
+    """An empty table, for routers that never look up events."""
 
     def insert(self, interest: Interest, address: str) -> None:
-        """Forget it."""
+        """Do nothing."""
 
     def remove(self, interest: Interest, address: str) -> None:
-        """Forget it."""
+        """Do nothing."""
 
     def sizes(self) -> dict[str, int]:
-        """There is nothing."""
+        """Return no sizes."""
         return {}
 
 
 class CatchAllAddresses:
-    """Addresses that are sent every event: they want something that a table cannot hold."""
+    """Addresses that receive every event, because they have an interest no table can hold."""
 
     def __init__(self) -> None:
-        """Begin with none."""
+        """Start without addresses."""
         self._wanted: dict[str, dict[Interest, None]] = {}
 
     @property
     def addresses(self) -> set[str]:
-        """Them."""
+        """The addresses."""
         return set(self._wanted)
 
     def insert(self, interest: Interest, address: str) -> None:
-        """Take what an address wants."""
+        """Add an interest of an address."""
         self._wanted.setdefault(address, {})[interest] = None
 
     def remove(self, interest: Interest, address: str) -> None:
-        """Take it back."""
+        """Remove an interest of an address."""
         del self._wanted[address][interest]
         if not self._wanted[address]:
             del self._wanted[address]
 
 
 class FilterTable:
-    """bfposet and sbstree.
+    """A table of a bfposet and an sbstree.
 
     >>> table = FilterTable(Shape(16384, 4))
     >>> table.insert(Interest.parse("x > 5 AND y = 0"), "north")
@@ -91,17 +92,17 @@ class FilterTable:
     """
 
     def __init__(self, shape: Shape) -> None:
-        """Begin with nothing.
+        """Create an empty table.
 
         Args:
-            shape: The shape of filters: the same at all brokers.
+            shape: The shape of filters, the same at all brokers.
         """
         self.poset = BFPoset(shape)
         self.tree = SbsTree(shape)
         self._catch_all = CatchAllAddresses()
 
     def insert(self, interest: Interest, address: str) -> None:
-        """Take what an address wants and did not want before."""
+        """Add an interest that an address does not have yet."""
         if interest.conjunctions is None:
             self._catch_all.insert(interest, address)
             return
@@ -110,10 +111,10 @@ class FilterTable:
             self.tree.insert(self.poset.filter_of_stored(held), address)
 
     def remove(self, interest: Interest, address: str) -> None:
-        """Take it back.
+        """Remove an interest.
 
         Raises:
-            KeyError: It is not there.
+            KeyError: The address does not have it.
         """
         if interest.conjunctions is None:
             self._catch_all.remove(interest, address)
@@ -123,18 +124,18 @@ class FilterTable:
             self.poset.unsubscribe(conjunction, address)
 
     def match(self, events: Iterable[Event]) -> list[Bloom]:
-        """The filters of events: of each, all of the predicates here that hold."""
+        """Return the filter of each event: of all stored predicates that it satisfies."""
         return self.poset.match_many(events)
 
     def narrow_filters(self, filters: Sequence[Bloom], without: str | None = None) -> list[Bloom]:
-        """What the filters of all others than one address can ask for of events' filters."""
+        """Reduce events' filters to the bits of matching filters, ignoring those of one address."""
         return self.tree.narrow_filters(filters, without)
 
     def forward(self, filters: Sequence[Bloom], sources: Sequence[str | None]) -> list[set[str]]:
-        """Where each of some events goes, by its filter; not to where it came from.
+        """Return the addresses for each event's filter, without the event's source.
 
         Raises:
-            InputError: A filter is of another shape.
+            InputError: A filter has another shape.
         """
         found: list[set[str]] = self.tree.publish_each(filters, sources)  # type: ignore[assignment]
         everything = self._catch_all.addresses
@@ -144,7 +145,7 @@ class FilterTable:
         return found
 
     def sizes(self) -> dict[str, int]:
-        """How large it is."""
+        """Return the sizes of the table."""
         return {
             "predicates": len(self.poset),
             "nodes": self.tree.nodes,
@@ -153,7 +154,7 @@ class FilterTable:
 
 
 class EngineTable:
-    """Any engine.
+    """A table that matches with any engine.
 
     >>> from tamis.engines.baselines.brute import BruteEngine
     >>> table = EngineTable(BruteEngine)
@@ -163,10 +164,10 @@ class EngineTable:
     """
 
     def __init__(self, engine: Callable[[], Engine]) -> None:
-        """Begin with nothing.
+        """Create an empty table.
 
         Args:
-            engine: Makes the engine, such as `tamis.engines.ENGINES["siena"]`.
+            engine: Creates the engine, such as `tamis.engines.ENGINES["siena"]`.
         """
         self._engine = engine()
         self._catch_all = CatchAllAddresses()
@@ -175,8 +176,8 @@ class EngineTable:
         self._next = 0
 
     def insert(self, interest: Interest, address: str) -> None:
-        """Take what an address wants and did not want before."""
-        # Some engines know conjunctions only.
+        """Add an interest that an address does not have yet."""
+        # Some engines support conjunctions only.
         numbers = self._add_conditions([interest.condition], address)
         if numbers is None and interest.conjunctions is not None:
             numbers = self._add_conditions([And(each) for each in interest.conjunctions], address)
@@ -186,10 +187,10 @@ class EngineTable:
             self._numbers[address, interest.text] = numbers
 
     def remove(self, interest: Interest, address: str) -> None:
-        """Take it back.
+        """Remove an interest.
 
         Raises:
-            KeyError: It is not there.
+            KeyError: The address does not have it.
         """
         numbers = self._numbers.pop((address, interest.text), None)
         if numbers is None:
@@ -198,7 +199,7 @@ class EngineTable:
             self._remove_numbers(numbers)
 
     def _add_conditions(self, conditions: list[BoolExpr], address: str) -> list[int] | None:
-        """The numbers under which an engine has them; None if there is one that it cannot take."""
+        """Add conditions to the engine; return their numbers, or None if one is unsupported."""
         numbers: list[int] = []
         for condition in conditions:
             try:
@@ -217,7 +218,7 @@ class EngineTable:
             del self._addresses[number]
 
     def forward(self, events: Sequence[Event]) -> list[set[str]]:
-        """Where each of some events goes."""
+        """Return the addresses for each event."""
         matches = self._engine.match(EventBatch.of([dict(event) for event in events]))
         found = [self._catch_all.addresses for _ in events]
         pairs = zip(matches.event.tolist(), matches.subscription.tolist(), strict=True)
@@ -226,5 +227,5 @@ class EngineTable:
         return found
 
     def sizes(self) -> dict[str, int]:
-        """How large it is."""
+        """Return the sizes of the table."""
         return {"entries": len(self._addresses)}

@@ -1,11 +1,11 @@
-"""Four ways to route, from none to the Bloom filter paper's (DEBS 2008, §4.1).
+"""Four routing strategies, from flooding to the Bloom filter paper's (DEBS 2008, §4.1).
 
-| strategy | a neighbour is told | an event is matched |
+| strategy | interests sent to a neighbour | where an event is matched |
 |---|---|---|
-| `flooding` | nothing | nowhere: it goes everywhere |
-| `siena` | what nothing else covers | at every broker, by a poset of subscriptions |
-| `covering` | what nothing else covers | at every broker, by a bfposet and a sbstree |
-| `edge` | everything | once, at the first: its filter travels with it, through the sbstrees |
+| `flooding` | none | nowhere: it goes to every broker |
+| `siena` | those that no other covers | at every broker, by a poset of subscriptions |
+| `covering` | those that no other covers | at every broker, by a bfposet and an sbstree |
+| `edge` | all | at the first broker: the event carries its filter through the sbstrees |
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ SHAPE: Final = Shape(16384, 4)  # as in the paper's examples, with k for a few t
 
 
 class FloodingRouter(Router):
-    """Every event goes everywhere; who wants it is found at the end."""
+    """Every event goes to every broker, which matches it on delivery."""
 
     strategy: ClassVar[str] = "flooding"
 
     def __init__(self) -> None:
-        """Begin with nothing."""
+        """Create a router without neighbours."""
         super().__init__(NoTable())
 
     def advertised_interests(self, neighbour: str) -> dict[str, Interest]:
-        """Nothing."""
+        """Return no interests."""
         self._check(neighbour)
         return {}
 
@@ -55,14 +55,14 @@ class FloodingRouter(Router):
 
 
 class _MaximalRouter(Router):
-    """A neighbour is told what nothing else covers that it is told."""
+    """A neighbour is sent only the interests that no other interest sent to it covers."""
 
     def __init__(self, table: Table) -> None:
         super().__init__(table)
         self._maximal: dict[str, MaximalInterests] = {}
 
     def advertised_interests(self, neighbour: str) -> dict[str, Interest]:
-        """The maximal ones of what others want."""
+        """Return the maximal interests of the other interfaces."""
         self._check(neighbour)
         return {interest.text: interest for interest in self._maximal[neighbour].maximal}
 
@@ -82,12 +82,12 @@ class _MaximalRouter(Router):
 
 
 class SienaRouter(_MaximalRouter):
-    """Every broker matches every event; by Siena's poset, or by another engine."""
+    """Every broker matches every event, with Siena's poset or another engine."""
 
     strategy: ClassVar[str] = "siena"
 
     def __init__(self, engine: Callable[[], Engine] = ENGINES["siena"]) -> None:
-        """Begin with nothing."""
+        """Create a router without neighbours."""
         self.table = EngineTable(engine)
         super().__init__(self.table)
 
@@ -99,12 +99,12 @@ class SienaRouter(_MaximalRouter):
 
 
 class CoveringRouter(_MaximalRouter):
-    """Every broker matches every event, by filters that it makes for itself."""
+    """Every broker matches every event, with filters that it computes itself."""
 
     strategy: ClassVar[str] = "covering"
 
     def __init__(self, shape: Shape = SHAPE) -> None:
-        """Begin with nothing."""
+        """Create a router without neighbours."""
         self.table = FilterTable(shape)
         super().__init__(self.table)
 
@@ -117,26 +117,28 @@ class CoveringRouter(_MaximalRouter):
 
 
 class EdgeRouter(Router):
-    """The first broker makes the filter of an event, and the others go by it.
+    """The first broker computes the filter of an event, and the others use it.
 
-    So the first one has to know all predicates of all subscribers: everybody is told everything.
+    So the first broker must know all predicates of all subscribers: every interest is sent to every
+    broker.
 
-    The paper's filter has all predicates that an event satisfies. As the first broker knows what
-    all others want, those of the conjunctions that are satisfied as a whole, somewhere else, are
-    enough: a *narrow* filter leads the same way and is shorter, and takes the first broker longer.
+    The paper's filter has all predicates that an event satisfies. But the first broker knows all
+    interests of the others, so the predicates of the conjunctions that the event satisfies as a
+    whole, somewhere else, are enough. Such a *narrow* filter leads to the same brokers and is
+    shorter, but the first broker takes longer to compute it.
     """
 
     strategy: ClassVar[str] = "edge"
 
     def __init__(self, shape: Shape = SHAPE, narrow: bool = False) -> None:
-        """Begin with nothing."""
+        """Create a router without neighbours."""
         self.shape = shape
         self.table = FilterTable(shape)
         self._narrow = narrow
         super().__init__(self.table)
 
     def advertised_interests(self, neighbour: str) -> dict[str, Interest]:
-        """All that others want."""
+        """Return all interests of the other interfaces."""
         self._check(neighbour)
         return {
             interest.text: interest
@@ -167,7 +169,7 @@ class EdgeRouter(Router):
 
 
 def _neighbours(sources: Sequence[str]) -> list[str | None]:
-    """Where events came from, and so need not go: own subscribers want what others publish here."""
+    """Return the sources to exclude; own subscribers do get events that are published here."""
     return [source or None for source in sources]
 
 
@@ -180,13 +182,12 @@ STRATEGIES: Final[dict[str, Callable[[Shape], Router]]] = {
 
 
 def router(strategy: str, shape: Shape = SHAPE, narrow: bool = False) -> Router:
-    """A router of a strategy.
+    """Create a router with a strategy.
 
     Args:
         strategy: One of `STRATEGIES`.
-        shape: Of filters, where there are any; the same at all brokers.
-        narrow: Whether filters that events carry have only what others can ask for; brokers may
-            differ in this.
+        shape: The shape of filters, if there are any; the same at all brokers.
+        narrow: Whether events carry narrow filters (see `EdgeRouter`); brokers may differ in this.
 
     Raises:
         InputError: There is no such strategy.
