@@ -1,1 +1,1 @@
-"""Covering: does every event that satisfies one selector satisfy another?"""
+"""Covering: whether every event that satisfies one selector satisfies another."""

@@ -1,9 +1,9 @@
-"""What one or more predicates ask of one value, and when that is less than others ask.
+"""The constraint that one or more predicates put on one value, and when it covers another.
 
-A constraint is a set of values: which kinds of value, of the ordered families which spans
-(`spans.py`), and of those only what also passes some *tests* of text or lists that spans cannot
-say. Sets without tests are exact: equal where they hold for the same values. `startswith`, `LIKE`
-with nothing but a trailing %, and `contains('a,b,c', x)` are spans.
+A constraint is a set of values: some kinds of value, spans of the ordered families (`spans.py`),
+and of those only the values that also pass some *tests* of text or lists that spans cannot express.
+Sets without tests are exact: they are equal if and only if they contain the same values.
+`startswith`, `LIKE` with only a trailing %, and `contains('a,b,c', x)` are spans.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from tamis.predicates.placement import placement
 from tamis.predicates.shapes import Except, Family, Member, Null, Text, Within, family_of
 from tamis.values import Opaque, Scalar, Value
 
-# What a value is, if it is of no family.
+# The kinds of values that belong to no family.
 NULL: Final = 1
 LIST: Final = 2
 OPAQUE: Final = 4
 
-# A longer literal has too many parts to list those that `contains('literal', x)` holds for.
+# A longer literal has too many substrings to list those that satisfy `contains('literal', x)`.
 _LONGEST = 24
 
 
 class PatternTest(NamedTuple):
-    """The value is a text that LIKE (or ILIKE) matches, or one that it does not match."""
+    """The value is a text that LIKE (or ILIKE) matches or, if not wanted, does not match."""
 
     pattern: Wild
     ignore_case: bool
@@ -47,9 +47,9 @@ class PatternTest(NamedTuple):
 
 
 class MembershipTest(NamedTuple):
-    """The value is a list, and whether the item is in it is certain and as wanted.
+    """The value is a list, and it is certain that the item is (or is not) in it, as wanted.
 
-    The family is there because Python holds that True == 1.
+    The family distinguishes items that Python considers equal, such as True == 1.
     """
 
     family: Family | None
@@ -64,9 +64,9 @@ class Constraint(NamedTuple):
     """A set of values.
 
     Attributes:
-        kinds: NULL, lists and what is opaque, as bits.
-        spans: By family, in one order, the spans that it has of it.
-        tests: What all of its texts, or lists, must pass too; if any, it has nothing else.
+        kinds: NULL, lists and opaque values, as bits.
+        spans: The spans by family, in a fixed order.
+        tests: Tests that all texts, or lists, must pass too; with tests, the set has only those.
     """
 
     kinds: int
@@ -75,12 +75,12 @@ class Constraint(NamedTuple):
 
     @property
     def is_empty(self) -> bool:
-        """Nothing satisfies it; of tests that exclude each other it does not know."""
+        """Whether nothing satisfies it; contradictory tests are not detected."""
         return not self.kinds and not self.spans
 
     @property
     def is_all(self) -> bool:
-        """Everything satisfies it."""
+        """Whether everything satisfies it."""
         return self == EVERYTHING
 
     @property
@@ -93,7 +93,7 @@ class Constraint(NamedTuple):
         return None if bound is None else (family, sets.value_of_bound(family, bound))
 
     def covers(self, other: Constraint) -> bool:
-        """Whether all that satisfies the other satisfies this one; False if it cannot be told."""
+        """Return whether every value of the other satisfies this one; False if undecided."""
         if other.kinds & ~self.kinds:
             return False
         for family, inner in other.spans:
@@ -105,7 +105,7 @@ class Constraint(NamedTuple):
         return other.is_empty or all(other._passes(test) for test in self.tests)
 
     def allows(self, value: Value) -> bool:
-        """Whether a value satisfies it."""
+        """Return whether a value satisfies it."""
         family = family_of(value)
         if family is None:
             kind = NULL if value is None else LIST if isinstance(value, list) else OPAQUE
@@ -115,7 +115,7 @@ class Constraint(NamedTuple):
         return not self.tests or all(_holds(test, value) for test in self.tests)
 
     def intersection(self, other: Constraint) -> Constraint:
-        """What satisfies both."""
+        """Return the constraint of values that satisfy both."""
         spans = [
             (family, common)
             for family, mine in self.spans
@@ -124,7 +124,7 @@ class Constraint(NamedTuple):
         return _simplify_constraint(self.kinds & other.kinds, spans, self.tests | other.tests)
 
     def union(self, other: Constraint) -> Constraint:
-        """What satisfies one of the two, neither of which has tests."""
+        """Return the constraint of values that satisfy one of the two; neither may have tests."""
         return Constraint(
             self.kinds | other.kinds,
             tuple(
@@ -145,7 +145,7 @@ class Constraint(NamedTuple):
             return True
         if isinstance(test, MembershipTest) or self.kinds:
             return False
-        # One span at a time: the only text of it, or what all of its texts begin with.
+        # One span at a time: its only text, or the prefix that all of its texts share.
         for span in self._spans_of(Family.TEXT):
             point = sets.point_of(Family.TEXT, span)
             if isinstance(point, str):
@@ -168,10 +168,10 @@ _ANY_TEXT: Final = Constraint(0, ((Family.TEXT, ALL),))
 
 
 def constraint_of(predicate: Predicate | Not) -> tuple[ValueExpr | None, Constraint] | None:
-    """What a predicate, or the NOT of one, asks of which term.
+    """Return the term of a predicate, or of the NOT of one, and the constraint on it.
 
-    The term is None if no event changes the outcome, and then the constraint is everything or
-    nothing. None if it looks at several terms.
+    The term is None if no event changes the outcome; the constraint is then everything or nothing.
+    The result is None if the predicate has several terms.
     """
     found = placement(predicate)
     if found.residual:
@@ -247,7 +247,7 @@ def _pattern(test: StringTest | Like) -> Wild:
 
 
 def _parts(function: str, text: Scalar | None) -> Iterable[str] | None:
-    """The texts that are part of a text in the given way."""
+    """Return the texts x for which `function(text, x)` is true; None if there are too many."""
     assert isinstance(text, str)
     places = range(len(text) + 1)
     if function == "startswith":
@@ -271,7 +271,7 @@ def _simplify_constraint(
         return NOTHING
     if not tests or kinds:
         return Constraint(kinds, tuple(spans), tests)
-    # A few texts only: the tests can be tried now.
+    # With only a few texts, the tests can be evaluated now.
     ((family, texts),) = spans
     points = [sets.point_of(family, span) for span in texts]
     if None in points:
@@ -300,7 +300,7 @@ def _holds(test: ValueTest, value: Value | Bound) -> bool:
 
 
 def _implies(given: ValueTest, test: ValueTest) -> bool:
-    """Whether a value that passes one test passes another one too, as far as can be told."""
+    """Return whether a value that passes one test is known to pass another one too."""
     if not (isinstance(given, PatternTest) and isinstance(test, PatternTest)):
         return given == test
     if given.wanted is not test.wanted or given.ignore_case is not test.ignore_case:

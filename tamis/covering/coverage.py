@@ -1,16 +1,16 @@
-"""Covering: does every event that satisfies one selector satisfy another?
+"""Covering: whether every event that satisfies one selector satisfies another.
 
-The relation by which posets of subscriptions are ordered and by which routers keep subscriptions to
-themselves (DEBS 2008, §3): *s covers t* if s is true of every event that t is true of. To say no
-where the answer is yes costs time or traffic; to say yes where it is no loses events. So what is
-hard to decide is not covered.
+Covering orders posets of subscriptions, and routers use it to withhold subscriptions from their
+neighbours (DEBS 2008, §3). *s covers t* if s is true of every event that t is true of. A wrong "no"
+costs time or traffic; a wrong "yes" loses events. So cases that are hard to decide count as not
+covered.
 
-Both are brought into a normal form first: conjunctions, of which one must hold, each of
-*constraints* (`constraint.py`), one per term. A conjunction covers another one if each of its
-constraints covers the other's on the same term, and a selector covers another one if for each of
-the other's conjunctions one of its own covers it. So the relation is reflexive and transitive
-whatever is in the selectors; and exact between two tests of one attribute with constants, as long
-as they are comparisons, ranges, sets, prefixes or tests for NULL.
+Both selectors are first converted to a normal form: a disjunction of conjunctions, each of one
+*constraint* (`constraint.py`) per term. A conjunction covers another one if each of its constraints
+covers the other's constraint on the same term. A selector covers another one if each conjunction of
+the other is covered by one of its own. So the relation is reflexive and transitive for all
+selectors. It is exact between two tests of one attribute with constants, as long as they are
+comparisons, ranges, sets, prefixes or tests for NULL.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tamis.language.disjuncts import disjuncts
 from tamis.language.expr import STRUCTURE, And, BoolExpr, Not, Selector, Sequence, ValueExpr
 from tamis.language.rewrite import rewrite
 
-# More conjunctions than that are not taken apart: what cannot be told is not covered.
+# With more conjunctions the selector is not converted; what is undecided counts as not covered.
 MOST: Final = 64
 
 
@@ -31,15 +31,15 @@ class ConjunctiveFilter(NamedTuple):
     """A conjunction of constraints, one per term.
 
     Attributes:
-        terms: What is asked of each term; terms of which anything will do are left out.
-        others: What looks at several terms, or is too large to take apart: known by its text only.
+        terms: The constraint of each term; terms that allow every value are left out.
+        others: Conditions on several terms, or too large to convert: compared by equality only.
     """
 
     terms: Mapping[ValueExpr, Constraint]
     others: frozenset[BoolExpr] = frozenset()
 
     def covers(self, other: ConjunctiveFilter) -> bool:
-        """Whether all events that satisfy the other satisfy this one."""
+        """Return whether every event that satisfies the other filter satisfies this one."""
         if len(self.terms) > len(other.terms):
             return False
         for term, constraint in self.terms.items():
@@ -49,7 +49,7 @@ class ConjunctiveFilter(NamedTuple):
         return self.others <= other.others
 
     def __hash__(self) -> int:
-        """By content; the order of the terms is none."""
+        """Return a hash of the content; the order of the terms does not matter."""
         return hash((frozenset(self.terms.items()), self.others))
 
 
@@ -57,10 +57,10 @@ ANYTHING: Final = ConjunctiveFilter({})
 
 
 class Coverage(NamedTuple):
-    """What a selector is true of, in the form that covering goes by.
+    """The normal form of a selector for covering.
 
     Attributes:
-        filters: The conjunctions of which one must hold; none if no event satisfies it.
+        filters: The conjunctions of which one must hold; empty if no event satisfies the selector.
         sequence: The selector itself if it is a sequence, which only an equal one covers.
     """
 
@@ -68,10 +68,10 @@ class Coverage(NamedTuple):
     sequence: Sequence | None = None
 
     def covers(self, other: Coverage) -> bool:
-        """Whether all events that satisfy the other satisfy this one; False if it is hard to tell.
+        """Return whether every event that satisfies the other satisfies this; False if undecided.
 
-        Only what is of the same semantics can be compared: for `strict` make it of
-        `Subscription.condition`, which has the tests that it adds.
+        Both must have the same semantics: for `strict`, build the coverage from
+        `Subscription.condition`, which includes the tests that `strict` adds.
         """
         if self.sequence is not None or other.sequence is not None:
             return self.sequence == other.sequence
@@ -79,7 +79,7 @@ class Coverage(NamedTuple):
 
 
 def coverage_of(selector: Selector) -> Coverage:
-    """The normal form of a selector: made once, it can be compared with many."""
+    """Return the normal form of a selector; build it once to compare it with many."""
     if isinstance(selector, Sequence):
         return Coverage((), rewrite(selector))  # type: ignore[arg-type]
     expr = rewrite(selector)
@@ -94,9 +94,9 @@ def coverage_of(selector: Selector) -> Coverage:
 
 
 def covers(general: Selector, special: Selector) -> bool:
-    """Whether every event that satisfies `special` satisfies `general`.
+    """Return whether every event that satisfies `special` satisfies `general`.
 
-    False if it is not so, and also if it is hard to tell.
+    The result is False if it does not, and also if that is hard to decide.
 
     >>> from tamis.language import parse
     >>> covers(parse("x > 5"), parse("x > 15 AND y > 0"))
@@ -110,9 +110,9 @@ def covers(general: Selector, special: Selector) -> bool:
 
 
 def conjunction(operands: Iterable[BoolExpr]) -> ConjunctiveFilter | None:
-    """Predicates, or NOT of them, all of which must hold; None if they cannot.
+    """Return the filter of (negated) predicates that must all hold; None if they cannot.
 
-    What is neither is kept as it is.
+    Operands of another kind are kept as they are.
     """
     terms: dict[ValueExpr, Constraint] = {}
     others: set[BoolExpr] = set()
@@ -134,7 +134,7 @@ def conjunction(operands: Iterable[BoolExpr]) -> ConjunctiveFilter | None:
 
 
 def _merge_filters(filters: Iterable[ConjunctiveFilter]) -> tuple[ConjunctiveFilter, ...]:
-    """One filter for all that ask one thing of one term: together they may cover more."""
+    """Merge filters with a single constraint on the same term: their union may cover more."""
     unions: dict[ValueExpr, Constraint] = {}
     rest: list[ConjunctiveFilter] = []
     for each in filters:

@@ -1,4 +1,4 @@
-"""What values a term can have, by the schema and the semantics of missing attributes."""
+"""The values that a term can have, given the schema and the semantics of missing attributes."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ _SCALARS = NUMBERS | {Type.BOOL, Type.STR, Type.TIMESTAMP}
 
 
 class Domains:
-    """The types of terms, and which may be NULL.
+    """The types of terms, and which terms may be NULL.
 
-    An event that breaks its schema is refused before it is matched, so what a schema says holds.
+    An event that violates its schema is rejected before it is matched, so the schema's declarations
+    hold.
     """
 
     def __init__(self, schema: Schema | None, semantics: str) -> None:
-        """Take what a matcher is told; without a schema, nothing is certain."""
+        """Derive the domains from a schema; without one, nothing is certain."""
         self.schema = schema
         self.semantics = semantics
         self._types: dict[Path, Type] = {} if schema is None else schema.types
@@ -31,11 +32,11 @@ class Domains:
             self.present = frozenset(schema.defaults)
 
     def of(self, term: ValueExpr, required: Collection[Path] = ()) -> tuple[frozenset[Type], bool]:
-        """The types that a term may have, and whether it may be NULL; rather more than less.
+        """Return the types that a term may have, and whether it may be NULL; an over-approximation.
 
         Args:
-            term: What is tested.
-            required: Attributes that every event that matters has.
+            term: The tested term.
+            required: Attributes that every relevant event has.
         """
         if isinstance(term, Attribute):
             declared = self._types.get(term.path)
@@ -48,5 +49,5 @@ class Domains:
         return ALL_TYPES, True
 
     def declares(self, path: Path) -> bool:
-        """Whether the schema says of what type an attribute is."""
+        """Return whether the schema declares the type of an attribute."""
         return path in self._types

@@ -1,6 +1,6 @@
 """Texts that a regular expression is likely to accept.
 
-A guess, to be tried: what the reader does not know it passes over.
+They are guesses, to be verified: unsupported syntax is skipped.
 """
 
 from __future__ import annotations
@@ -8,15 +8,15 @@ from __future__ import annotations
 from functools import lru_cache
 
 _CLASSES = {"d": "0", "w": "a", "s": " ", "D": "a", "W": " ", "S": "a", "n": "\n", "t": "\t"}
-_EMPTY = "AzbBGQEPpCUu"  # anchors, and escapes that are not worth the trouble
+_EMPTY = "AzbBGQEPpCUu"  # anchors, and escapes that are not supported
 _LONGEST = 500
 _DEEPEST = 40
-_MOST = 20  # repetitions that are written out
+_MOST = 20  # maximum number of repetitions in a sample
 
 
 @lru_cache(maxsize=1_000)
 def samples(pattern: str) -> list[str]:
-    """A few texts, the shortest first: with the first of all choices, and with the last."""
+    """Return a few texts, shortest first: with the first alternatives, and with the last ones."""
     if len(pattern) > _LONGEST:
         return []
     found = []
@@ -28,7 +28,7 @@ def samples(pattern: str) -> list[str]:
 
 
 class _RegexSampler:
-    """One reading of the pattern; `at` is the next character."""
+    """A pass over the pattern; `at` is the position of the next character."""
 
     def __init__(self, pattern: str, last: bool, more: int) -> None:
         self.pattern = pattern
@@ -82,7 +82,7 @@ class _RegexSampler:
         return inner
 
     def choice(self) -> str:
-        """A letter of a class in brackets."""
+        """Return a letter of a class in brackets."""
         negated = self.peek() == "^"
         self.at += negated
         inside: list[str] = []

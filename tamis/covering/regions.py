@@ -1,13 +1,13 @@
-"""What tests of one value can say together: every vector of truths that really occurs.
+"""Regions: every combination of truths that tests of one value can have together.
 
-`x < 5` and `x > 9` are never true of one value, and `x = 10` brings `x > 8` with it. `regions` cuts
-the values of all types into *cells* in which no test changes its truth, and gives for each cell its
-truths and a value that has them. The values are tried with `evaluate`, so a cell is always real;
-what has to be argued is only that no cell is left out, and each source of values does so.
+`x < 5` and `x > 9` are never true of one value, and `x = 10` implies `x > 8`. `regions` divides the
+values of all types into *cells* in which no test changes its truth, and returns the truths of each
+cell with a value that has them. The truths of these values are computed with `evaluate`, so every
+cell is real. It only remains to argue that no cell is missing, which each source of values does.
 
-Where that cannot be argued (RLIKE, or too many patterns at once) the cell says which tests may have
-another truth than the one shown: its `free` ones. The cells then still bound what can occur from
-above, and the truths shown still occur.
+Where that cannot be argued (RLIKE, or too many patterns at once), the cell lists its `free` tests,
+which may have another truth than the one shown. The cells are then still an upper bound of what can
+occur, and the truths shown still occur.
 """
 
 from __future__ import annotations
@@ -58,18 +58,18 @@ _UNSEEN_FIRST = (Type.BOOL, Type.INT, Type.DBL, Type.STR, Type.TIMESTAMP, *_LIST
 
 _SHORT = 8
 
-# The value that is tested, in tests that were taken off their term.
+# The tested value, in tests detached from their term.
 _VALUE = Attribute(("value",))
 
 
 class Cell(NamedTuple):
-    """Values that no test tells apart.
+    """Values that no test distinguishes.
 
     Attributes:
-        vector: The truth of each test, in the order in which they were given.
+        vector: The truth of each test, in the given order.
         witness: One of the values; None is NULL.
-        free: The tests, by position, whose truth is only that of the witness: other values that
-            agree with it in all other tests may have another one.
+        free: The positions of the tests whose truth is only that of the witness: other values with
+            the same truths in all other tests may have another truth there.
     """
 
     vector: tuple[Truth, ...]
@@ -79,22 +79,22 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Regions:
-    """All that tests of one value can say together.
+    """All combinations of truths that tests of one value can have.
 
     Attributes:
-        cells: No two have the same vector. NULL's, if it may be NULL, is the first.
+        cells: The cells, with distinct vectors. The cell of NULL, if allowed, is the first.
     """
 
     cells: tuple[Cell, ...]
 
     @property
     def complete(self) -> bool:
-        """Whether the vectors of the cells are all there are; else see `Cell.free`."""
+        """Whether the cells have all possible vectors; otherwise see `Cell.free`."""
         return not any(cell.free for cell in self.cells)
 
 
 def term_of(predicate: Predicate) -> ValueExpr | None:
-    """What a predicate tests: the one part of it that an event decides.
+    """Return what a predicate tests: its only part that depends on the event.
 
     Returns:
         None if there is no such part (a constant), or several (`a < b`).
@@ -102,7 +102,7 @@ def term_of(predicate: Predicate) -> ValueExpr | None:
     kind = type(predicate)
     if kind is Attribute or kind is Custom:
         return predicate  # type: ignore[return-value]
-    if kind is Comparison:  # most are `attribute op literal`, and seen at a glance
+    if kind is Comparison:  # fast path: most are `attribute op literal`
         if type(predicate.left) is Attribute and type(predicate.right) is Literal:  # type: ignore[union-attr]
             return predicate.left  # type: ignore[union-attr]
     elif kind is In and type(predicate.operand) is Attribute:  # type: ignore[union-attr]
@@ -114,7 +114,7 @@ def term_of(predicate: Predicate) -> ValueExpr | None:
 def regions(
     predicates: Sequence[Predicate], types: Collection[Type] = ALL_TYPES, nullable: bool = True
 ) -> Regions:
-    """Cut the values of one term into cells.
+    """Divide the values of one term into cells.
 
     >>> from tamis.language import parse
     >>> [cell.vector for cell in regions([parse("x < 5"), parse("x > 9")], {Type.INT}).cells]
@@ -123,7 +123,7 @@ def regions(
     Args:
         predicates: Tests of the same term (see `term_of`); a NOT is the FALSE of its test.
         types: The types that the value may have; all, if nothing is known.
-        nullable: Whether it may be NULL.
+        nullable: Whether the value may be NULL.
 
     Raises:
         ValueError: They are tests of different terms, or of none.
@@ -138,7 +138,7 @@ def regions(
 def regions_of(
     term: ValueExpr, predicates: Sequence[Predicate], types: Collection[Type], nullable: bool
 ) -> Regions:
-    """The same where it is known that all are tests of the term."""
+    """Return the regions of predicates that are known to be tests of the term."""
     bare = tuple([_detach_from_term(predicate, term) for predicate in predicates])
     return _regions(bare, frozenset(types), nullable)
 
@@ -183,13 +183,13 @@ def _regions(tests: tuple[Predicate, ...], types: frozenset[Type], nullable: boo
         )
         loose = () if whole else tuple(i for i, item in enumerate(items) if item is not None)
         add_cells(found_lists, loose)
-    # All values that no test looks at are alike: they are there, and that is all.
+    # All values that no test examines behave alike: they are present, and nothing more.
     add_cells([_SOME[kind] for kind in _UNSEEN_FIRST if kind in types and kind not in seen][:1])
     return Regions(tuple(cells.values()))
 
 
 def _truth_of(test: Predicate) -> Callable[[Value], Truth]:
-    """The truth of a test by the value: `evaluate`, but that long lists of IN are not walked."""
+    """Return the truth of a test by value: `evaluate`, but without scanning long IN lists."""
     if not isinstance(test, In) or len(test.items) <= _SHORT:
         return lambda value: evaluate(test, {"value": value})
     items: dict[Family | None, set[object]] = {}
@@ -211,11 +211,11 @@ def _constants_of_type(constants: list[Value], kind: type | tuple[type, ...]) ->
     return [c for c in constants if isinstance(c, kind) and not isinstance(c, bool)]
 
 
-# -- tests, taken off their term ------------------------------------------------------------------
+# -- tests, detached from their term --------------------------------------------------------------
 
 
 def _detach_from_term(test: Predicate, term: ValueExpr) -> Predicate:
-    """The same test of an attribute called `value`, with its constants computed."""
+    """Return the same test of an attribute called `value`, with its constants computed."""
     return _REBUILT[type(test)](
         test, lambda part: _VALUE if part == term else _compute_constant(part)
     )
@@ -243,7 +243,7 @@ _REBUILT: dict[type, Callable[..., Predicate]] = {
 
 
 def _constants(test: Predicate) -> list[Value]:
-    """What the test compares with."""
+    """Return the constants that the test compares with."""
     if isinstance(test, (Comparison, Between, In)):
         return [part.value for part in children(test) if isinstance(part, Literal)]
     return []
@@ -267,9 +267,9 @@ _LOOKED_AT: dict[type, frozenset[Type]] = {
 
 
 def _tested_types(test: Predicate) -> frozenset[Type]:
-    """The types whose values the test may tell apart; of all others it is unknown.
+    """Return the types whose values the test may distinguish; for all others it is unknown.
 
-    (IS NULL is false of them all.)
+    (IS NULL is false for all of them.)
     """
     found = _LOOKED_AT.get(type(test))
     if found is not None:
@@ -280,7 +280,7 @@ def _tested_types(test: Predicate) -> frozenset[Type]:
 
 
 def _item(test: Predicate) -> Scalar | Opaque | None:
-    """What the test looks for in a list, if it does so."""
+    """Return the item that the test searches for in a list, if it does."""
     if isinstance(test, ArrayContains) and isinstance(test.item, Literal):
         return test.item.value
     return None

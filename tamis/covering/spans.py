@@ -1,11 +1,10 @@
-"""Sets of values of one family as half-open spans: each set is written in one way only.
+"""Sets of values of one family as half-open spans, in a unique normal form.
 
-The values of a family are totally ordered, and each has a next one: of numbers that is the next
-double or the next 64-bit integer, whichever comes first; of texts, the text with U+0000 after it.
-So `> 5` is `>= 5.000000000000001`, `<= 3` is less than what comes next, and every set that
-comparisons can make is a list of spans [low, high) in which nothing is open at one end in one
-spelling and closed in another. Two lists are equal if and only if the sets are, also for integers
-above 2^53.
+The values of a family are totally ordered, and each has a successor: for numbers it is the next
+double or the next 64-bit integer, whichever comes first; for texts, the text followed by U+0000. So
+`> 5` is `>= 5.000000000000001`, `<= 3` is less than the successor, and every set that comparisons
+can express is a list of spans [low, high), independent of whether its bounds were open or closed.
+Two lists are equal if and only if the sets are, also for integers above 2^53.
 """
 
 from __future__ import annotations
@@ -18,14 +17,14 @@ from typing import Any, Final, TypeAlias
 from tamis.predicates.shapes import Family, Interval
 from tamis.values import INT_MAX, INT_MIN, Scalar, Timestamp
 
-# A value as what Python orders as the language does: an int, a float or a str. Those of one family
-# are compared, which mypy cannot know. NaN is above all other numbers, infinity above all finite
-# ones: as integers that no 64 bits hold they compare exactly with both int and float.
+# A value in a form that Python orders as the language does: an int, a float or a str. Only bounds
+# of one family are compared, which mypy cannot know. NaN is above all other numbers, infinity above
+# all finite ones: as integers beyond 64 bits they compare exactly with both int and float.
 Bound: TypeAlias = Any
 INFINITE: Final = 1 << 1024
 NAN: Final = 1 << 1025
 
-# From the first that is in it to the first that is not; None is unbounded.
+# From the first value inside to the first value after it; None is unbounded.
 Span = tuple[Bound | None, Bound | None]
 Spans = tuple[Span, ...]
 
@@ -42,7 +41,7 @@ _LAST_LETTER = chr(0x10FFFF)
 
 
 def bound_of(value: Scalar) -> Bound:
-    """A value as a bound."""
+    """Return a value as a bound."""
     if isinstance(value, float):
         return NAN if math.isnan(value) else INFINITE if value == math.inf else value
     if isinstance(value, Timestamp):
@@ -51,7 +50,7 @@ def bound_of(value: Scalar) -> Bound:
 
 
 def value_of_bound(family: Family, bound: Bound) -> Scalar:
-    """The value that a bound stands for; of equal numbers always the same one."""
+    """Return the value of a bound; for equal numbers always the same one."""
     if family is Family.NUMBER:
         if bound >= INFINITE:
             return math.inf if bound == INFINITE else math.nan
@@ -63,7 +62,7 @@ def value_of_bound(family: Family, bound: Bound) -> Scalar:
 
 
 def next_bound(family: Family, bound: Bound) -> Bound | None:
-    """The least value above one; None if there is none."""
+    """Return the successor of a bound; None if there is none."""
     if isinstance(bound, str):
         return bound + "\0"
     if family is Family.NUMBER:
@@ -86,12 +85,12 @@ def _next_number(bound: int | float) -> int | float | None:
 
 
 def spans_of(family: Family, intervals: Iterable[Interval]) -> Spans:
-    """The values in one or more of the intervals."""
+    """Return the values in one or more of the intervals."""
     return union(span for each in intervals if (span := _span(family, each)) is not None)
 
 
 def spans_of_points(family: Family, points: Iterable[Scalar]) -> Spans:
-    """The points, and nothing else."""
+    """Return the set of the points."""
     return spans_of(family, (Interval(point, True, point, True) for point in points))
 
 
@@ -111,7 +110,7 @@ def _span(family: Family, interval: Interval) -> Span | None:
 
 
 def prefix_spans(prefix: str) -> Spans:
-    """The texts that begin so."""
+    """Return the texts with a prefix."""
     return ((prefix or None, text_after_prefix(prefix)),)
 
 
@@ -126,7 +125,7 @@ def text_after_prefix(prefix: str) -> str | None:
 
 
 def prefix_of(span: Span) -> str:
-    """The longest prefix that all texts of a span share."""
+    """Return the longest prefix that all texts of a span share."""
     low, high = span
     if not isinstance(low, str):
         return ""
@@ -140,7 +139,7 @@ def prefix_of(span: Span) -> str:
 
 
 def union(spans: Iterable[Span]) -> Spans:
-    """What is in one or more of them."""
+    """Return the values in one or more of the spans."""
     joined: list[Span] = []
     for low, high in sorted(spans, key=_low_key):
         if joined and _reaches(joined[-1][1], low):
@@ -163,7 +162,7 @@ def _later_bound(one: Bound | None, other: Bound | None) -> Bound | None:
 
 
 def intersection(left: Spans, right: Spans) -> Spans:
-    """What is in both."""
+    """Return the values in both sets."""
     if left == ALL:
         return right
     if right == ALL:
@@ -184,7 +183,7 @@ def intersection(left: Spans, right: Spans) -> Spans:
 
 
 def complement(spans: Spans) -> Spans:
-    """What is in none of them."""
+    """Return the values in none of the spans."""
     gaps: list[Span] = []
     begin: Bound | None = None
     for low, high in spans:
@@ -197,12 +196,12 @@ def complement(spans: Spans) -> Spans:
 
 
 def includes(outer: Spans, inner: Spans) -> bool:
-    """Whether all that is in the inner ones is in the outer ones."""
+    """Return whether every value of the inner set is in the outer set."""
     if outer == ALL:
         return True
     if len(outer) == len(inner) == 1:
         return _holds(outer[0], inner[0])
-    # Spans do not touch, so each inner one must lie in a single outer one.
+    # Spans do not touch, so each inner span must lie in a single outer span.
     lows = [_low_key(span) for span in outer]
     for span in inner:
         place = bisect_right(lows, _low_key(span)) - 1
@@ -219,7 +218,7 @@ def _holds(outer: Span, inner: Span) -> bool:
 
 
 def contains(spans: Spans, bound: Bound) -> bool:
-    """Whether a value is in one of them."""
+    """Return whether a value is in one of the spans."""
     for low, high in spans:
         if (low is None or low <= bound) and (high is None or bound < high):
             return True
@@ -227,6 +226,6 @@ def contains(spans: Spans, bound: Bound) -> bool:
 
 
 def point_of(family: Family, span: Span) -> Bound | None:
-    """The only value of a span; None if there are others."""
+    """Return the only value of a span; None if there are others."""
     low = _LEAST[family] if span[0] is None else span[0]
     return low if low is not None and next_bound(family, low) == span[1] else None

@@ -1,10 +1,10 @@
-"""Texts that tests of text can tell apart, as the walks of automata and as places in an order.
+"""Texts that text tests can distinguish, found by walking automata or by ordering.
 
-Comparisons, IN, LIKE and the like all accept regular languages, so together they are a finite
-automaton: a text takes each of them to a state, and the states, reached by a shortest text each,
-are all that the tests can see. A state is a tuple with a part per test; no test's truth depends on
-more than its part. Tests that only compare, or look at the beginning of a text, need no automaton:
-they cut the texts, in their order, into ranges.
+Comparisons, IN, LIKE and string tests all accept regular languages, so together they form a finite
+automaton: a text takes each of them to a state. The states, each represented by a shortest text,
+are all that the tests can distinguish. A state is a tuple with one part per test; the truth of a
+test depends on its part only. Tests that only compare, or test a prefix, need no automaton: they
+divide the texts, in their order, into ranges.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from tamis.covering.wildcards import string_test_runs
 from tamis.language.expr import Like, Literal, Predicate, RLike, StringTest
 from tamis.language.patterns import Run, like_runs
 
-# How many states an automaton may have, and how many steps of single tests may be taken.
+# The maximum number of states of an automaton, and of steps of single tests.
 _STATES = 1_500
 _STEPS = 150_000
-# What reads well in a witness, most wanted first.
+# Letters that read well in a witness, best first.
 _READABLE = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 -_.~"
 _DOTTED_I = "\N{LATIN CAPITAL LETTER I WITH DOT ABOVE}"
 _SIGMAS = "\N{GREEK SMALL LETTER SIGMA}\N{GREEK SMALL LETTER FINAL SIGMA}"
@@ -32,11 +32,11 @@ _LAST = 0x10FFFF
 
 
 def texts(tests: Sequence[Predicate], constants: list[str]) -> tuple[list[str], tuple[int, ...]]:
-    """Texts that have every truth the tests can have, and the tests for which this is not sure.
+    """Return texts with every combination of truths, and the tests for which that is not certain.
 
     Args:
-        tests: Tests of one value; those that do not look at text are passed over.
-        constants: What comparisons compare with.
+        tests: Tests of one value; those that do not test text are skipped.
+        constants: The constants of comparisons.
     """
     unsure = [i for i, test in enumerate(tests) if _has_no_automaton(test)]
     others = [i for i, test in enumerate(tests) if _looks_at_text(test) and i not in unsure]
@@ -62,10 +62,10 @@ def _looks_at_text(test: Predicate) -> bool:
 
 
 def _has_no_automaton(test: Predicate) -> bool:
-    """Whether there is no automaton for it here."""
+    """Return whether a test has no automaton here."""
     if isinstance(test, RLike):
         return True
-    # The lower case of a capital sigma depends on what follows.
+    # The lower case of a capital sigma depends on what follows it.
     return (
         isinstance(test, Like)
         and test.ignore_case
@@ -74,7 +74,7 @@ def _has_no_automaton(test: Predicate) -> bool:
 
 
 def _guess_texts(test: Predicate) -> list[str]:
-    """Texts that the test is likely to accept."""
+    """Return texts that the test is likely to accept."""
     if isinstance(test, RLike):
         return samples(test.pattern)
     if isinstance(test, Like):
@@ -94,7 +94,7 @@ def _is_prefix(test: Predicate) -> bool:
 
 
 def _prefix(test: Predicate) -> str | None:
-    """The beginning, or the whole, that the test asks for, if it asks for no more."""
+    """Return the prefix, or the whole text, that the test requires, if it requires no more."""
     if isinstance(test, Like):
         if test.ignore_case:
             return None
@@ -109,10 +109,10 @@ def _prefix(test: Predicate) -> str | None:
 
 
 def _range_texts(tests: Sequence[Predicate], constants: list[str]) -> list[str]:
-    """A text at each place where a truth can change, and one between each two.
+    """Return a text at each point where a truth can change, and one between each two.
 
-    The least text above t is t followed by U+0000. Texts that begin with p end before the least
-    text above them all that is as short as p, or shorter.
+    The least text above t is t followed by U+0000. Texts with the prefix p end before
+    `text_after_prefix(p)`.
     """
     places = {"", *constants}
     for test in tests:
@@ -134,14 +134,14 @@ def _range_texts(tests: Sequence[Predicate], constants: list[str]) -> list[str]:
 
 
 class _Walker(NamedTuple):
-    """One test's part of the state: where it begins, and where a letter takes it."""
+    """One test's part of the state: its start, and the state after a letter."""
 
     start: object
     step: Callable[[object, str], object]
 
 
 def _walk_states(tests: Sequence[Predicate], constants: list[str]) -> list[str] | None:
-    """A shortest text for every state; None if there are too many."""
+    """Return a shortest text for every state; None if there are too many."""
     ordered = sorted(set(constants))
     walkers = [_comparison_walker(c) for c in ordered] + [_walker(test) for test in tests]
     letters = _alphabet(tests, ordered)
@@ -166,7 +166,7 @@ def _walk_states(tests: Sequence[Predicate], constants: list[str]) -> list[str] 
 
 
 def _comparison_walker(constant: str) -> _Walker:
-    """Against a constant: so many letters alike (0, 1, …), or less, or greater."""
+    """Compare with a constant: the state is the number of equal letters, or less, or greater."""
     less, greater, length = -1, -2, len(constant)
 
     def step(alike: object, letter: str) -> object:
@@ -197,15 +197,16 @@ def _walker(test: Predicate) -> _Walker:
 
 
 def _pattern_walker(runs: Sequence[Run], ignore_case: bool) -> _Walker:
-    """A LIKE pattern: the places in it that have been reached; its None is any letter."""
+    """Match a LIKE pattern: the state is the set of reached positions; None is any letter."""
     pattern: list[str | None] = []
-    loops: set[int] = set()  # the places where a % stands
+    loops: set[int] = set()  # the positions of %
     for number, run in enumerate(runs):
         if number:
             loops.add(len(pattern))
         pattern += run
     length = len(pattern)
-    # What has come to a % at the end stays accepted; what is before the last % is of no matter.
+    # A match that has reached a final % stays accepted; positions before the last reached % no
+    # longer matter.
     accepted = frozenset((length,)) if length in loops else None
 
     def advance(places: frozenset[int], letter: str) -> frozenset[int]:
@@ -226,7 +227,7 @@ def _pattern_walker(runs: Sequence[Run], ignore_case: bool) -> _Walker:
 
 
 def _substring_walker(text: str, anywhere: bool) -> _Walker:
-    """A constant that contains, begins or ends with the value: where the value may end in it."""
+    """Match a constant that contains, begins or ends with the value: where the value may end."""
 
     def step(places: object, letter: str) -> object:
         assert isinstance(places, frozenset)
@@ -236,10 +237,10 @@ def _substring_walker(text: str, anywhere: bool) -> _Walker:
 
 
 def _alphabet(tests: Sequence[Predicate], constants: list[str]) -> list[str]:
-    """A letter of every kind that the tests tell apart.
+    """Return a letter of every kind that the tests distinguish.
 
-    All letters that they name, and those whose lower case is one of them; of all others one, or,
-    where texts are compared, one between each two.
+    These are all letters that they name, and those whose lower case is one of them. Of all others
+    there is one or, where texts are compared, one between each two.
     """
     named = {letter for constant in constants for letter in constant}
     folded: set[str] = set()
@@ -257,7 +258,7 @@ def _alphabet(tests: Sequence[Predicate], constants: list[str]) -> list[str]:
     if any(isinstance(test, Like) and test.ignore_case for test in tests):
         upper = _capitals()
         named |= {capital for letter in folded for capital in upper.get(letter, ())}
-        named.add(_DOTTED_I)  # the only letter that is two in lower case
+        named.add(_DOTTED_I)  # the only letter whose lower case has two letters
     return sorted(named) + _other_letters(named, bool(constants))
 
 
@@ -273,14 +274,14 @@ def _other_letters(named: set[str], everywhere: bool) -> list[str]:
 
 def _letter_between(low: int, high: int) -> str:
     point = low + 1
-    if 0xD800 <= point <= 0xDFFF:  # surrogates are no text
+    if 0xD800 <= point <= 0xDFFF:  # texts contain no surrogates
         point = 0xE000
     return chr(point) if point < high else ""
 
 
 @cache
 def _capitals() -> dict[str, list[str]]:
-    """The letters whose lower case has a letter in it, for each letter of which that is true."""
+    """Return, for each letter, the other letters whose lower case contains it."""
     found: dict[str, list[str]] = {}
     for point in range(_LAST + 1):
         if not 0xD800 <= point <= 0xDFFF:

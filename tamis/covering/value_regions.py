@@ -1,6 +1,6 @@
-"""Values of each type that tests can tell apart: enough of them that no cell is left out.
+"""Values of each type that tests can distinguish: enough of them that no cell is missing.
 
-The values that are good to read come first, because the first of a cell is its witness.
+Values that read well come first, because the first value of a cell is its witness.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from itertools import chain, combinations, pairwise
 
 from tamis.values import INT_MAX, INT_MIN, Opaque, Scalar, Timestamp, Value
 
-# So many different items are looked for in every combination.
+# Up to this many distinct items, every combination is generated.
 _ITEMS = 8
 
 _DAY = 86_400_000_000
@@ -20,10 +20,10 @@ _NEW_YEAR = Timestamp.parse_date("2024-01-01").micros
 
 
 def numbers(constants: list[int | float], ints: bool, floats: bool) -> Iterator[int | float]:
-    """Each constant, and a number between each two neighbours, if there is one.
+    """Iterate over each constant, and a number between each two neighbours, if there is one.
 
-    Complete: the tests are comparisons, so a cell is a constant or what lies between two; NaN lies
-    above all, as a test of NaN itself has it too.
+    This is complete: the tests are comparisons, so a cell is a constant or the interval between
+    two. NaN is above all others, and a test of NaN itself has it too.
     """
     ordered: list[int | float] = sorted({c for c in constants if not math.isnan(c)})
     for constant in ordered:
@@ -42,10 +42,11 @@ def numbers(constants: list[int | float], ints: bool, floats: bool) -> Iterator[
 
 
 def _whole_between(low: int | float | None, high: int | float | None) -> int | None:
-    """An INT between two numbers; None is no bound."""
+    """Return an INT between two numbers; None is no bound."""
     if low is None and high is None:
         return 0
-    # The least one above `low` will do; if there is none, the bounds are infinite or next to it.
+    # The least one above `low` is enough; if there is none, the bounds are infinite or adjacent to
+    # it.
     tries: list[int] = []
     if high is not None and math.isfinite(high):
         tries.append(math.ceil(high) - 1)
@@ -58,12 +59,12 @@ def _whole_between(low: int | float | None, high: int | float | None) -> int | N
 
 
 def _float_between(low: int | float | None, high: int | float | None) -> float | None:
-    """A DBL between two numbers, preferably a short one; None is no bound."""
+    """Return a DBL between two numbers, preferably a short one; None is no bound."""
     tries = [0.0]
     for bound, side in ((high, -math.inf), (low, math.inf)):
         if bound is not None:
             near = float(bound)
-            # An INT is rounded to one of the two DBL around it, so one of these is the next one.
+            # An INT is rounded to one of the two nearest DBL, so one of these is the next one.
             tries = [near + math.copysign(1.0, side), near, math.nextafter(near, side), *tries]
     if low is not None and high is not None:
         tries.insert(1, float(low) / 2 + float(high) / 2)
@@ -76,7 +77,7 @@ def _is_between(low: int | float | None, number: int | float, high: int | float 
 
 
 def instants(constants: list[Timestamp]) -> Iterator[Timestamp]:
-    """Each constant, and an instant between each two neighbours; complete as numbers are."""
+    """Iterate over each constant, and an instant between each two; complete as for numbers."""
     micros = sorted({c.micros for c in constants})
     yield from map(Timestamp, micros)
     for low, high in pairwise((None, *micros, None)):
@@ -92,10 +93,10 @@ def instants(constants: list[Timestamp]) -> Iterator[Timestamp]:
 
 
 def lists(items: list[Scalar | Opaque], ints: bool, texts: bool) -> tuple[list[Value], bool]:
-    """Lists with every combination of the items, and whether really every one is there.
+    """Return lists with combinations of the items, and whether every combination is included.
 
-    Complete: what matters of a list is which items are in it, whether NULL is, and whether it holds
-    anything of another type, or anything at all.
+    This is complete: a list matters only by which items are in it, whether NULL is, and whether it
+    has an element of another type, or any element at all.
     """
     found: list[Value] = [[], [None]]  # type: ignore[list-item]
     whole = True

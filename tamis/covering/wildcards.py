@@ -1,9 +1,9 @@
-"""LIKE patterns, and which of them match all that others do.
+"""LIKE patterns, and which patterns match everything that others match.
 
-A pattern is taken as a text in which % and _ are letters of their own. If P matches Q so read — _
-of P any letter of Q but %, % of P anything — then P matches all that Q does: put for each letter of
-Q what stands there. The converse does not always hold, and need not. Matching patterns so is
-transitive, as it is to put one substitution after another.
+A pattern is treated as a text in which % and _ are letters of their own. If P matches Q read in
+this way (_ of P matches any letter of Q except %, % of P matches anything), then P matches
+everything that Q matches: substitute each letter of Q by what it stands for. The converse does not
+always hold, and need not. This relation is transitive, because substitutions compose.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def string_test_runs(function: str, part: str) -> list[Run]:
 
 
 def wildcard_pattern(runs: Iterable[Run]) -> Wild:
-    """The pattern of what stands between two %, in one spelling: `%_%` is `_%`."""
+    """Return the pattern of runs between %, in a unique form: `%_%` becomes `_%`."""
     letters: list[Letter] = []
     begun = False
     for run in runs:
@@ -56,7 +56,7 @@ def wildcard_pattern(runs: Iterable[Run]) -> Wild:
 
 
 def head_of(pattern: Wild) -> str:
-    """What stands before the first wildcard."""
+    """Return the part before the first wildcard."""
     letters: list[str] = []
     for letter in pattern:
         if not isinstance(letter, str):
@@ -66,9 +66,9 @@ def head_of(pattern: Wild) -> str:
 
 
 def matches_all(pattern: Wild, other: Sequence[Letter]) -> bool:
-    """Whether it matches all that the other does, by putting it letter for letter; or a text."""
+    """Return whether it matches everything that the other pattern matches, or a given text."""
     at = place = 0
-    # Where to go on after the last %, which then takes one letter more.
+    # Where to continue after the last %, which then takes one letter more.
     retry, taken = -1, 0
     while place < len(other):
         letter = pattern[at] if at < len(pattern) else None
