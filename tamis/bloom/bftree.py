@@ -35,7 +35,7 @@ class BFTree(FilterTree):
             InputError: h is out of range.
         """
         if isinstance(h, bool) or not isinstance(h, int) or not 1 <= h <= shape.m:
-            raise InputError(f"h is a whole number from 1 to m ({shape.m:,}), not {h!r}")
+            raise InputError(f"h must be an integer from 1 to m ({shape.m:,}), not {h!r}")
         super().__init__(shape)
         self.h = h
         self._starts = np.minimum(np.arange(h + 1) * -(-shape.m // h), shape.m)

@@ -56,7 +56,7 @@ class Bloom:
         """
         found = np.fromiter(places, np.int64)
         for wrong in found[(found < 0) | (found >= shape.m)].tolist():
-            raise InputError(f"bit {wrong} of a filter with {shape.m:,} bits")
+            raise InputError(f"bit {wrong} is out of range: the filter has {shape.m:,} bits")
         return cls(shape, bits_of(shape, found))
 
     @property
@@ -140,7 +140,7 @@ class Bloom:
 
     def _check(self, other: Bloom) -> None:
         if self.shape != other.shape:
-            raise InputError(f"filters of different shapes: {self.shape} and {other.shape}")
+            raise InputError(f"the filters have different shapes: {self.shape} and {other.shape}")
 
 
 def filters_of(

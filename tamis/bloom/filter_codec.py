@@ -62,7 +62,7 @@ def decode_filter(data: bytes) -> tuple[Shape, BitSet]:
         InputError: It is not a filter, or has another version.
     """
     if not data or data[0] not in (SPARSE, DENSE):
-        found = f"it begins with {data[0]}" if data else "there is nothing"
+        found = f"the first byte is {data[0]}" if data else "it is empty"
         raise InputError(f"not a Bloom filter of this version: {found}")
     m, at = _take_varint(data, 1, MOST_BITS)
     k, at = _take_varint(data, at, MOST_HASHES)
@@ -70,7 +70,7 @@ def decode_filter(data: bytes) -> tuple[Shape, BitSet]:
     bits = _decode_sparse(shape, data, at) if data[0] == SPARSE else _decode_dense(shape, data, at)
     # A form has only one encoding of minimal length, so comparing the length is enough.
     if (data[0], len(data)) != _form_and_size(shape, bits):
-        raise InputError("a damaged Bloom filter: written in another way than the shortest")
+        raise InputError("damaged Bloom filter: not in the shortest encoding")
     return shape, bits
 
 
@@ -102,21 +102,21 @@ def decode_filters(shape: Shape, filters: Sequence[bytes]) -> list[BitSet | None
 def _decode_sparse(shape: Shape, data: bytes, at: int) -> BitSet:
     count, at = _take_varint(data, at, shape.m)
     if count > len(data) - at:  # check before allocating the array
-        raise InputError("a damaged Bloom filter: it is cut off")
+        raise InputError("damaged Bloom filter: it is truncated")
     places = np.empty(count, shape.dtype)
     taken = take_deltas(np.frombuffer(data, np.uint8)[at:], shape.m, places)
     if taken != len(data) - at:
-        raise InputError("a damaged Bloom filter: its bits are out of range, or not all there")
+        raise InputError("damaged Bloom filter: bits are out of range or missing")
     return SparseBits(shape, places)  # readers use the places
 
 
 def _decode_dense(shape: Shape, data: bytes, at: int) -> BitSet:
     body = data[at:]
     if len(body) != (shape.m + 7) // 8:
-        raise InputError("a damaged Bloom filter: its bits are not all there")
+        raise InputError("damaged Bloom filter: bits are missing")
     words = np.frombuffer(body.ljust(8 * shape.words, b"\0"), "<u8").astype(np.uint64)
     if shape.m % 64 and int(words[-1]) >> shape.m % 64:
-        raise InputError("a damaged Bloom filter: its bits are out of range")
+        raise InputError("damaged Bloom filter: bits are out of range")
     return DenseBits(shape, words)
 
 
@@ -139,4 +139,4 @@ def _take_varint(data: bytes, at: int, most: int) -> tuple[int, int]:
                 break
             return number, at
         shift += 7
-    raise InputError("a damaged Bloom filter: cut off, or a number in it is out of range")
+    raise InputError("damaged Bloom filter: it is truncated, or a number is out of range")

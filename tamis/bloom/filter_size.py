@@ -43,7 +43,7 @@ def optimal_shape(n: int, p: float) -> Shape:
         InputError: n or p is out of range, or the filter would be too large.
     """
     if n < 1 or not 0 < p < 1:
-        raise InputError(f"wanted: n from 1 on and p between 0 and 1, not n={n!r}, p={p!r}")
+        raise InputError(f"n must be at least 1 and p between 0 and 1, not n={n!r}, p={p!r}")
 
     def is_enough(m: int) -> bool:
         return false_positive_rate(m, best_hashes(m, n), n) <= p

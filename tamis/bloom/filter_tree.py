@@ -242,7 +242,7 @@ class FilterTree(ABC):
         """Return the offsets of the bits of some filters, and the bits."""
         for bloom in filters:
             if bloom.shape != self.shape:
-                raise InputError(f"a filter of {bloom.shape} in a tree of {self.shape}")
+                raise InputError(f"the filter has {bloom.shape}, but the tree has {self.shape}")
         places = [bloom.places for bloom in filters]
         offsets = np.array([0, *accumulate(map(len, places))])
         return offsets, np.concatenate([_NO_BITS, *places], dtype=np.int32, casting="same_kind")

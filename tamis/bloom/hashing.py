@@ -75,4 +75,4 @@ def key_of(attribute: str, constraint: str) -> int:
 
 def _check(name: str, value: Any, most: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-        raise InputError(f"{name} is a whole number from 1 to {most:,}, not {value!r}")
+        raise InputError(f"{name} must be an integer from 1 to {most:,}, not {value!r}")

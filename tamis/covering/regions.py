@@ -130,7 +130,7 @@ def regions(
     """
     terms = {term_of(predicate) for predicate in predicates}
     if len(terms) != 1 or None in terms:
-        raise ValueError("the tests must all be of one and the same term")
+        raise ValueError("all tests must be of the same term")
     (term,) = terms
     return regions_of(term, predicates, types, nullable)  # type: ignore[arg-type]
 

@@ -15,10 +15,10 @@ from tamis.matches import Id
 # How a subscription is found: the values of `SubscriptionPlan.way` and `Cost.way`.
 WAYS = {
     "value": "found by one value of the event",
-    "cover": "found by tests of which one must hold",
-    "block": "looked at in blocks of events",
-    "never": "never looked at: no event can match it",
-    "oracle": "evaluated on every event: it is too large for the engine",
+    "cover": "found by a cover: tests of which one must hold",
+    "block": "evaluated in blocks of events",
+    "never": "never evaluated: no event can match it",
+    "oracle": "evaluated on every event: too large for the engine",
 }
 
 
@@ -80,7 +80,7 @@ class SubscriptionPlan:
                 f"{_count_text(self.size, 'subscription')}; shares {self._share_basis()}"
             )
         if self.cover:
-            lines += ["  hangs under", *_check_tree_lines(self.cover)]
+            lines += ["  indexed under", *_check_tree_lines(self.cover)]
         if self.checks:
             then = "then checked" if self.cover else "checked"
             lines += [f"  {then}, in this order", *_check_tree_lines(self.checks)]
@@ -88,10 +88,10 @@ class SubscriptionPlan:
         return "\n".join(lines)
 
     def _share_basis(self) -> str:
-        return f"of {_count_text(self.events, 'event')}" if self.events else "are guesses"
+        return f"of {_count_text(self.events, 'event')}" if self.events else "are estimates"
 
     def _cost(self) -> str:
-        looks = f"{_amount(1000 * self.looks)} looks per 1,000 events"
+        looks = f"{_amount(1000 * self.looks)} checks per 1,000 events"
         if self.block_size is not None:
             looks += f" (blocks of {self.block_size:,})"
         if self.cost is None:

@@ -25,7 +25,7 @@ def make_engine(
         InputError: There is no engine with that name, or it has no such option.
     """
     if not isinstance(name, str) or name not in ENGINES:
-        raise InputError(f"unknown engine {name!r}; one of {', '.join(sorted(ENGINES))}")
+        raise InputError(f"unknown engine {name!r}; choose one of {', '.join(sorted(ENGINES))}")
     make = ENGINES[name]
     known = dict.fromkeys(signature(make).parameters, True)
     # Some engines use what is certain about events. The matcher passes it; it is not an option.

@@ -60,7 +60,7 @@ def placement(predicate: Predicate | Not) -> Placement:
     leaf, wanted = (predicate.operand, False) if isinstance(predicate, Not) else (predicate, True)
     place = _PLACE.get(type(leaf))
     if place is None:
-        raise TypeError(f"{type(leaf).__name__} is no predicate; rewrite the selector first")
+        raise TypeError(f"{type(leaf).__name__} is not a predicate; rewrite the selector first")
     found = place(leaf, wanted)
     if found.residual and is_constant(predicate):
         return ALWAYS if evaluate(predicate, {}) is True else NEVER

@@ -57,7 +57,7 @@ class Interest:
         """
         selector = parse(text)
         if isinstance(selector, Sequence):
-            raise InputError("a broker asks for single events, not for sequences")
+            raise InputError("a broker can request single events only, not sequences")
         return cls(text, selector)
 
     @cached_property

@@ -93,7 +93,7 @@ class Router(ABC):
         if neighbour == HERE:
             raise InputError("a neighbour needs a name")
         if neighbour in self._wanted:
-            raise InputError(f"{neighbour!r} is a neighbour already")
+            raise InputError(f"{neighbour!r} is already a neighbour")
         self._wanted[neighbour] = {}
         self._add_neighbour(neighbour)
         for interest in self._holders:
@@ -262,4 +262,4 @@ class Router(ABC):
 
     def _check(self, neighbour: str) -> None:
         if neighbour == HERE or neighbour not in self._wanted:
-            raise InputError(f"{neighbour!r} is no neighbour")
+            raise InputError(f"{neighbour!r} is not a neighbour")

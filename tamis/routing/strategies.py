@@ -195,5 +195,5 @@ def router(strategy: str, shape: Shape = SHAPE, narrow: bool = False) -> Router:
     make = STRATEGIES.get(strategy)
     if make is None:
         names = ", ".join(STRATEGIES)
-        raise InputError(f"{strategy!r} is no way of routing; there are {names}")
+        raise InputError(f"unknown routing strategy {strategy!r}; choose one of {names}")
     return EdgeRouter(shape, narrow) if make is EdgeRouter else make(shape)

@@ -152,7 +152,7 @@ def test_figure_1(paper) -> None:
         "y = 0": {"y < 5"},
     }
     own = {text: paper.filter_of([parse(text)]) for text in links}
-    whole = {text: paper.whole(parse(text)) for text in links}
+    whole = {text: paper.filter_with_covers(parse(text)) for text in links}
     assert whole["x >= 0.7"] == own["x >= 0.7"]
     assert whole["x > 5"] == own["x > 5"] | own["x >= 0.7"]
     assert whole["x > 15"] == own["x > 15"] | own["x > 5"] | own["x >= 0.7"]
@@ -171,7 +171,7 @@ def test_figure_1_drawn(paper) -> None:
     assert dot.startswith("digraph bfposet {") and dot.endswith("}")
     assert dot.count('label="{null}"') == 2 and dot.count("->") == 2 + 6
     for text in ("x > 15", "y = 0"):
-        assert f'label="{text}\\n{paper.whole(parse(text))!r}"' in dot
+        assert f'label="{text}\\n{paper.filter_with_covers(parse(text))!r}"' in dot
 
 
 # -- the rest -------------------------------------------------------------------------------------

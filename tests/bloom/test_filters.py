@@ -89,9 +89,9 @@ def test_places_are_the_same_everywhere() -> None:
 
 @pytest.mark.parametrize("m", [0, -1, 2.0, True, (1 << 31) + 1, "64"])
 def test_a_shape_that_cannot_be(m) -> None:
-    with pytest.raises(InputError, match="m is a whole number from 1 to"):
+    with pytest.raises(InputError, match="m must be an integer from 1 to"):
         Shape(m, 1)
-    with pytest.raises(InputError, match="k is a whole number"):
+    with pytest.raises(InputError, match="k must be an integer"):
         Shape(64, 65)
 
 
@@ -102,7 +102,7 @@ def test_filters_of_different_shapes_do_not_mix() -> None:
             mix()
     assert one != two and one != 1
     for bit in (64, -1, 2**40):
-        with pytest.raises(InputError, match=f"bit {bit} of a filter with 64 bits"):
+        with pytest.raises(InputError, match=f"bit {bit} is out of range"):
             Bloom.at(Shape(64, 2), [1, bit])
 
 

@@ -338,11 +338,11 @@ def test_it_is_what_the_paper_calls_it(kind) -> None:
     again = pickle.loads(pickle.dumps(tree))
     assert again.publish(Bloom.at(SHAPE, [7, 8])) == {"a"}
     for use in (tree.publish, lambda bloom: tree.insert(bloom, 1), lambda b: tree.remove(b, 1)):
-        with pytest.raises(InputError, match="in a tree of"):
+        with pytest.raises(InputError, match="but the tree has"):
             use(Bloom.at(Shape(64, 2), [7]))
 
 
 @pytest.mark.parametrize("h", [0, -1, 65, 2.0, True])
 def test_parts_that_cannot_be(h) -> None:
-    with pytest.raises(InputError, match="h is a whole number from 1 to m"):
+    with pytest.raises(InputError, match="h must be an integer from 1 to m"):
         BFTree(Shape(64, 1), h)

@@ -134,11 +134,11 @@ def test_a_plan(tmp_path: Path) -> None:
         "  why: 0.1 % of events have the value; "
         "up to 0.5 % that is cheaper than a place in every block\n"
         "  segment 1 of 1, with 2 subscriptions; shares of 1,000 events\n"
-        "  hangs under\n"
+        "  indexed under\n"
         "  └─ a = 1  (0.1 % of events)\n"
         "  then checked, in this order\n"
         "  └─ b > 2  (25 % of events)\n"
-        "  cost: 1 looks per 1,000 events; 0.33 times the average of its segment\n"
+        "  cost: 1 checks per 1,000 events; 0.33 times the average of its segment\n"
     )
 
 
@@ -154,7 +154,7 @@ def test_a_plan_after_an_explanation() -> None:
     done = run("explain", "--plan", "a = 1", "--event", '{"a": 2}')
     assert done.exit_code == 1
     assert done.stdout.startswith("selector: does not match\n")
-    assert "\nselector: found by tests of which one must hold\n" in done.stdout
+    assert "\nselector: found by a cover: tests of which one must hold\n" in done.stdout
 
 
 def test_usage_of_plans(tmp_path: Path) -> None:

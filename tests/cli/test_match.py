@@ -64,7 +64,7 @@ def test_what_an_engine_cannot_express_is_a_bad_line(files: tuple[Path, Path]) -
     args = ["match", "-s", files[0], "-e", files[1], "--engine", "gryphon"]
     refused = run(*args)
     assert (refused.exit_code, refused.stdout) == (2, "")
-    assert "cannot express a test that is no equality (price < 10)" in refused.stderr
+    assert "cannot express a test that is not an equality (price < 10)" in refused.stderr
     skipped = run(*args, "--bad", "skip")
     assert skipped.stdout.splitlines()[0] == '{"event": 0, "matches": ["paris"]}'
 

@@ -164,7 +164,7 @@ def test_a_derived_term_is_a_term() -> None:
 @pytest.mark.parametrize("test", ["a < b", "1 = 1", "contains(a, b)"])
 def test_what_has_no_single_term(test: str) -> None:
     assert term_of(parse(test)) is None
-    with pytest.raises(ValueError, match="one and the same term"):
+    with pytest.raises(ValueError, match="must be of the same term"):
         regions([parse(test)])
 
 

@@ -278,7 +278,7 @@ def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(InputError, match="already"):
         network.subscribe("a", 1, "x > 2")
     one = network.router("a")
-    with pytest.raises(InputError, match="no neighbour"):
+    with pytest.raises(InputError, match="not a neighbour"):
         one.subscribe(Interest.parse("x > 1"), "b")
     with pytest.raises(KeyError):
         one.unsubscribe(Interest.parse("x > 9"))

@@ -59,10 +59,10 @@ class AtreeEngine:
             InputError: There is no such filter, or `threads` is not a positive integer.
         """
         if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
-            raise InputError(f"threads is a number from 1 on, not {threads!r}")
+            raise InputError(f"threads must be a positive integer, not {threads!r}")
         self.threads = threads
         if filter is not None and filter not in FILTERS:
-            raise InputError(f"unknown filter {filter!r}; one of {', '.join(FILTERS)}")
+            raise InputError(f"unknown filter {filter!r}; choose one of {', '.join(FILTERS)}")
         self.filter: Filter = TVP if filter is None else FILTERS[filter]
         self.tree = Tree()
         self.index = PredicateIndex()

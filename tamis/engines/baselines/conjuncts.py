@@ -9,7 +9,7 @@ from tamis.language.expr import STRUCTURE, And, AtLeast, Not, Or, Predicate, Seq
 Leaf = Predicate | Not
 
 _NAMES: dict[type, str] = {Or: "OR", Xor: "XOR", AtLeast: "AT LEAST … OF"}
-_HINT = "it takes conjunctions only; the engines block and atree take everything"
+_HINT = "it supports conjunctions only; the engines block and atree support all selectors"
 
 
 def conjuncts(subscription: Subscription, engine: str) -> tuple[Leaf, ...]:

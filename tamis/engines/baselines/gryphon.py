@@ -44,7 +44,9 @@ from tamis.values import Type
 
 _FIRST = 64
 _ONE_SPELLING = {Type.INT, Type.STR, Type.BOOL, Type.TIMESTAMP}
-_HINT = "it takes equalities with constants only; the engines block and atree take everything"
+_HINT = (
+    "it supports equalities with constants only; the engines block and atree support all selectors"
+)
 
 
 class GryphonEngine:
@@ -197,7 +199,9 @@ class GryphonEngine:
         for term, constraint in filter.terms.items():
             point = constraint.point
             if point is None:
-                raise self._unsupported_error("a test that is no equality", _tests_of(term, leaves))
+                raise self._unsupported_error(
+                    "a test that is not an equality", _tests_of(term, leaves)
+                )
             found.append(Comparison("=", term, Literal.of(point[1])))
         return found
 

@@ -30,8 +30,8 @@ def cudd() -> ModuleType:
         import dd.cudd
     except ImportError as error:
         raise InputError(
-            "the engine bdd needs CUDD, which comes with `pip install 'tamis[bdd]'` on Linux; "
-            f"the engines block and atree take the same selectors ({error})"
+            "the engine bdd needs CUDD: install it with `pip install 'tamis[bdd]'` on Linux, or "
+            f"use the engine block or atree, which support the same selectors ({error})"
         ) from error
     found: ModuleType = dd.cudd
     return found

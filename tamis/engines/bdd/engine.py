@@ -80,7 +80,7 @@ class BddEngine:
             InputError: There is no such order, or CUDD is not installed.
         """
         if not isinstance(restrict, bool):
-            raise InputError(f"restrict is True or False, not {restrict!r}")
+            raise InputError(f"restrict must be True or False, not {restrict!r}")
         self.order = checked_order(order)
         self.restrict = restrict
         self._schema = None if schema is None else Schema.of(schema)
@@ -260,7 +260,10 @@ class BddEngine:
         if self._schema is not None and (
             batch.schema != self._schema or batch.semantics != self._semantics
         ):
-            raise InputError("the events are not of the engine's schema: give them to a Matcher")
+            raise InputError(
+                "the events do not have the engine's schema; "
+                "match them with a Matcher, which converts events"
+            )
         return self.evaluate(batch, one_by_one=len(batch) <= _FEW)
 
     def evaluate(self, batch: EventBatch, one_by_one: bool) -> Matches:

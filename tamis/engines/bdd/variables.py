@@ -48,10 +48,12 @@ def checked_order(order: object) -> Order:
     if isinstance(order, str):
         if order not in ORDERS:
             known = ", ".join(ORDERS)
-            raise InputError(f"unknown order {order!r}; one of {known}, or a list of predicates")
+            raise InputError(
+                f"unknown order {order!r}; choose one of {known}, or a list of predicates"
+            )
         return order
     if not isinstance(order, Sequence) or not all(isinstance(text, str) for text in order):
-        raise InputError(f"an order is one of {', '.join(ORDERS)}, or a list of predicates")
+        raise InputError(f"order must be one of {', '.join(ORDERS)}, or a list of predicates")
     for text in order:
         _leaf(text)
     return tuple(order)
@@ -61,7 +63,7 @@ def _leaf(text: str) -> Leaf:
     leaf = rewrite(parse(text))
     inside = leaf.operand if isinstance(leaf, Not) else leaf
     if isinstance(inside, STRUCTURE):
-        raise InputError(f"an order lists predicates, and {text!r} is made of several")
+        raise InputError(f"an order must list single predicates; {text!r} combines several")
     return leaf  # type: ignore[return-value]
 
 

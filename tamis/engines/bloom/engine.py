@@ -73,7 +73,7 @@ class BloomEngine:
             InputError: One of them is out of range.
         """
         if isinstance(conjunctions, bool) or not isinstance(conjunctions, int) or conjunctions < 1:
-            raise InputError(f"conjunctions is a number from 1 on, not {conjunctions!r}")
+            raise InputError(f"conjunctions must be a positive integer, not {conjunctions!r}")
         self.conjunctions = conjunctions
         self.poset = BFPoset(Shape(m, k))
         self.tree = SbsTree(self.poset.shape)
@@ -109,10 +109,10 @@ class BloomEngine:
         found = disjuncts(condition, self.conjunctions)
         if found is None:
             raise UnsupportedExpression(
-                f"a choice of more than {self.conjunctions:,} conjunctions",
+                f"a disjunctive normal form of more than {self.conjunctions:,} conjunctions",
                 self.name,
-                f"write it as several subscriptions, or give the engine conjunctions="
-                f"{2 * self.conjunctions} or more; the engine 'block' takes it as it is",
+                f"split it into several subscriptions, set the option conjunctions="
+                f"{2 * self.conjunctions} or higher, or use the engine 'block'",
             )
         return found
 

@@ -101,7 +101,7 @@ def test_all_brokers_of_a_server_are_one_node(tmp_path: Path) -> None:
                 await overlay.start("a", node={"name": "x"})
             with pytest.raises(BrokerError, match="differ in routing"):
                 await overlay.start("a", node={"routing": "siena"})
-            with pytest.raises(tamis.errors.InputError, match="no way of routing"):
+            with pytest.raises(tamis.errors.InputError, match="unknown routing strategy"):
                 await overlay.start("b", node={"routing": "x"})
             url = overlay.nats["a"].url
             with pytest.raises(BrokerError, match="is a node with a link to b: give --name"):

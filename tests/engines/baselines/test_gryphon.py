@@ -150,9 +150,9 @@ def test_many_edges_are_all_found_again() -> None:
 @pytest.mark.parametrize(
     ("text", "construct"),
     [
-        ("a = 1 AND b > 2", "a test that is no equality (b > 2)"),
-        ("a IN (1, 2)", "a test that is no equality (a IN (1, 2))"),
-        ("a IS NULL", "a test that is no equality (a IS NULL)"),
+        ("a = 1 AND b > 2", "a test that is not an equality (b > 2)"),
+        ("a IN (1, 2)", "a test that is not an equality (a IN (1, 2))"),
+        ("a IS NULL", "a test that is not an equality (a IS NULL)"),
         ("a = b AND c = 1", "a test of several attributes (a = b)"),
     ],
 )

@@ -91,8 +91,8 @@ def test_too_many_conjunctions_are_refused() -> None:
     matcher = tamis.Matcher(engine="bloom")
     with pytest.raises(UnsupportedExpression) as caught:
         matcher.add("wide", wide)
-    assert caught.value.construct == "a choice of more than 64 conjunctions"
-    assert "conjunctions=128 or more" in str(caught.value)
+    assert caught.value.construct == "a disjunctive normal form of more than 64 conjunctions"
+    assert "conjunctions=128 or higher" in str(caught.value)
     assert matcher.stats()["predicates"] == 0 and "wide" not in matcher
     more = tamis.Matcher(engine="bloom", conjunctions=128)
     more.add("wide", wide)

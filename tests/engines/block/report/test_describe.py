@@ -37,12 +37,12 @@ def test_under_a_value_in_words() -> None:
         "  why: 0.2 % of events have the value; "
         "up to 0.5 % that is cheaper than a place in every block\n"
         "  segment 1 of 1, with 1 subscription; shares of 1,000 events\n"
-        "  hangs under\n"
+        "  indexed under\n"
         "  └─ a = 17  (0.2 % of events)\n"
         "  then checked, in this order\n"
         "  ├─ price < 500  (50 % of events)\n"
         "  └─ b >= 1  (75 % of events)\n"
-        "  cost: 2 looks per 1,000 events; 1 times the average of its segment"
+        "  cost: 2 checks per 1,000 events; 1 times the average of its segment"
     )
 
 
@@ -157,7 +157,7 @@ def test_what_is_checked_is_the_selector(expr: object, batch: list[dict[str, obj
 def test_shares_are_of_the_events() -> None:
     matcher = block(one="b = 1 AND kind = 'x'")
     guessed = matcher.plan("one")
-    assert guessed.events == 0 and "shares are guesses" in str(guessed)
+    assert guessed.events == 0 and "shares are estimates" in str(guessed)
     told = matcher.plan("one", EVENTS)
     assert told.events == 1000
     shares = {check.text: check.share for check in told.cover + told.checks}
