@@ -66,4 +66,4 @@ def test_no_index_and_something_in_the_way(files: tuple[Path, Path], tmp_path: P
     done = run("match", "--index", tmp_path / "nowhere", "-e", files[1])
     assert done.exit_code == 2 and "there is no index here" in done.stderr
     done = run("compile", "-s", files[0], "--out", tmp_path)
-    assert done.exit_code == 2 and "something is there already" in done.stderr
+    assert done.exit_code == 2 and "already exists; choose another path" in done.stderr

@@ -101,7 +101,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "dir.jsonl").mkdir()
     with pytest.raises(InputError, match=r"[Dd]irectory"):
         read(tmp_path / "dir.jsonl")
-    with pytest.raises(InputError, match="bad is"):
+    with pytest.raises(InputError, match="bad must be"):
         read_events(tmp_path / "e.jsonl", bad="perhaps")
 
 

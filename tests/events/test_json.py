@@ -88,7 +88,9 @@ def test_standard_input_is_answered_as_it_arrives(monkeypatch: pytest.MonkeyPatc
 
 
 def test_json_over_several_lines(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"ends early; a \.json file holds one object a line, or"):
+    with pytest.raises(
+        InputError, match=r"ends early; a \.json file holds one object per line, or"
+    ):
         list(read_events(put(tmp_path / "e.json", '{\n  "a": 1\n}\n')))
     _, bad = read(put(tmp_path / "e.jsonl", "{\n"))
     assert bad == [(1, "not JSON: it ends early")]

@@ -83,7 +83,7 @@ def test_depth() -> None:
 @pytest.mark.parametrize(
     ("events", "reason"),
     [
-        ({"a": 1}, r"one event; give a list of events: \[event\]"),
+        ({"a": 1}, r"one event; pass a list of events: \[event\]"),
         ("[]", "not str"),
         (b"[]", "not bytes"),
         (None, "not NoneType"),

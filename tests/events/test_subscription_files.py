@@ -141,7 +141,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         read(tmp_path / "s.txt")
     with pytest.raises(InputError, match="not a Parquet file"):
         read(put(tmp_path / "s.parquet", "nothing"))
-    with pytest.raises(InputError, match="bad is"):
+    with pytest.raises(InputError, match="bad must be"):
         read_subscriptions(tmp_path / "s.txt", bad="maybe")
 
 

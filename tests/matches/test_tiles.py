@@ -206,7 +206,7 @@ def test_more_bitmaps_than_are_written_at_once() -> None:
 
 def test_too_many_events_for_bitmaps() -> None:
     one = np.zeros(1, np.int64)
-    with pytest.raises(InputError, match="room for"):
+    with pytest.raises(InputError, match="holds at most"):
         Matches(2**32 + 1, one, one, pa.array([1]), one).bitmaps()
 
 

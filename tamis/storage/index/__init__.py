@@ -1,1 +1,1 @@
-"""What a matcher keeps: its subscriptions in memory, and all of itself on disk."""
+"""The subscriptions of a matcher in memory, and the whole matcher on disk."""

@@ -1,4 +1,4 @@
-"""The changes of a matcher, as its log has them."""
+"""The changes of a matcher, as they are in its log."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ _ADDED, _REMOVED = "+", "-"
 
 
 def addition(id: Id, selector: str, priority: int) -> Change:
-    """From now on this is the subscription of an id, whatever was before."""
+    """Return the change that adds a subscription, or replaces the one with this id."""
     return (_ADDED, id, selector, priority)
 
 
 def removal(id: Id) -> Change:
-    """From now on there is none."""
+    """Return the change that removes a subscription."""
     return (_REMOVED, id)
 
 
 def replay(changes: Iterable[Change], subscriptions: Subscriptions, read: Reader) -> None:
-    """Make changes again. Some of what they did may be there already; what comes out is the same.
+    """Apply changes. Some may be applied already; the result is the same.
 
     Raises:
-        TamisError: One that cannot be made, so it never was.
+        TamisError: A change cannot be applied; a log that a matcher wrote has none.
     """
     for what, id, *rest in changes:
         if what not in (_ADDED, _REMOVED):
-            raise InputError(f"{what!r} is no change that this Tamis knows")
+            raise InputError(f"unknown kind of change {what!r}")
         if id in subscriptions:
             subscriptions.remove(id)
         if what == _ADDED:

@@ -1,4 +1,4 @@
-"""What an id and a priority may be."""
+"""The rules for ids and priorities."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from tamis.values import INT_MAX, INT_MIN
 
 
 def checked_id(id: Id) -> Id:
-    """An id that there may be.
+    """Return the id if it is valid.
 
     Raises:
-        KeyError: It cannot be one.
+        KeyError: It is not.
     """
     if not is_id(id):
         raise KeyError(id)
@@ -19,39 +19,39 @@ def checked_id(id: Id) -> Id:
 
 
 def check_new(id: Id, priority: int, other: Id | None) -> None:
-    """See that a subscription may have this id and this priority.
+    """Check the id and the priority of a new subscription.
 
     Args:
         id: The id.
         priority: The priority.
-        other: An id that there is, if it is of the other kind.
+        other: An existing id of the other type, string or integer, if there is one.
 
     Raises:
-        SubscriptionError: It may not.
+        SubscriptionError: One of them is invalid.
     """
     if not is_id(id):
-        raise SubscriptionError("an id is a non-empty string or a 64-bit integer", id)
+        raise SubscriptionError("an id must be a non-empty string or a 64-bit integer", id)
     if isinstance(id, str):
         _check_text(id)
     check_kind(id, other)
     if isinstance(priority, bool) or not isinstance(priority, int):
-        raise SubscriptionError(f"a priority is an integer, not {priority!r}", id)
+        raise SubscriptionError(f"a priority must be an integer, not {priority!r}", id)
     if not INT_MIN <= priority <= INT_MAX:
         raise SubscriptionError("the priority does not fit into 64 bits", id)
 
 
 def check_kind(id: Id, other: Id | None) -> None:
-    """See that an id is of the kind of the others; `other` is one that it is unlike, if any.
+    """Check that an id has the type of the others; `other` is one of another type, if any.
 
     Raises:
-        SubscriptionError: It is not.
+        SubscriptionError: It has not.
     """
     if other is not None:
-        raise SubscriptionError(f"ids are all strings or all integers, as {other!r} is", id)
+        raise SubscriptionError(f"ids must be all strings or all integers, like {other!r}", id)
 
 
 def is_id(id: object) -> bool:
-    """Whether it can be an id: a text, or an integer of 64 bits."""
+    """Return whether a value can be an id: non-empty text, or an integer of 64 bits."""
     if isinstance(id, str):
         return id != ""
     return isinstance(id, int) and not isinstance(id, bool) and INT_MIN <= id <= INT_MAX
@@ -61,4 +61,6 @@ def _check_text(id: str) -> None:
     try:
         id.encode()
     except UnicodeEncodeError:
-        raise SubscriptionError("the id holds a lone surrogate", id) from None
+        raise SubscriptionError(
+            "the id contains a lone surrogate, which is not valid Unicode", id
+        ) from None

@@ -1,14 +1,13 @@
-"""An open index behind a matcher: every change is logged, and segments follow in the background.
+"""The journal of a matcher with an index: it logs changes, and writes segments in the background.
 
-A change is applied first and logged then; if it cannot be logged it is undone. So at any moment
-the engine has all that the log has, which makes it plain what a segment covers: when the draft is
-sealed, everything up to the end of the log is in segments. The other way round a change that is
-logged but not applied yet would have to be told apart. The price is that an event may match a
-subscription some microseconds before it is safe.
+A change is applied first and then logged; if it cannot be logged, it is undone. So at any moment
+the engine has every change that is in the log, and it is clear what a segment covers: when the
+draft is sealed, everything up to the end of the log is in segments. In the other order, changes
+that are logged but not yet applied would need special treatment. The cost is that an event may
+match a subscription some microseconds before it is durable.
 
-A segment may hold more than it covers, and what was removed from it may be ahead of the log's
-beginning too. That does no harm, as changes are replayed for what they come to: the last word on an
-id is in the log, and it is the last.
+A segment may hold changes beyond the position it covers, and so may the array of its removals. That
+is harmless because replaying changes is idempotent: the last change of an id in the log decides.
 """
 
 from __future__ import annotations
@@ -28,16 +27,16 @@ from tamis.storage.index.metadata import IndexMetadata
 from tamis.storage.store import Store
 from tamis.storage.store.log_frames import Change
 
-# Seconds between two checkpoints: while much is added most segments are soon merged into others.
+# Seconds between two checkpoints: during bulk loads most segments are soon merged into others.
 PAUSE = 0.5
-# When so many changes are in the log alone, the draft is sealed: who only removes never fills it.
+# The draft is sealed when so many changes are only in the log: removals alone never fill it.
 BEHIND = 1 << 14
-# So many changes are worth a segment when the index is closed; fewer are replayed as fast.
+# So many changes are written as a segment on close; fewer are replayed just as fast.
 WORTH = 256
 
 
 class SegmentRecord(NamedTuple):
-    """A segment on disk: its name there, its key, and how many were removed from it."""
+    """A segment on disk: its name in the store, its key, and the number of removals from it."""
 
     name: str
     key: str
@@ -45,10 +44,10 @@ class SegmentRecord(NamedTuple):
 
 
 class Journal:
-    """What makes the changes of a matcher last.
+    """Makes the changes of a matcher durable.
 
     Attributes:
-        lock: Held during a change, from applying it until it is logged.
+        lock: Held during a change, until it is applied and logged.
     """
 
     def __init__(
@@ -60,21 +59,21 @@ class Journal:
         refusal: str,
         extra_subscriptions: Callable[[], list[tuple[Id, str, int]]] = list,
     ) -> None:
-        """Go on from what is in the store, all of which the engine has.
+        """Continue from the state of the store, which the engine has loaded.
 
         Args:
             store: The index.
-            engine: What is to be kept.
-            about: What the index says about the matcher.
+            engine: The engine to save.
+            about: The metadata of the matcher.
             kept: The segments of the engine that are in the index.
-            refusal: Why there can be no changes; empty if there can.
-            extra_subscriptions: Gives the subscriptions that the engine does not have: id,
-                selector, priority.
+            refusal: Why changes are refused; empty if they are not.
+            extra_subscriptions: Returns the subscriptions that the engine does not hold, such as
+                sequences: id, selector, priority.
         """
         self._store, self._engine, self._metadata, self._kept = store, engine, about, kept
         self._refusal, self._extra_subscriptions = refusal, extra_subscriptions
         self.lock = RLock()
-        # Held by a checkpoint, from beginning to end; taken before the other one.
+        # Held by a checkpoint from start to end; acquired before the other one.
         self._committing = Lock()
         self._covers = store.view.covered
         self._seal_due = False
@@ -89,10 +88,10 @@ class Journal:
 
     @contextmanager
     def lock_changes(self) -> Iterator[None]:
-        """Nobody else may change anything meanwhile, and no checkpoint begins.
+        """Lock out other changes and checkpoints.
 
         Raises:
-            InputError: There can be no changes.
+            InputError: Changes are refused.
         """
         with self.lock:
             if self._refusal:
@@ -109,7 +108,7 @@ class Journal:
     # -- checkpoints ------------------------------------------------------------------------------
 
     def _on_new_segments(self, sealed: bool) -> None:
-        """The engine has other segments; it is locked."""
+        """Schedule a checkpoint: the engine has new segments. Called while it is locked."""
         if sealed:
             self._covers = self._store.position
         self._wake()
@@ -135,14 +134,14 @@ class Journal:
                 self.checkpoint(self._seal_due)
                 self._failure = None
             except Exception as error:
-                # Nothing is lost: all of it is in the log. The next one tries again.
+                # Nothing is lost: the log has all changes. The next checkpoint tries again.
                 self._failure = error
 
     def checkpoint(self, seal: bool = False) -> None:
-        """Bring the segments on disk up to those of the engine, with the draft too if `seal`."""
+        """Write the engine's segments to disk, including the draft if `seal`."""
         with self._committing:
             with self.lock:
-                # Before the snapshot: a thread that matches may seal the draft at any time.
+                # Before the snapshot: a matching thread may seal the draft at any time.
                 covers = self._store.position if seal else self._covers
                 snapshot = self._engine.snapshot(seal)
                 snapshot.unindexed.extend(self._extra_subscriptions())
@@ -177,10 +176,10 @@ class Journal:
         }
 
     def close(self) -> None:
-        """Write what is worth it into segments, and let another write.
+        """Write a last checkpoint if it is worth it, and release the lock.
 
         Raises:
-            InputError, OSError: That could not be written; the log has it.
+            InputError, OSError: The checkpoint failed; the log has all changes.
         """
         with self._starting:
             self._stopped.set()

@@ -1,4 +1,4 @@
-"""What an index says about its matcher, as JSON: all but the subscriptions."""
+"""The metadata of an index, as JSON: the settings of its matcher."""
 
 from __future__ import annotations
 
@@ -20,15 +20,16 @@ _MATCHER = "matcher"
 
 
 class IndexMetadata(msgspec.Struct, frozen=True):
-    """What there is to know before the first subscription is read.
+    """The settings of a matcher, and the order of its segments.
 
     Attributes:
-        holds: What the index is of.
-        engine, options: What matches, and how it was made.
+        holds: The kind of content.
+        engine: The name of the engine.
+        options: The options of the engine.
         semantics: What a missing attribute means.
-        schema: The attributes, as a schema file has them; None if there is no schema.
+        schema: The attributes, as in a schema file; None if there is no schema.
         functions: The names of the functions that selectors may call.
-        time: The attribute that has the time of an event; None if the arrival counts.
+        time: The attribute that holds the time of an event; None to use the time of arrival.
         stack: The keys of the segments, in the order of their subscriptions.
         whole: Subscriptions that are in no segment: id, selector, priority.
     """
@@ -44,11 +45,11 @@ class IndexMetadata(msgspec.Struct, frozen=True):
     whole: list[tuple[Id, str, int]] = []
 
     def with_stack(self, stack: list[str], whole: list[tuple[Id, str, int]]) -> IndexMetadata:
-        """The same of other subscriptions."""
+        """Return the metadata with other subscriptions."""
         return msgspec.structs.replace(self, stack=stack, whole=whole)
 
     def meta(self) -> dict[str, object]:
-        """As a store keeps it."""
+        """Return the metadata as plain data for a store."""
         built: dict[str, object] = msgspec.to_builtins(self)
         return {**built, "whole": [list(one) for one in self.whole]}
 
@@ -61,7 +62,7 @@ def describe_matcher(
     functions: Functions,
     time: str | None = None,
 ) -> IndexMetadata:
-    """What is to be said about a matcher."""
+    """Return the metadata of a matcher."""
     described = None if schema is None else _schema_dict(schema)
     return IndexMetadata(
         _MATCHER, engine, dict(options), semantics, described, list(functions), time
@@ -69,22 +70,22 @@ def describe_matcher(
 
 
 def read_metadata(folder: Path, meta: Mapping[str, object]) -> IndexMetadata:
-    """What an index says.
+    """Read the metadata of an index.
 
     Raises:
-        InputError: It is no index of a matcher.
-        IndexCorrupt: It does not say what it should.
+        InputError: It is not the index of a matcher.
+        IndexCorrupt: The metadata is invalid.
     """
     if meta.get("holds") != _MATCHER:
         raise InputError("is an index, but not one of a matcher", str(folder))
     try:
         return msgspec.convert(dict(meta), IndexMetadata)
     except msgspec.ValidationError as error:
-        raise IndexCorrupt(folder, f"does not say what it should: {error}") from error
+        raise IndexCorrupt(folder, f"has invalid metadata: {error}") from error
 
 
 def schema_of(described: Mapping[str, Any] | None) -> Schema | None:
-    """The schema that was described."""
+    """Return the schema from its description."""
     if described is None:
         return None
     declared = {
@@ -95,10 +96,10 @@ def schema_of(described: Mapping[str, Any] | None) -> Schema | None:
 
 
 def check_functions(folder: Path, wanted: list[str], given: Functions) -> None:
-    """Refuse to open an index without the functions that its selectors may call.
+    """Check that the functions that selectors may call are given.
 
     Raises:
-        InputError: It names those that are missing.
+        InputError: Some are missing; the error names them.
     """
     missing = [name for name in wanted if given.find(name) is None]
     if missing:
@@ -120,7 +121,7 @@ def _schema_dict(schema: Schema) -> dict[str, object]:
 
 
 def _plain_default(default: Value | None) -> object:
-    """A default as JSON can hold it; the type beside it tells what it was."""
+    """Return a default as JSON can hold it; the type beside it says what it was."""
     if isinstance(default, Timestamp):
         return str(default)
     if isinstance(default, float) and not math.isfinite(default):

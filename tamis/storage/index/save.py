@@ -1,4 +1,4 @@
-"""An engine into a new index, and out of one."""
+"""Save an engine into a new index, and restore it from one."""
 
 from __future__ import annotations
 
@@ -27,12 +27,17 @@ def save(
     about: IndexMetadata,
     extra_subscriptions: Callable[[], list[tuple[Id, str, int]]] = list,
 ) -> None:
-    """Write a new index: it is there whole, or not at all.
+    """Write a new index atomically.
 
-    What is `beside` the engine comes along: id, selector, priority.
+    Args:
+        path: The folder, which must not exist or must be empty.
+        engine: The engine to save.
+        about: The metadata of the matcher.
+        extra_subscriptions: Returns the subscriptions that the engine does not hold, such as
+            sequences: id, selector, priority.
 
     Raises:
-        InputError: Something is there already.
+        InputError: The path exists.
     """
     folder = Path(path).resolve()
     _check_free(folder)
@@ -53,7 +58,7 @@ def save(
 
 
 class IndexHandle(NamedTuple):
-    """A store, and what it says about its matcher."""
+    """An open store, and the metadata of its matcher."""
 
     store: Store
     metadata: IndexMetadata
@@ -63,8 +68,8 @@ def open_index(path: str | Path, read_only: bool, sync: bool) -> IndexHandle:
     """Open an index.
 
     Raises:
-        InputError: It is no index of a matcher.
-        IndexLocked: It is to be written to, and another writer has it open.
+        InputError: It is not the index of a matcher.
+        IndexLocked: It is opened for writing, and another writer has it open.
         IndexCorrupt: A file is missing or damaged, or of another format.
     """
     folder = Path(path)
@@ -79,10 +84,10 @@ def open_index(path: str | Path, read_only: bool, sync: bool) -> IndexHandle:
 
 
 def restore(opened: IndexHandle, engine: BlockEngine, read: Read) -> dict[Segment, SegmentRecord]:
-    """Put the segments of an index into an engine that has none; gives where each is kept.
+    """Load the segments of an index into an empty engine; return the record of each.
 
     Raises:
-        IndexCorrupt: They are not those that there should be, or have another layout.
+        IndexCorrupt: Segments are missing, or have another layout.
     """
     view, path = opened.store.view, opened.store.path
     found = _ordered_segments(path, view, opened.metadata.stack)
@@ -99,13 +104,13 @@ def restore(opened: IndexHandle, engine: BlockEngine, read: Read) -> dict[Segmen
 
 def _check_free(folder: Path) -> None:
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
-        raise InputError("something is there already", str(folder))
+        raise InputError("already exists; choose another path", str(folder))
 
 
 def _ordered_segments(path: Path, view: View, keys: list[str]) -> list[StoredSegment]:
     by_key: Mapping[object, StoredSegment] = {one.meta.get("key"): one for one in view.segments}
     if sorted(keys) != sorted(map(str, by_key)):
-        raise IndexCorrupt(path, "does not have the segments that it should have")
+        raise IndexCorrupt(path, "its segments are not those that its metadata names")
     return [by_key[key] for key in keys]
 
 

@@ -1,4 +1,4 @@
-"""Rows of subscriptions as people hand them over: tuples, or an Arrow table."""
+"""Rows of subscriptions as users pass them: tuples, or an Arrow table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Row = tuple[Id, str] | tuple[Id, str, int]
 
 @dataclass(frozen=True, slots=True)
 class RejectedRow:
-    """A row that `add_many` did not take."""
+    """A row that `add_many` rejected."""
 
     row: int
     id: object
@@ -26,21 +26,21 @@ class RejectedRow:
 
 @dataclass(slots=True)
 class AddResult:
-    """What `add_many` did: how many rows it took, and which it did not."""
+    """The result of `add_many`: the number of rows it added, and those it rejected."""
 
     count: int = 0
     rejected: list[RejectedRow] = field(default_factory=list)
 
 
 def rows_of(rows: Iterable[Row] | pa.Table | pa.RecordBatch) -> Iterable[object]:
-    """Rows one by one, whatever they are in.
+    """Iterate over rows in any of their forms.
 
     Raises:
-        InputError: They are not rows.
+        InputError: They have another form.
     """
     if not isinstance(rows, pa.Table | pa.RecordBatch):
         if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
-            raise InputError(f"rows are tuples or an Arrow table, not {type(rows).__name__}")
+            raise InputError(f"rows must be tuples or an Arrow table, not {type(rows).__name__}")
         return rows
     names = rows.schema.names
     for name in ("id", "selector"):
@@ -58,28 +58,28 @@ def _column(rows: pa.Table | pa.RecordBatch, name: str) -> list[object]:
     try:
         values: list[object] = rows.column(name).to_pylist()
     except UnicodeDecodeError:
-        raise InputError(f"the column {name!r} holds text that is not UTF-8") from None
+        raise InputError(f"the column {name!r} contains text that is not UTF-8") from None
     return values
 
 
 def parts_of(row: object) -> tuple[Id, str, int]:
-    """Id, selector and priority of a row.
+    """Return the id, selector and priority of a row.
 
     Raises:
         InputError: It has another shape.
     """
     if not isinstance(row, tuple | list) or not 2 <= len(row) <= 3:
         shown = shorten(repr(row))
-        raise InputError(f"a row is (id, selector) or (id, selector, priority), not {shown}")
+        raise InputError(f"a row must be (id, selector) or (id, selector, priority), not {shown}")
     return row[0], row[1], row[2] if len(row) == 3 else 0
 
 
 @contextmanager
 def pause_gc() -> Iterator[None]:
-    """Keep Python's cycle collector away while many trees are made.
+    """Pause Python's cycle collector while many trees are created.
 
-    They hold no cycles, so it would look at all of them again and again for nothing: a quarter of
-    the time of a bulk load.
+    They hold no cycles, so the collector would scan all of them again and again for nothing: a
+    quarter of the time of a bulk load.
     """
     was_on = gc.isenabled()
     gc.disable()

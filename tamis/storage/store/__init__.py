@@ -1,6 +1,6 @@
 """Segments of arrays on disk: crash-safe, memory-mapped, with a log of the changes after them.
 
-It knows nothing of engines: a segment is a mapping of names to arrays, a change is a tuple.
+The store is independent of engines: a segment is a mapping of names to arrays, a change a tuple.
 """
 
 from __future__ import annotations

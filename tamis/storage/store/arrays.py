@@ -1,10 +1,10 @@
-"""A folder of arrays that is written once and then memory-mapped by whoever needs it.
+"""A folder of arrays that is written once and then memory-mapped by its readers.
 
-    header   sealed: name, type, shape, place and checksum of every array, and `meta`
+    header   sealed: name, type, shape, offset and checksum of every array, and `meta`
     arrays   the arrays, one after the other, each at a multiple of 64 bytes
 
-All arrays are one mapping, so that opening costs one system call however many there are; processes
-that open the same folder share its pages. The folder appears under its name when it is whole.
+All arrays are one mapping, so that opening takes one system call, however many there are; processes
+that open the same folder share its pages. The folder gets its name when it is complete.
 """
 
 from __future__ import annotations
@@ -48,15 +48,15 @@ class _Header(msgspec.Struct, frozen=True):
 
 
 def write_arrays(folder: Path, arrays: Mapping[str, Array], meta: Mapping[str, object]) -> None:
-    """Write arrays into a new folder; when this returns they are on disk.
+    """Write arrays into a new folder; they are on disk when this returns.
 
     Args:
-        folder: Must not be there yet; what it lies in must.
-        arrays: Of fixed-size elements: numbers, truth values, times, text of fixed width.
-        meta: Anything that JSON can hold.
+        folder: The folder, which must not exist; its parent must.
+        arrays: Arrays of fixed-size elements: numbers, booleans, times, text of fixed width.
+        meta: Any value that JSON can hold.
 
     Raises:
-        InputError: An array or `meta` is of a kind that cannot be written.
+        InputError: An array or `meta` has a type that cannot be written.
     """
     flat = {name: _flat_array(name, array) for name, array in arrays.items()}
     header = _build_header(flat, check_meta(meta))
@@ -72,16 +72,16 @@ def write_arrays(folder: Path, arrays: Mapping[str, Array], meta: Mapping[str, o
 
 
 def open_arrays(folder: Path) -> tuple[dict[str, Array], dict[str, object]]:
-    """Map the arrays of a folder, and check every byte of them.
+    """Map the arrays of a folder, and verify the checksum of each.
 
-    They may be written to, which the file never sees: what is read-only is another type to Numba,
-    and would have every kernel compiled again.
+    The arrays are writable copies on write, which never reach the file: to Numba a read-only array
+    is another type, for which every kernel would be compiled again.
 
     Returns:
-        The arrays in the order in which they were given, and `meta`.
+        The arrays in the order in which they were written, and `meta`.
 
     Raises:
-        IndexCorrupt: A file is missing, cut off, damaged, or of another format.
+        IndexCorrupt: A file is missing, truncated, damaged, or of another format.
     """
     header = read_sealed(folder / HEADER, _Header)
     path = folder / DATA
@@ -93,11 +93,11 @@ def open_arrays(folder: Path) -> tuple[dict[str, Array], dict[str, object]]:
 
 
 def _flat_array(name: str, array: Array) -> Array:
-    """The array with its elements in a row, if a file can hold them."""
+    """Return the array as contiguous memory, if its type can be written."""
     array = np.asarray(array, order="C")
     dtype = array.dtype
     if dtype.hasobject or dtype.names is not None or np.dtype(dtype.str) != dtype:
-        raise InputError(f"array {name!r} is of {dtype}, which has no fixed form on disk")
+        raise InputError(f"array {name!r} has the type {dtype}, which has no fixed form on disk")
     return array
 
 
@@ -123,7 +123,7 @@ def _padded_chunks(arrays: Mapping[str, Array]) -> Iterator[bytes | memoryview]:
 
 
 def _bytes(array: Array) -> memoryview:
-    # By way of a view: times have no buffer of their own, and nothing has no bytes to look at.
+    # Through a view: arrays of times do not export a buffer, and an empty array has no bytes.
     return array.reshape(-1).view(np.uint8).data if array.nbytes else memoryview(b"")
 
 
@@ -137,18 +137,18 @@ def _align(offset: int) -> int:
 def _map_file(path: Path, size: int) -> mmap.mmap | bytearray:
     try:
         with path.open("rb") as file:
-            found = os.fstat(file.fileno()).st_size
-            if found != size:
-                raise IndexCorrupt(path, f"holds {found:,} bytes instead of {size:,}")
-            # There is no mapping of nothing.
+            actual = os.fstat(file.fileno()).st_size
+            if actual != size:
+                raise IndexCorrupt(path, f"holds {actual:,} bytes instead of {size:,}")
+            # An empty file cannot be mapped.
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY) if size else bytearray()
     except FileNotFoundError:
         raise IndexCorrupt(path, "is missing") from None
 
 
 def _open_array(path: Path, data: mmap.mmap | bytearray, entry: _Entry) -> Array:
-    with memoryview(data)[entry.offset : entry.offset + entry.bytes] as found:
-        if xxhash.xxh3_64_hexdigest(found) != entry.checksum:
+    with memoryview(data)[entry.offset : entry.offset + entry.bytes] as content:
+        if xxhash.xxh3_64_hexdigest(content) != entry.checksum:
             raise IndexCorrupt(path, f"is damaged: the checksum of array {entry.name!r} is wrong")
     array: Array = np.ndarray(entry.shape, np.dtype(entry.dtype), data, entry.offset)
     return array

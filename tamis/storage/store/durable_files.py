@@ -1,7 +1,7 @@
-"""Files that are there whole or not at all, and still there after a power cut.
+"""Atomic and durable writes: a file is complete or absent, also after a power cut.
 
-A file is written under another name, synced and renamed; the name itself is durable once the folder
-that holds it has been synced too.
+A file is written under another name, synced and renamed; the name itself is durable once its folder
+has been synced too.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
-# What ends like this was never finished.
+# The suffix of files that are not complete.
 UNFINISHED = ".tmp"
 
 
 def write_file(path: Path, content: bytes) -> None:
-    """Make or replace a file in one step."""
+    """Create or replace a file atomically."""
     unfinished = path.with_name(path.name + UNFINISHED)
     write_synced(unfinished, [content])
     os.replace(unfinished, path)
@@ -24,7 +24,7 @@ def write_file(path: Path, content: bytes) -> None:
 
 
 def write_synced(path: Path, parts: Iterable[bytes | memoryview]) -> None:
-    """Write a file and wait until it is on disk; its name may not be yet."""
+    """Write a file and wait until its content is on disk; its name may not be on disk yet."""
     with path.open("wb") as file:
         for part in parts:
             file.write(part)
@@ -42,7 +42,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove a file or a folder; what is mapped lives on until it is unmapped."""
+    """Remove a file or a folder; mapped content stays readable until it is unmapped."""
     if path.is_dir():
         shutil.rmtree(path)
     else:

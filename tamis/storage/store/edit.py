@@ -1,4 +1,4 @@
-"""What a commit changes, and the version that comes of it. Nothing here touches the disk."""
+"""The edit of a commit, and the version after it. Nothing here accesses the disk."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from tamis.storage.store.view import MappedSegment, View
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A commit.
+    """What a commit changes.
 
     Attributes:
         add: New segments.
-        drop: The names of segments to leave out.
-        removed: By the name of a segment: what was removed from it, and the folder that holds it.
-        covers: The position up to which the segments now hold all changes; None if as before.
-        meta: The caller's; None if as before.
+        drop: The names of segments to drop.
+        removed: By the name of a segment: the folder of the array of its removals, and the array.
+        covers: The position up to which the segments now hold all changes; None if unchanged.
+        meta: The caller's metadata; None if unchanged.
     """
 
     add: tuple[MappedSegment, ...]
@@ -33,10 +33,10 @@ class Edit:
 def check_edit(
     view: View, position: int, drop: Set[str], removed: Set[str], covers: int | None
 ) -> None:
-    """Refuse a commit that does not fit the version it is made on.
+    """Reject a commit that does not fit the version it is based on.
 
     Raises:
-        InputError: It names a segment that is not there, or a position that is not.
+        InputError: It names a segment or a position that does not exist.
     """
     names = {segment.name for segment in view.segments}
     for name in sorted((drop | removed) - names):
@@ -45,12 +45,12 @@ def check_edit(
         raise InputError(f"segment {name!r} is dropped, so nothing can be removed from it")
     if covers is not None and not view.covered <= covers <= position:
         raise InputError(
-            f"a commit covers a position from {view.covered} to {position}, not {covers}"
+            f"a commit must cover a position from {view.covered} to {position}, not {covers}"
         )
 
 
 def next_view(view: View, edit: Edit) -> View:
-    """The version after a commit."""
+    """Return the version after a commit."""
     segments = [segment for segment in view.segments if segment.name not in edit.drop]
     segments += edit.add
     removed = {segment.name: view.removals.get(segment.name) for segment in segments}
@@ -67,7 +67,7 @@ def next_view(view: View, edit: Edit) -> View:
 def next_manifest(
     manifest: Manifest, edit: Edit, view: View, logs: list[LogPart], next_file: int
 ) -> Manifest:
-    """The manifest of the version after a commit."""
+    """Return the manifest of the version after a commit."""
     folders = {part.name: part.removed for part in manifest.segments}
     folders |= {name: folder for name, (folder, _) in edit.removed.items()}
     segments = [SegmentPart(segment.name, folders.get(segment.name)) for segment in view.segments]
@@ -75,13 +75,13 @@ def next_manifest(
 
 
 def next_logs(logs: list[LogPart], size: int, covers: int, fresh: LogPart) -> list[LogPart]:
-    """The logs after a commit: those that hold a change after `covers`, then the fresh one.
+    """Return the logs after a commit: those that hold a change after `covers`, then the new one.
 
     Args:
-        logs: The logs before; the last one is not appended to any more.
-        size: The size of that one.
-        covers: The position up to which changes are not needed any more.
-        fresh: The log that grows from now on.
+        logs: The logs before the commit; the last one is closed by it.
+        size: The size of the last one.
+        covers: The position up to which changes are no longer needed.
+        fresh: The new log, which later changes are appended to.
     """
     sealed = [*logs[:-1], LogPart(logs[-1].name, logs[-1].first, size)]
     ends = [part.first for part in [*sealed[1:], fresh]]

@@ -1,4 +1,4 @@
-"""What a commit that did not finish left behind."""
+"""Removal of the files of unfinished commits."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from tamis.storage.store.durable_files import UNFINISHED, remove
 from tamis.storage.store.manifest import CURRENT, Manifest
 
-# Only what a store makes itself: a file that somebody put beside it is not ours to remove.
+# Only files that a store creates: files that users put beside them are kept.
 _OURS = re.compile(
     rf"(segment|removed|log|manifest)-\d{{6,}}({re.escape(UNFINISHED)})?"
     rf"|{CURRENT}{re.escape(UNFINISHED)}"
@@ -16,7 +16,7 @@ _OURS = re.compile(
 
 
 def remove_leftovers(folder: Path, manifest: Manifest) -> None:
-    """Remove what does not belong to the current version. Only for the writer."""
+    """Remove the files that do not belong to the current version. Only the writer may call it."""
     kept = manifest.files
     for path in list(folder.iterdir()):
         if _OURS.fullmatch(path.name) and path.name not in kept:

@@ -1,4 +1,4 @@
-"""One writer at a time, over all processes; the lock of a process that dies is let go of."""
+"""The lock for one writer at a time across processes; it is released when a process dies."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ LOCK = "LOCK"
 
 
 class WriterLock:
-    """The right to write to a store."""
+    """The lock that allows writing to a store."""
 
     def __init__(self, folder: Path) -> None:
-        """Take it.
+        """Acquire the lock.
 
         Raises:
-            IndexLocked: Somebody has it, in this process or another.
+            IndexLocked: Another writer has it, in this process or another.
         """
         self._process = os.getpid()
         self._file = (folder / LOCK).open("ab")
@@ -30,11 +30,11 @@ class WriterLock:
 
     @property
     def is_ours(self) -> bool:
-        """Whether this process took it: a fork has the same file open, but not the right."""
+        """Whether this process acquired it: a fork shares the open file, but not the lock."""
         return os.getpid() == self._process
 
     def release(self) -> None:
-        """Let go of it, for forks too; a fork lets go of its copy only."""
+        """Release the lock, for forks too; a fork only closes its copy of the file."""
         if self.is_ours and not self._file.closed:
             fcntl.flock(self._file, fcntl.LOCK_UN)
         self._file.close()

@@ -1,8 +1,9 @@
-"""The log: changes that no segment holds yet, in the order in which they came.
+"""The log: changes that no segment holds yet, in order.
 
-A file of frames (`frames.py`) behind a header of 40 bytes: what it is, the position of its first
-change, and a checksum. The header is on disk before any manifest names the log: it is never torn.
-Positions count changes since the creation of the store: position n is "after the first n".
+A file of frames (`log_frames.py`) behind a header of 40 bytes: the format, the position of the
+first change, and a checksum. The header is on disk before any manifest names the log, so it is
+never torn. Positions count changes since the creation of the store: position n is "after the first
+n changes".
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ HEADER_SIZE = _NAMED.size + _CHECKSUM.size
 
 
 class LogContents(NamedTuple):
-    """What a log holds: its changes, the position after them, and the size of what is good."""
+    """The content of a log: its changes, the position after them, and the size up to there."""
 
     changes: list[Change]
     position: int
@@ -34,7 +35,7 @@ class LogContents(NamedTuple):
 
 
 def create_log(path: Path, first: int) -> None:
-    """Make a log whose first change will have position `first`; it is on disk when this returns."""
+    """Create a log that starts at position `first`; it is on disk when this returns."""
     write_file(path, _header(first))
 
 
@@ -44,8 +45,8 @@ def replay(path: Path, first: int, size: int | None = None) -> LogContents:
     Args:
         path: The log.
         first: The position of its first change.
-        size: Its size in bytes, if it is one that nobody appends to any more. Then its end cannot
-            be torn; without a size a torn batch at the end is left out.
+        size: Its size in bytes, if it is no longer appended to. Then its end cannot be torn;
+            without a size, a torn batch at the end is ignored.
 
     Raises:
         IndexCorrupt: It is missing or damaged, or of another format.
@@ -62,22 +63,22 @@ def replay(path: Path, first: int, size: int | None = None) -> LogContents:
         changes += frame.changes
         end = frame.end
     if size is not None and end != size:
-        raise IndexCorrupt(path, f"ends in the batch at byte {end}, which is cut off")
+        raise IndexCorrupt(path, f"is truncated: the batch at byte {end} is incomplete")
     return LogContents(changes, first + len(changes), end)
 
 
 class LogWriter:
-    """The end of a log. Not for two threads at once.
+    """Appends to a log. Not thread-safe.
 
     Attributes:
         path: The log.
         position: The position after the last change.
         size: The size of the log in bytes.
-        in_doubt: A write failed, so nobody knows where the log ends until it is replayed.
+        in_doubt: Whether a write failed, so that the end of the log is unknown until a replay.
     """
 
     def __init__(self, path: Path, position: int, size: int) -> None:
-        """Open a log that was replayed up to here; what comes after is torn, and is cut off."""
+        """Open a log that was replayed up to `position`; cut off a torn batch after it."""
         self.path = path
         self.position = position
         self.size = size
@@ -88,16 +89,16 @@ class LogWriter:
             self.sync()
 
     def append(self, changes: Sequence[Change], sync: bool) -> int:
-        """Write a batch, and wait until it is on disk if `sync`; gives the position after it.
+        """Write a batch, and wait until it is on disk if `sync`; return the position after it.
 
         Raises:
-            InputError: A change is no tuple, or holds what msgpack cannot bring back.
+            InputError: A change is not a tuple, or does not survive msgpack.
         """
         frame = encode(changes, self.position)
-        # Also for an interrupt between any two of these lines.
+        # Set first, because an interrupt may come between any two of these lines.
         self.in_doubt = True
         left = memoryview(frame)
-        # One call to the system; only a full disk, or gigabytes, make it more.
+        # Usually one system call; a full disk or gigabytes need more.
         while left:
             left = left[self._file.write(left) :]
         if sync:
@@ -112,7 +113,7 @@ class LogWriter:
         os.fsync(self._file.fileno())
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._file.close()
 
 
@@ -128,5 +129,5 @@ def _read(path: Path, first: int) -> bytes:
         raise IndexCorrupt(path, "is missing") from None
     check_format(path, log[: _NAMED.size])
     if log[:HEADER_SIZE] != _header(first):
-        raise IndexCorrupt(path, f"is damaged, or not the log from change {first} on")
+        raise IndexCorrupt(path, f"is damaged, or not the log that starts at change {first}")
     return log

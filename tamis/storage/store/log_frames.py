@@ -1,24 +1,24 @@
-"""Batches of changes as frames of a log, and what the end of a log looks like after a crash.
+"""Frames of a log, one for each batch of changes, and the detection of torn writes.
 
     length of the payload      8 bytes    ┐
-    position of its first      8 bytes    ├ the header
+    position of first change   8 bytes    ├ the header
     checksum of these two      8 bytes    ┘
-    payload                    msgpack, filled up with zeros to a multiple of 8
+    payload                    msgpack, padded with zeros to a multiple of 8
     checksum of the payload    8 bytes
 
-A frame is a batch, so that a batch is there whole or not at all. Frames are only appended; so a bad
-one may be just the last write, which did not finish. It is *torn*, and forgotten, if
+A frame is a batch, so that a batch is complete or absent. Frames are only appended, so a bad frame
+may be the last write, which did not finish. It is *torn*, and ignored, if
 
 1. the file ends before the frame does: a process that is killed leaves a prefix of its last write;
-2. or the frame is bad, and from the last sector of its bad part (the header, or all of it) to the
-   end of the file there are only zeros: a power cut may leave a file with its new length, without
-   its last sectors, which read as zeros then.
+2. or the frame is bad, and there are only zeros from the last sector of its bad part (the header,
+   or all of it) to the end of the file: a power cut may leave a file with its new length but
+   without its last sectors, which then read as zeros.
 
-Nothing else can come of one unfinished write, so everything else is corruption. The header has a
-checksum of its own, else a wrong length would look like the first case. A whole frame ends with a
-checksum, so a damaged byte does not make it look like the second. Frames begin at multiples of 8:
-no sector boundary parts a checksum. What is torn was never acknowledged: in the first case because
-the process was killed in its write, in the second if every append is synced.
+One unfinished write has no other outcome, so everything else is corruption. The header has its own
+checksum; otherwise a wrong length would look like the first case. A complete frame ends with a
+checksum, so a damaged byte does not make it look like the second. Frames start at multiples of 8,
+so that no sector boundary splits a checksum. A torn frame was never acknowledged: in the first case
+because the process was killed during its write, in the second if every append is synced.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ class Frame(NamedTuple):
 
 
 def encode(changes: Sequence[Change], position: int) -> bytes:
-    """The frame of a batch whose first change is at a position.
+    """Encode a batch whose first change has this position.
 
     Raises:
-        InputError: A change is no tuple, or holds what msgpack cannot bring back.
+        InputError: A change is not a tuple, or does not survive msgpack.
     """
     payload = _payload(changes)
     header = _HEADER.pack(len(payload), position, _header_checksum(len(payload), position))
@@ -61,10 +61,10 @@ def encode(changes: Sequence[Change], position: int) -> bytes:
 
 
 def decode(path: Path, log: bytes, start: int, position: int) -> Frame | None:
-    """The frame that begins at `start`, which is before the end of the log; None if it is torn.
+    """Decode the frame at `start`, which is before the end of the log; None if it is torn.
 
     Raises:
-        IndexCorrupt: It is neither good nor torn.
+        IndexCorrupt: The frame is neither valid nor torn.
     """
     body = start + _HEADER.size
     if body > len(log):
@@ -74,7 +74,7 @@ def decode(path: Path, log: bytes, start: int, position: int) -> Frame | None:
         _check_torn(path, log, start, body)
         return None
     if found != position:
-        raise IndexCorrupt(path, f"at byte {start}: change {found} where {position} is due")
+        raise IndexCorrupt(path, f"at byte {start}: found change {found}, expected {position}")
     padded = body + length + -length % 8
     end = padded + _CHECKSUM.size
     if end > len(log):
@@ -89,10 +89,10 @@ def decode(path: Path, log: bytes, start: int, position: int) -> Frame | None:
 def _payload(changes: Sequence[Change]) -> bytes:
     for change in changes:
         if not isinstance(change, tuple):
-            raise InputError(f"a change is a tuple, not {type(change).__name__}")
+            raise InputError(f"a change must be a tuple, not {type(change).__name__}")
     try:
         payload = msgspec.msgpack.encode(changes)
-        # What is acknowledged must come back: the time to find out is now.
+        # An acknowledged change must be readable, so decode it before it is written.
         _DECODER.decode(payload)
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise InputError(f"a change cannot be written as msgpack: {error}") from error
@@ -104,7 +104,7 @@ def _header_checksum(length: int, position: int) -> int:
 
 
 def _check_torn(path: Path, log: bytes, start: int, end: int) -> None:
-    """Refuse what is bad from `start` to `end`, unless its last sector was never written."""
+    """Raise IndexCorrupt for bytes from `start` to `end`, unless their last sector is unwritten."""
     sector = max(start, (end - 1) // _SECTOR * _SECTOR)
     if log.count(0, sector) < len(log) - sector:
         raise IndexCorrupt(path, f"is damaged: the checksum of the batch at byte {start} is wrong")

@@ -1,7 +1,7 @@
-"""Versions of a store: a manifest names all that belongs to one, and `CURRENT` names the manifest.
+"""Versions of a store: a manifest names all files of one, and `CURRENT` names the manifest.
 
-Manifests are never changed. The next version is there in full, under its own name, before `CURRENT`
-is switched to it by a rename: whoever opens the store finds the old version or the new one.
+Manifests never change. The next version is complete, under its own name, before `CURRENT` is
+switched to it by a rename: a reader that opens the store finds the old version or the new one.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ CURRENT = "CURRENT"
 
 
 class LogPart(msgspec.Struct, frozen=True):
-    """A log, the position of its first change, and its size; None for the one that grows."""
+    """A log, the position of its first change, and its size; None for the one in use."""
 
     name: str
     first: int
@@ -25,22 +25,22 @@ class LogPart(msgspec.Struct, frozen=True):
 
 
 class SegmentPart(msgspec.Struct, frozen=True):
-    """The folder of a segment, and that of the array of what was removed from it."""
+    """The folder of a segment, and that of the array of its removals, if any."""
 
     name: str
     removed: str | None = None
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """All that belongs to a version of a store.
+    """The files of a version of a store.
 
     Attributes:
-        version: From 1.
-        covered: The segments hold what the changes up to this position did.
-        segments: In the order in which they were added.
-        logs: The changes after `covered`, and perhaps some before; the last one grows.
-        next_file: The first number that no file's name has used.
-        meta: The caller's.
+        version: The number of the version, from 1.
+        covered: The position up to which the segments hold all changes.
+        segments: The segments in order of addition.
+        logs: The logs of the changes after `covered`, and perhaps some before; the last is in use.
+        next_file: The first number that no file name has used.
+        meta: The caller's metadata.
     """
 
     version: int
@@ -52,12 +52,12 @@ class Manifest(msgspec.Struct, frozen=True):
 
     @property
     def file(self) -> str:
-        """The name of its own file."""
+        """The name of the manifest's own file."""
         return f"manifest-{self.version:06d}"
 
     @property
     def files(self) -> set[str]:
-        """The names of all that belongs to it, its own among them."""
+        """The names of all files of the version, including the manifest."""
         removed = {part.removed for part in self.segments if part.removed is not None}
         segments = {part.name for part in self.segments}
         return {self.file} | {part.name for part in self.logs} | segments | removed
@@ -73,12 +73,12 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 
 
 def switch_current(folder: Path, manifest: Manifest) -> None:
-    """Make a manifest, which is there already, the current one."""
+    """Make an existing manifest the current one."""
     write_sealed(folder / CURRENT, _Current(manifest.file))
 
 
 def current_file(folder: Path) -> str:
-    """The name of the current manifest.
+    """Return the name of the current manifest.
 
     Raises:
         IndexCorrupt: `CURRENT` is missing or damaged.
@@ -87,10 +87,10 @@ def current_file(folder: Path) -> str:
 
 
 def read_manifest(folder: Path, file: str) -> Manifest:
-    """A manifest by its name.
+    """Read a manifest by its name.
 
     Raises:
-        IndexCorrupt: It is missing or damaged, or says that it is another.
+        IndexCorrupt: It is missing or damaged, or names another version.
     """
     manifest = read_sealed(folder / file, Manifest)
     if manifest.file != file:

@@ -1,10 +1,10 @@
-"""Small JSON files under a seal, which says whether they are whole.
+"""Small JSON files with a checksum, the seal, in the first line.
 
     tamis-index 1 6c8d9f0a1b2c3d4e
     {"version":12, …}
 
-The first line holds the version of the format and the xxh3 checksum of what follows. People can
-read such a file, and no byte of it can change unnoticed.
+The first line holds the version of the format and the xxh3 checksum of the rest. The files are
+readable text, and no byte of them can change unnoticed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import xxhash
 from tamis.errors import IndexCorrupt, InputError
 from tamis.storage.store.durable_files import write_file
 
-# Of everything in an index: a change of any file's layout changes it.
+# The version of all files of an index: it changes with the layout of any of them.
 FORMAT = 1
 _NAME = b"tamis-index "
 
@@ -27,18 +27,18 @@ Body = TypeVar("Body", bound=msgspec.Struct)
 
 
 def write_sealed(path: Path, body: msgspec.Struct) -> None:
-    """Make or replace a sealed file in one step."""
+    """Create or replace a sealed file atomically."""
     write_file(path, sealed_bytes(body))
 
 
 def sealed_bytes(body: msgspec.Struct) -> bytes:
-    """The bytes of a sealed file."""
+    """Return the bytes of a sealed file."""
     text = msgspec.json.encode(body)
     return _seal(text) + text
 
 
 def read_sealed(path: Path, kind: type[Body]) -> Body:
-    """What a sealed file says.
+    """Read a sealed file.
 
     Raises:
         IndexCorrupt: It is missing, damaged, or of another format.
@@ -54,25 +54,25 @@ def read_sealed(path: Path, kind: type[Body]) -> Body:
     try:
         return msgspec.json.decode(text, type=kind)
     except msgspec.DecodeError as error:
-        raise IndexCorrupt(path, f"does not say what it should: {error}") from error
+        raise IndexCorrupt(path, f"has unexpected content: {error}") from error
 
 
 def check_format(path: Path, head: bytes) -> None:
-    """Refuse what a Tamis of another format wrote, before anything is called damaged."""
+    """Reject files of another format, before anything is reported as damaged."""
     if not head.startswith(_NAME):
-        raise IndexCorrupt(path, "is damaged, or no file of a Tamis index")
+        raise IndexCorrupt(path, "is damaged, or not a file of a Tamis index")
     version = head[len(_NAME) :].partition(b" ")[0]
     if version.isdigit() and version != b"%d" % FORMAT:
         raise IndexCorrupt(
-            path, f"is of format {version.decode()}; this Tamis knows format {FORMAT}"
+            path, f"has format {version.decode()}; this version of Tamis reads format {FORMAT}"
         )
 
 
 def check_meta(meta: Mapping[str, object]) -> dict[str, object]:
-    """A copy of what goes into JSON, if it comes out again as it went in.
+    """Return a copy of metadata that survives a round trip through JSON.
 
     Raises:
-        InputError: It does not: tuples, bytes, NaN and keys that are no text are not JSON.
+        InputError: It does not: tuples, bytes, NaN and keys that are not text are not JSON.
     """
     try:
         copy = msgspec.json.decode(msgspec.json.encode(meta), type=dict[str, object])

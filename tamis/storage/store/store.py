@@ -1,8 +1,7 @@
 """A store on disk: immutable segments, a log of the changes after them, one writer, many readers.
 
-Every change is in the log when `append` returns. A commit puts segments in the place of the changes
-that they hold, in one step. docs/internals/architecture.md shows the files and says what they
-promise.
+Every change is in the log when `append` returns. A commit atomically replaces changes by segments
+that hold them. docs/architecture.md describes the files and their guarantees.
 """
 
 from __future__ import annotations
@@ -27,53 +26,53 @@ from tamis.storage.store.writer import Writer
 
 
 class Store:
-    """A store that is open. All of it may be used from several threads.
+    """An open store. It is thread-safe.
 
     Attributes:
         path: Its folder.
     """
 
     def __init__(self, path: Path, loaded: LoadedVersion, writer: Writer | None) -> None:
-        """For `Store.create` and `Store.open`, which are the ways to get one."""
+        """Use `Store.create` or `Store.open` instead."""
         self.path = path
         self._loaded = loaded._replace(changes=[])
         self._writer = writer
-        # The position before the first of the changes that were found, and these.
+        # The position before the changes that were found on opening, and these changes.
         self._found = loaded.view.covered, loaded.changes
 
     @classmethod
     def create(
         cls, path: str | Path, meta: Mapping[str, object] | None = None, *, sync: bool = True
     ) -> Store:
-        """Make an empty store, and open it for writing.
+        """Create an empty store, and open it for writing.
 
         Args:
-            path: Must not be there yet, or be an empty folder.
-            meta: Anything that JSON can hold.
+            path: The folder, which must not exist or must be empty.
+            meta: Any value that JSON can hold.
             sync: As for `open`.
 
         Raises:
-            InputError: There is something already, or `meta` is not JSON.
+            InputError: The path exists, or `meta` is not JSON.
         """
         _create_folder(Path(path).resolve(), check_meta(meta or {}))
         return cls.open(path, sync=sync)
 
     @classmethod
     def open(cls, path: str | Path, *, writable: bool = True, sync: bool = True) -> Store:
-        """Open a store, and check every byte of it.
+        """Open a store, and verify all checksums.
 
         Args:
             path: Its folder.
-            writable: Take the lock, cut off a torn batch at the end of the log, and remove what an
-                unfinished commit left. Otherwise nothing on disk is touched, and what is seen is
+            writable: Acquire the lock, cut off a torn batch at the end of the log, and remove the
+                files of unfinished commits. Otherwise nothing on disk changes, and the store shows
                 the version that is current now, whatever a writer commits later.
-            sync: `append` waits until changes are on disk. Otherwise they survive the end of this
-                process, however it comes; but a power cut may take those after the last commit, or
-                damage them. A commit always waits.
+            sync: `append` waits until changes are on disk. Otherwise they survive a crash of the
+                process, but a power cut may lose or damage those after the last commit. A commit
+                always waits.
 
         Raises:
-            InputError: There is no folder.
-            IndexLocked: It is to be written to, and another writer has it open.
+            InputError: The folder does not exist.
+            IndexLocked: The store is opened for writing, and another writer has it open.
             IndexCorrupt: A file is missing or damaged, or of another format.
         """
         folder = Path(path)
@@ -93,7 +92,7 @@ class Store:
 
     @property
     def view(self) -> View:
-        """Version, meta, segments and removed, all of one commit; it never changes."""
+        """Version, metadata, segments and removals of one commit; a view never changes."""
         return self._loaded.view if self._writer is None else self._writer.view
 
     @property
@@ -103,47 +102,47 @@ class Store:
 
     @property
     def meta(self) -> Mapping[str, object]:
-        """What the last commit that gave a meta gave."""
+        """The metadata of the last commit that had any."""
         return self.view.meta
 
     @property
     def segments(self) -> tuple[MappedSegment, ...]:
-        """The segments, in the order in which they were added."""
+        """The segments, in order of addition."""
         return self.view.segments
 
     @property
     def removals(self) -> Mapping[str, Array | None]:
-        """For every segment the array of what was removed from it, or None."""
+        """By segment, the array of its removals, or None."""
         return self.view.removals
 
     @property
     def changes(self) -> list[Change]:
         """The changes that were found when the store was opened and that no commit covers.
 
-        The first of them is number `view.covered + 1`. Those appended since are not among them.
+        The first has number `view.covered + 1`. Changes appended since are not included.
         """
-        # In this order: the view may move on meanwhile, and is never behind.
+        # In this order: the view may advance meanwhile, and is never behind `_found`.
         before, changes = self._found
         return changes[self.view.covered - before :]
 
     @property
     def position(self) -> int:
-        """How many changes were ever appended: the position after the last one."""
+        """The number of changes ever appended: the position after the last one."""
         return self._loaded.position if self._writer is None else self._writer.position
 
     # -- Writing ----------------------------------------------------------------------------------
 
     def append(self, changes: Iterable[Change]) -> int:
-        """Add a batch of changes to the log: after a crash all of them are there, or none.
+        """Append a batch of changes to the log: after a crash all of them are present, or none.
 
         Args:
-            changes: Tuples of what msgpack can hold.
+            changes: Tuples of values that msgpack can hold.
 
         Returns:
             The position after them, for the `covers` of a commit.
 
         Raises:
-            InputError: A change is not of that kind, or the store cannot be written to.
+            InputError: A change has another type, or the store cannot be written to.
         """
         return self._require_writer().append(list(changes))
 
@@ -155,24 +154,25 @@ class Store:
         covers: int | None = None,
         meta: Mapping[str, object] | None = None,
     ) -> int:
-        """Make a new version, in one step.
+        """Create a new version atomically.
 
-        Others may append meanwhile, and commit too: versions come one after the other.
+        Other threads may append meanwhile, and commit too: commits are serialised.
 
         Args:
-            add: The arrays and the meta of new segments.
-            drop: The names of segments to leave out.
-            removed: By the name of a segment, the array of what was removed from it, in the place
-                of the one before.
-            covers: Changes up to this position are in the segments, and are not replayed any more.
-            meta: In the place of the meta before.
+            add: The arrays and the metadata of new segments.
+            drop: The names of segments to drop.
+            removed: By the name of a segment, the array of its removals, which replaces the
+                previous one.
+            covers: The position up to which changes are in the segments and are no longer
+                replayed.
+            meta: New metadata of the store.
 
         Returns:
-            The number of the version. It is on disk.
+            The number of the version, which is on disk.
 
         Raises:
-            InputError: A segment or a position is not there, an array or a meta cannot be written,
-                or the store cannot be written to. Nothing has changed.
+            InputError: A segment or a position does not exist, an array or metadata cannot be
+                written, or the store cannot be written to. Nothing has changed.
         """
         checked = None if meta is None else check_meta(meta)
         view = self._require_writer().commit(list(add), set(drop), removed or {}, covers, checked)
@@ -182,12 +182,12 @@ class Store:
         return view.version
 
     def close(self) -> None:
-        """Let another write. What was read stays readable, and closing again does nothing."""
+        """Release the lock. What was read stays readable, and closing again does nothing."""
         if self._writer is not None:
             self._writer.close()
 
     def __enter__(self) -> Store:
-        """For `with`: closed at the end."""
+        """Return the store; `with` closes it at the end."""
         return self
 
     def __exit__(
@@ -196,7 +196,7 @@ class Store:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Close."""
+        """Close the store."""
         self.close()
 
     def _require_writer(self) -> Writer:
@@ -206,19 +206,19 @@ class Store:
 
 
 def _create_folder(folder: Path, meta: dict[str, object]) -> None:
-    """Make an empty store beside its place and move it there: it is whole or not at all."""
-    made = folder.with_name(f".{folder.name}-{token_hex(4)}{UNFINISHED}")
-    made.mkdir(parents=True)
+    """Create an empty store under another name and rename it, so that it is never incomplete."""
+    unfinished = folder.with_name(f".{folder.name}-{token_hex(4)}{UNFINISHED}")
+    unfinished.mkdir(parents=True)
     log = LogPart("log-000001", first=0)
     manifest = Manifest(1, 0, [], [log], next_file=2, meta=meta)
     try:
-        create_log(made / log.name, log.first)
-        write_manifest(made, manifest)
-        switch_current(made, manifest)
-        os.rename(made, folder)
+        create_log(unfinished / log.name, log.first)
+        write_manifest(unfinished, manifest)
+        switch_current(unfinished, manifest)
+        os.rename(unfinished, folder)
     except OSError as error:
-        remove(made)
+        remove(unfinished)
         if error.errno in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR):
-            raise InputError("something is there already", str(folder)) from error
+            raise InputError("already exists; choose another path", str(folder)) from error
         raise
     sync_folder(folder.parent)

@@ -1,4 +1,4 @@
-"""A version of a store, opened: the segments that its manifest names and the changes after them."""
+"""An open version of a store: the segments of its manifest and the changes after them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tamis.storage.store.log import replay
 from tamis.storage.store.log_frames import Change
 from tamis.storage.store.manifest import Manifest, SegmentPart, current_file, read_manifest
 
-# The one array in the folder of what was removed from a segment.
+# The one array in the folder of the removals of a segment.
 REMOVED = "removed"
 
 
 class MappedSegment(NamedTuple):
-    """Arrays that never change, mapped from disk, and what the caller said about them."""
+    """Immutable arrays, mapped from disk, and the caller's metadata about them."""
 
     name: str
     arrays: Mapping[str, Array]
@@ -27,14 +27,14 @@ class MappedSegment(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A version of a store. It stays as it is, and readable, whatever is committed after it.
+    """A version of a store. It never changes and stays readable after later commits.
 
     Attributes:
-        version: From 1.
-        covered: The segments hold what the changes up to this position did.
-        meta: The caller's.
-        segments: In the order in which they were added.
-        removals: For every segment the array of what was removed from it, or None.
+        version: The number of the version, from 1.
+        covered: The position up to which the segments hold all changes.
+        meta: The caller's metadata.
+        segments: The segments in order of addition.
+        removals: By segment, the array of its removals, or None.
     """
 
     version: int
@@ -45,7 +45,7 @@ class View:
 
 
 class LoadedVersion(NamedTuple):
-    """A view, the changes after it, their end, and the size of the log that grows."""
+    """A view, the changes after it, the position after these, and the size of the log in use."""
 
     manifest: Manifest
     view: View
@@ -55,7 +55,7 @@ class LoadedVersion(NamedTuple):
 
 
 def load_current(folder: Path) -> LoadedVersion:
-    """Open the current version, also while a writer commits the next ones.
+    """Open the current version, even while a writer commits new ones.
 
     Raises:
         IndexCorrupt: A file is missing or damaged, or of another format.
@@ -65,7 +65,7 @@ def load_current(folder: Path) -> LoadedVersion:
         try:
             return _load(folder, read_manifest(folder, file))
         except IndexCorrupt:
-            # A commit removes the files of the version before it.
+            # A commit removes files of the previous version; then try again with the new one.
             if current_file(folder) == file:
                 raise
 
@@ -76,7 +76,7 @@ def open_segment(folder: Path, name: str) -> MappedSegment:
 
 
 def open_removed(folder: Path, name: str) -> Array:
-    """Map the array of what was removed from a segment."""
+    """Map the array of the removals of a segment."""
     return open_arrays(folder / name)[0][REMOVED]
 
 
@@ -90,10 +90,10 @@ def _load(folder: Path, manifest: Manifest) -> LoadedVersion:
     )
     changes: list[Change] = []
     for part in manifest.logs:
-        found = replay(folder / part.name, part.first, part.size)
-        changes += found.changes
+        log = replay(folder / part.name, part.first, part.size)
+        changes += log.changes
     del changes[: manifest.covered - manifest.logs[0].first]
-    return LoadedVersion(manifest, view, changes, found.position, found.size)
+    return LoadedVersion(manifest, view, changes, log.position, log.size)
 
 
 def _segment_removals(folder: Path, part: SegmentPart) -> Array | None:

@@ -1,4 +1,4 @@
-"""The one writer of a store: it appends to the log and switches from version to version."""
+"""The writer of a store: it appends to the log and commits versions."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from tamis.storage.store.log_frames import Change
 from tamis.storage.store.manifest import LogPart, switch_current, write_manifest
 from tamis.storage.store.view import REMOVED, LoadedVersion, View, open_removed, open_segment
 
-_IN_DOUBT = "a write failed half-way; open it again to see what is on disk"
+_IN_DOUBT = "a write failed half-way; open it again to recover what is on disk"
 
 
 class Writer:
-    """The writer of a store that is open; from several threads if need be.
+    """The writer of an open store; it is thread-safe.
 
     Attributes:
         view: The current version.
     """
 
     def __init__(self, folder: Path, loaded: LoadedVersion, right: WriterLock, sync: bool) -> None:
-        """Go on where the last writer stopped, and clean up after it."""
+        """Continue after the last writer, and remove its leftovers."""
         self.view = loaded.view
         self._folder = folder
         self._manifest = loaded.manifest
@@ -37,10 +37,10 @@ class Writer:
         self._writer_lock = right
         self._sync = sync
         self._refusal = ""
-        # Held by a commit from beginning to end.
+        # Held by a commit from start to end.
         self._committing = Lock()
-        # Held while a batch is appended and while a commit switches over, but not while the files
-        # of a commit are written: nobody waits for those. Taken after the other one.
+        # Held while a batch is appended and while a commit switches versions, but not while the
+        # files of a commit are written: appends do not wait for these. Acquired after the other.
         self._lock = Lock()
         remove_leftovers(folder, loaded.manifest)
         log = folder / loaded.manifest.logs[-1].name
@@ -52,7 +52,7 @@ class Writer:
         return self._log.position
 
     def append(self, batch: Sequence[Change]) -> int:
-        """Add a batch to the log; gives the position after it."""
+        """Append a batch to the log; return the position after it."""
         with self._lock:
             self._check_writable()
             return self._log.append(batch, self._sync) if batch else self._log.position
@@ -65,28 +65,28 @@ class Writer:
         covers: int | None,
         meta: dict[str, object] | None,
     ) -> View:
-        """Make a new version."""
+        """Create a new version; return it."""
         with self._committing:
             with self._lock:
                 self._check_writable()
                 check_edit(self.view, self.position, drop, removed.keys(), covers)
             segments = {self._new_name("segment"): segment for segment in add}
             folders = {name: self._new_name("removed") for name in removed}
-            made = {*segments, *folders.values()}
+            created = {*segments, *folders.values()}
             try:
                 for name, (arrays, about) in segments.items():
                     write_arrays(self._folder / name, arrays, about)
                 for name, folder in folders.items():
                     write_arrays(self._folder / folder, {REMOVED: removed[name]}, {})
-                unneeded = self._publish(self._edit(segments, drop, folders, covers, meta), made)
+                unneeded = self._publish(self._edit(segments, drop, folders, covers, meta), created)
             except BaseException:
-                self._discard(made)
+                self._discard(created)
                 raise
             self._discard(unneeded)
             return self.view
 
     def close(self) -> None:
-        """Let go of everything. What was appended is on disk then, synced or not."""
+        """Sync the log, so that all changes are on disk, and release the lock."""
         with self._committing, self._lock:
             try:
                 if not self._refusal_reason():
@@ -104,23 +104,23 @@ class Writer:
         covers: int | None,
         meta: dict[str, object] | None,
     ) -> Edit:
-        """A commit whose files are written; opening them checks that they were written right."""
+        """Return a commit whose files are written; opening them verifies their checksums."""
         added = tuple(open_segment(self._folder, name) for name in segments)
         arrays = {name: (file, open_removed(self._folder, file)) for name, file in removed.items()}
         return Edit(added, drop, arrays, covers, meta)
 
-    def _publish(self, edit: Edit, made: set[str]) -> set[str]:
-        """Switch to the next version; gives the files that only the one before needs."""
+    def _publish(self, edit: Edit, created: set[str]) -> set[str]:
+        """Switch to the next version; return the files that only the previous one needs."""
         with self._lock:
             self._check_writable()
             view = next_view(self.view, edit)
-            logs = self._next_logs(view.covered, made)
-            # A manifest that says how long a log is must not be on disk before the log is.
+            logs = self._next_logs(view.covered, created)
+            # A manifest holds the size of a log, so the log must be on disk before it.
             self._log.sync()
             before = self._manifest
             manifest = next_manifest(before, edit, view, logs, self._next_file)
             write_manifest(self._folder, manifest)
-            # Until all is done, on disk and here, whatever happens leaves the store in doubt.
+            # Until the switch is complete, on disk and in memory, errors leave the store in doubt.
             self._refusal = _IN_DOUBT
             switch_current(self._folder, manifest)
             if logs[-1] != before.logs[-1]:
@@ -131,13 +131,13 @@ class Writer:
             self._refusal = ""
             return before.files - manifest.files
 
-    def _next_logs(self, covered: int, made: set[str]) -> list[LogPart]:
-        """The logs of the next version; a new one if the changes of the old ones get in the way."""
+    def _next_logs(self, covered: int, created: set[str]) -> list[LogPart]:
+        """Return the logs of the next version; start a new one if `covered` advances."""
         logs = self._manifest.logs
         if covered == self._manifest.covered:
             return logs
         fresh = LogPart(self._new_name("log"), self.position)
-        made.add(fresh.name)
+        created.add(fresh.name)
         create_log(self._folder / fresh.name, fresh.first)
         return next_logs(logs, self._log.size, covered, fresh)
 
@@ -150,16 +150,16 @@ class Writer:
             raise InputError(f"cannot be written to: {refusal}", str(self._folder))
 
     def _refusal_reason(self) -> str:
-        """Why nothing can be written; empty if it can."""
+        """Return why the store cannot be written to; empty if it can."""
         if not self._writer_lock.is_ours:
-            return "it was opened by the process that this one is a fork of"
+            return "it was opened before this process was forked; this is a fork of the writer"
         return self._refusal or (_IN_DOUBT if self._log.in_doubt else "")
 
     def _discard(self, files: set[str]) -> None:
-        """Remove files that no version needs; what cannot be removed the next writer will."""
+        """Remove files that no version needs; the next writer removes what remains."""
         if self._refusal == _IN_DOUBT:
             return
-        # Not what is needed: an interrupt may come when the commit is done already.
+        # Keep the files of the manifest: an interrupt may come after the commit is complete.
         for name in files - self._manifest.files:
             with suppress(OSError):
                 remove(self._folder / name)

@@ -226,11 +226,11 @@ def test_other_engines_cannot_be_saved(tmp_path, engine) -> None:
 
 def test_saving_over_something(path) -> None:
     matcher = tamis.Matcher(engine="block")
-    with pytest.raises(errors.InputError, match="something is there already"):
+    with pytest.raises(errors.InputError, match="already exists; choose another path"):
         matcher.save(path)
     file = path.with_name("file")
     file.write_text("x")
-    with pytest.raises(errors.InputError, match="something is there already"):
+    with pytest.raises(errors.InputError, match="already exists; choose another path"):
         matcher.save(file)
     assert sorted(p.name for p in path.parent.iterdir()) == ["file", "index"]
     assert texts(tamis.Matcher.open(path, read_only=True)) == BEFORE

@@ -87,7 +87,7 @@ def test_an_index_of_something_else(tmp_path) -> None:
     with pytest.raises(errors.InputError, match="not one of a matcher"):
         tamis.Matcher.open(tmp_path / "x")
     Store.create(tmp_path / "y", {"holds": "matcher", "engine": 5}).close()
-    with pytest.raises(errors.IndexCorrupt, match="does not say what it should"):
+    with pytest.raises(errors.IndexCorrupt, match="has invalid metadata"):
         tamis.Matcher.open(tmp_path / "y")
 
 

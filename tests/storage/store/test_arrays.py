@@ -132,7 +132,7 @@ def test_another_format(tmp_path: Path) -> None:
     write_arrays(tmp_path / "x", {"a": np.arange(9)}, {})
     header = tmp_path / "x" / "header"
     header.write_bytes(header.read_bytes().replace(b"tamis-index 1 ", b"tamis-index 23 ", 1))
-    with pytest.raises(IndexCorrupt, match="is of format 23; this Tamis knows format 1"):
+    with pytest.raises(IndexCorrupt, match="has format 23; this version of Tamis reads format 1"):
         open_arrays(tmp_path / "x")
 
 

@@ -115,7 +115,7 @@ def test_a_batch_out_of_order(tmp_path: Path) -> None:
     ends = write(path, [[(1,)], [(2,)]])
     whole = path.read_bytes()
     path.write_bytes(whole[: ends[0]] + whole[ends[1] :])
-    with pytest.raises(IndexCorrupt, match=f"change {FIRST + 1} where {FIRST} is due"):
+    with pytest.raises(IndexCorrupt, match=f"found change {FIRST + 1}, expected {FIRST}"):
         replay(path, FIRST)
 
 
@@ -149,7 +149,7 @@ def test_not_this_log(tmp_path: Path) -> None:
     with pytest.raises(IndexCorrupt, match="is missing"):
         replay(path, FIRST)
     write(path, [])
-    with pytest.raises(IndexCorrupt, match="not the log from change 8 on"):
+    with pytest.raises(IndexCorrupt, match="not the log that starts at change 8"):
         replay(path, 8)
     path.write_bytes(path.read_bytes().replace(b"tamis-index 1 ", b"tamis-index 2 "))
     with pytest.raises(IndexCorrupt, match="format 2"):

@@ -32,7 +32,7 @@ def test_create_never_replaces(path: Path) -> None:
     file = path.parent / "file"
     file.write_text("text")
     for taken in (path, file):
-        with pytest.raises(InputError, match="something is there already"):
+        with pytest.raises(InputError, match="already exists; choose another path"):
             Store.create(taken)
     assert on_disk(path).meta == {"mine": 1}
     assert {entry.name for entry in path.parent.iterdir()} == {"store", "file"}
