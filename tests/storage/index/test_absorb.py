@@ -76,5 +76,5 @@ def test_learning_lays_out_once_and_for_all(tmp_path: Path) -> None:
     matcher.learn(EVENTS)
     matcher.save(tmp_path / "index")
     with Matcher.open(tmp_path / "index", read_only=True) as again:
-        assert all(segment.informed for segment in again._engine._held.segments())
+        assert all(segment.informed for segment in again._engine._contents.segments())
         assert again.match_batch(EVENTS) == matcher.match_batch(EVENTS)
