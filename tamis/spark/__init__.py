@@ -1,4 +1,4 @@
-"""Tamis on Spark. Importing this imports no pyspark; the functions do when they are called."""
+"""Tamis on Spark. Importing this does not import pyspark; calling its functions does."""
 
 from tamis.spark.backtest import Backtest, backtest
 from tamis.spark.index.compile import change, compile

@@ -1,4 +1,4 @@
-"""What would change if other rules judged: two rule sets over the same past events, in one pass."""
+"""Backtest: compare two rule sets over the same past events, in one pass."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tamis.storage.store.durable_files import remove
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-# Rows of a table of subscriptions that were not taken, and are told one by one.
+# The maximum number of rejected rows of a table that are listed.
 _REJECTS = 1000
 
 _DIFFERENCE = (
@@ -48,10 +48,10 @@ class Side:
 
     Attributes:
         version: The version of its index; 0 for a saved matcher, None for a table.
-        subscriptions: How many there are in it.
-        matches: How many pairs of an event and a subscription it found.
-        rejected: How many rows of its table were not taken.
-        rejects: The first of them: id, selector, position of the fault, reason.
+        subscriptions: The number of its subscriptions.
+        matches: The number of pairs of an event and a subscription that match.
+        rejected: The number of rows of its table that were rejected.
+        rejects: The first of these: id, selector, position of the fault, reason.
     """
 
     version: int | None
@@ -63,18 +63,21 @@ class Side:
 
 @dataclass(frozen=True)
 class Backtest:
-    """What would change.
+    """The differences between two rule sets.
 
     Attributes:
-        events: How many events there were.
-        unjudged: How many of them one of the two could not judge: they count for neither.
-        faults: Why, for some of them.
-        current, proposed: The two.
-        gained, lost: How many matches only the proposed one, or only the current one, has.
+        events: The number of events.
+        unjudged: The number of events that one of the two could not evaluate: they count for
+            neither.
+        faults: The reasons, for some of these.
+        current: The current rule set.
+        proposed: The proposed rule set.
+        gained: The number of matches that only the proposed rule set has.
+        lost: The number of matches that only the current rule set has.
         subscriptions: A row per subscription of either, those that change most first:
             `subscription`, `in_current`, `in_proposed`, `current`, `proposed` (its matches),
             `gained`, `lost`, and `gained_examples`, `lost_examples`.
-        seconds: How long it took.
+        seconds: The elapsed time.
     """
 
     events: int
@@ -95,12 +98,12 @@ class Backtest:
 
     @property
     def only_current(self) -> list[str | int]:
-        """The ids that the proposed one has no more."""
+        """The ids that only the current rule set has."""
         return self._only("in_proposed")
 
     @property
     def only_proposed(self) -> list[str | int]:
-        """The ids that the current one does not have yet."""
+        """The ids that only the proposed rule set has."""
         return self._only("in_current")
 
     def _only(self, absent: str) -> list[str | int]:
@@ -127,29 +130,30 @@ def backtest(
 ) -> Backtest:
     """Run a proposed rule set against the current one over past events.
 
-    Every event is read once and judged by both; only counts and examples leave the workers.
+    Every event is read once and matched against both; only counts and examples leave the workers.
 
     Args:
         events: A table, as for `match`.
-        current: What judges now: the folder of an index, or a table of subscriptions as for
+        current: The current rules: the folder of an index, or a table of subscriptions as for
             `compile`.
-        proposed: What may judge instead, in the same way. Two versions of one index will do.
+        proposed: The proposed rules, in the same forms. Both may be versions of one index.
         key: The column that names an event in examples; without it they are whole events, as JSON.
-        examples: How many to give per subscription, at most, of what is gained, and of what is
-            lost.
-        current_version: The version of the index, if not the newest.
-        proposed_version: The same for the other one.
-        schema: The attributes of events, for tables; by default what the other one's index says.
-        semantics: What a missing attribute means, for tables; by default the same.
-        functions: Those that selectors call.
+        examples: The maximum number of examples per subscription, of gained matches and of lost
+            ones.
+        current_version: The version of the current index, if not the newest.
+        proposed_version: The version of the proposed index, if not the newest.
+        schema: The attributes of events, for tables; by default those of the other index.
+        semantics: What a missing attribute means, for tables; by default as in the other index.
+        functions: The functions that selectors call.
         hide: Columns that selectors do not see.
-        corrupt: A column that is not null where an event could not be read.
-        scratch: A folder that all workers see, for what is made of tables and removed at the end;
-            by default the one for temporary files, which only a local session can do with.
+        corrupt: A column that is not null if an event could not be read.
+        scratch: A folder that all workers share, for indexes that are compiled from tables and
+            removed at the end. The default is the folder for temporary files, which works for a
+            local session only.
 
     Raises:
         InputError: The events are a stream, a column or an index is missing, or the two have ids
-            of different kinds.
+            of different types.
     """
     begun = time.perf_counter()
     spark = events.sparkSession
@@ -184,7 +188,7 @@ def backtest(
 
 
 class _RuleSet:
-    """A rule set as it was given, and what is known of it by and by."""
+    """One of the two rule sets: its index or table, and the result of compiling the table."""
 
     def __init__(self, rules: DataFrame | str | Path, version: int | None, temporary: Path) -> None:
         self.is_table = not isinstance(rules, str | Path)
@@ -199,17 +203,17 @@ class _RuleSet:
     ) -> None:
         if not self.is_table:
             return
-        made = compile(
+        self.outcome = compile(
             self._rules, self._folder, schema=schema, semantics=semantics, functions=functions
         )
-        self.outcome = made
-        if made.rejected:  # they are in the temporary folder
-            self.rejects = [row.asDict() for row in made.rejects.limit(_REJECTS).collect()]
+        if self.outcome.rejected:  # collected now: they are in the temporary folder
+            rows = self.outcome.rejects.limit(_REJECTS).collect()
+            self.rejects = [row.asDict() for row in rows]
 
     def read_info(self, spark: SparkSession, functions: Callables | None) -> dict[str, Any]:
-        errand = partial(_index_info, self._folder, self.version, functions)
-        answer: dict[str, Any] = run_on_worker(spark, errand)
-        return answer
+        task = partial(_index_info, self._folder, self.version, functions)
+        info: dict[str, Any] = run_on_worker(spark, task)
+        return info
 
     def side(self, found: dict[str, Any], matches: int) -> Side:
         return Side(
@@ -223,15 +227,15 @@ class _RuleSet:
 
 def _check(events: DataFrame, examples: int) -> None:
     if events.isStreaming:
-        raise InputError("a backtest is over past events: a table, not a stream")
+        raise InputError("a backtest needs past events: a table, not a stream")
     if examples < 0:
-        raise InputError(f"examples is 0 or more, not {examples}")
+        raise InputError(f"examples must be at least 0, not {examples}")
 
 
 def _id_type(sides: list[dict[str, Any]]) -> str:
     kinds = {side["id_type"] for side in sides if side["id_type"] is not None}
     if len(kinds) > 1:
-        raise InputError("the ids of one are text, those of the other integers")
+        raise InputError("the ids of one rule set are text, those of the other integers")
     return kinds.pop() if kinds else "string"
 
 
@@ -242,7 +246,7 @@ def _differences(
     functions: Callables | None,
     **how: Any,
 ) -> pa.Table:
-    """One pass over the events, and one aggregation of what it says."""
+    """Compare in one pass over the events, and aggregate the result."""
     from pyspark.sql import functions as F
 
     current, proposed = (partial(_matcher, folder, functions) for folder in folders)
@@ -258,18 +262,19 @@ def _differences(
         yield from subscription_rows(current(), proposed(), ids)
 
     columns = _DIFFERENCE.format(id_type)
-    said = events.mapInArrow(compare, columns)
-    there = events.sparkSession.range(1).coalesce(1).mapInArrow(list_all, columns)
+    differences = events.mapInArrow(compare, columns)
+    subscriptions = events.sparkSession.range(1).coalesce(1).mapInArrow(list_all, columns)
     counts = ("current", "proposed", "gained", "lost", "events", "unjudged")
     texts = ("gained_examples", "lost_examples", "faults")
     summed = [F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in counts]
-    # Sorted, so that the same events give the same examples where a task had no others.
+    # Sorted, so that the same events give the same examples, unless tasks had others.
     few = [
         F.slice(F.array_sort(F.flatten(F.collect_list(name))), 1, how["examples"]).alias(name)
         for name in texts
     ]
     flags = [F.max(name).alias(name) for name in ("in_current", "in_proposed")]
-    return said.union(there).groupBy("subscription").agg(*flags, *summed, *few).toArrow()
+    rows = differences.union(subscriptions)
+    return rows.groupBy("subscription").agg(*flags, *summed, *few).toArrow()
 
 
 def _backtest_result(
@@ -298,7 +303,7 @@ def _backtest_result(
     )
 
 
-# -- errands --------------------------------------------------------------------------------------
+# -- on a worker ----------------------------------------------------------------------------------
 
 
 def _matcher(folder: Path, functions: Callables | None) -> Any:
@@ -306,14 +311,14 @@ def _matcher(folder: Path, functions: Callables | None) -> Any:
 
 
 def _index_info(index: Path, version: int | None, functions: Callables | None) -> dict[str, object]:
-    """What has to be known of an index; its folder is the one of the version, come what may."""
+    """Return what the driver needs to know of an index; the folder is that of the version."""
     at = resolve(index, version)
     if is_sharded(at.folder):
         raise InputError("an index in shards cannot be backtested yet", str(index))
     matcher = open_version(at, functions)
     first = next(iter(matcher), None)
     kind = None if first is None else "string" if isinstance(first, str) else "bigint"
-    said = describe_matcher(
+    metadata = describe_matcher(
         matcher.engine, {}, matcher.semantics, matcher.schema, matcher.functions
     )
     return {
@@ -321,8 +326,8 @@ def _index_info(index: Path, version: int | None, functions: Callables | None) -
         "folder": str(at.folder),
         "id_type": kind,
         "subscriptions": len(matcher),
-        "schema": said.schema,
-        "semantics": said.semantics,
+        "schema": metadata.schema,
+        "semantics": metadata.semantics,
     }
 
 

@@ -1,6 +1,6 @@
-"""What a worker does to compare two matchers: no pyspark here, only Arrow batches.
+"""Compare two matchers on a worker; this module does not use pyspark.
 
-What leaves it is counts, and a few examples of what differs; never the matches themselves.
+The result is counts and a few examples of differences, never the matches themselves.
 """
 
 from __future__ import annotations
@@ -23,12 +23,15 @@ if TYPE_CHECKING:
 
 _Bitmaps: TypeAlias = "dict[Id, BitMap]"
 
-# Subscriptions that are counted before the counts are handed over: it bounds the memory.
+# The number of subscriptions whose counts are held before they are flushed: it bounds the memory.
 _AT_ONCE = 1 << 16
 
 
 def difference_schema(ids: pa.DataType) -> pa.Schema:
-    """What a worker says: a row per subscription, and one without a subscription for the events."""
+    """Return the schema of a worker's rows: one per subscription, and one for the events.
+
+    The row for the events has no subscription.
+    """
     texts = pa.list_(pa.string())
     return pa.schema(
         [
@@ -49,7 +52,7 @@ def difference_schema(ids: pa.DataType) -> pa.Schema:
 
 
 class _Count:
-    """The counts of one subscription, and examples."""
+    """The counts and examples of one subscription."""
 
     __slots__ = ("current", "gained", "gained_examples", "lost", "lost_examples", "proposed")
 
@@ -63,7 +66,7 @@ class _Count:
 
 
 class Difference:
-    """Events in, differences out."""
+    """Counts the differences between two matchers over events."""
 
     def __init__(
         self,
@@ -76,16 +79,16 @@ class Difference:
         examples: int,
         corrupt: str | None,
     ) -> None:
-        """Prepare to compare.
+        """Take the two matchers.
 
         Args:
-            current: What judges now.
-            proposed: What may judge instead.
+            current: The matcher of the current rules.
+            proposed: The matcher of the proposed rules.
             ids: The type of the ids of both.
             hidden: Columns that no selector sees.
             key: The column that names an event; None: an example is the whole event, as JSON.
-            examples: How many of them to give, at most, for what is gained and for what is lost.
-            corrupt: A column that is not null where the event could not be read.
+            examples: The maximum number of examples of gained matches, and of lost ones.
+            corrupt: A column that is not null if the event could not be read.
         """
         self._current = current
         self._proposed = proposed
@@ -99,7 +102,7 @@ class Difference:
         self._faults: list[str] = []
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Compare the answers to all events of a task."""
+        """Compare the matches of all events of a task."""
         for batch in batches:
             self._events += batch.num_rows
             batch, unread = split_readable(batch, self._corrupt)
@@ -183,7 +186,7 @@ class Difference:
 def subscription_rows(
     current: Matcher, proposed: Matcher, ids: pa.DataType
 ) -> Iterator[pa.RecordBatch]:
-    """A row for every subscription of either, which says in which of the two it is."""
+    """Yield a row for every subscription of either matcher, with the matchers that have it."""
     schema = difference_schema(ids)
     both = dict.fromkeys([*current, *proposed])
     rows = iter(both)

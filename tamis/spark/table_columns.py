@@ -1,4 +1,4 @@
-"""What the calls on DataFrames have in common: names of columns, and types of ids."""
+"""Checks that all calls on DataFrames share: names of columns, and types of ids."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from tamis.errors import InputError
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-# The types that ids may have, by Spark's name.
+# The types of ids, by Spark's names.
 ID_TYPES = {"string": pa.string(), "bigint": pa.int64()}
 
 
 def check_columns(events: DataFrame, names: Iterable[str | None]) -> None:
-    """See that events have each of these columns, once; None names none.
+    """Check that events have each of these columns exactly once; None is ignored.
 
     Raises:
-        InputError: They have not.
+        InputError: A column is missing, or there are two of its name.
     """
     columns = events.columns
     for name in names:
@@ -30,7 +30,7 @@ def check_columns(events: DataFrame, names: Iterable[str | None]) -> None:
 
 
 def check_names_free(kept: Iterable[str], added: Iterable[str]) -> None:
-    """See that no column that is kept has the name of one that is added.
+    """Check that no kept column has the name of an added one.
 
     Raises:
         InputError: One has.
@@ -38,9 +38,9 @@ def check_names_free(kept: Iterable[str], added: Iterable[str]) -> None:
     taken = set(kept)
     for name in added:
         if name in taken:
-            raise InputError(f"the events have a column {name!r} already; leave it out with keep")
+            raise InputError(f"the events already have a column {name!r}; leave it out with keep")
 
 
 def quote_column(name: str) -> str:
-    """A column's name, whatever is in it."""
+    """Quote the name of a column for Spark."""
     return "`" + name.replace("`", "``") + "`"

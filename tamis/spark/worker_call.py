@@ -1,7 +1,7 @@
-"""Small errands that a worker runs: only workers need to see the index.
+"""Run small calls on a worker: only workers need access to the index.
 
-Through Spark Connect the driver may be on another machine than the cluster, and has no
-`sparkContext`; so what has to be known of files is asked of a worker.
+With Spark Connect the driver may be on another machine than the cluster, and has no
+`sparkContext`; so questions about files are answered by a worker.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ if TYPE_CHECKING:
 
 
 def run_on_worker(spark: SparkSession, task: Callable[[], Any]) -> Any:
-    """Have one worker run an errand whose answer is JSON.
+    """Run a task on one worker; its result must be JSON.
 
     Raises:
-        TamisError: What the errand raised, as an InputError.
+        InputError: The task raised a TamisError.
     """
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for _ in batches:
             pass
         try:
-            said = {"answer": task()}
+            reply = {"result": task()}
         except TamisError as error:
-            said = {"error": str(error)}
-        yield pa.RecordBatch.from_pydict({"said": [msgspec.json.encode(said).decode()]})
+            reply = {"error": str(error)}
+        yield pa.RecordBatch.from_pydict({"reply": [msgspec.json.encode(reply).decode()]})
 
-    rows = spark.range(1).coalesce(1).mapInArrow(run, "said string").collect()
-    found = msgspec.json.decode(rows[0].said)
-    if "error" in found:
-        raise InputError(found["error"])
-    return found["answer"]
+    rows = spark.range(1).coalesce(1).mapInArrow(run, "reply string").collect()
+    reply = msgspec.json.decode(rows[0].reply)
+    if "error" in reply:
+        raise InputError(reply["error"])
+    return reply["result"]

@@ -1,4 +1,4 @@
-"""Batches of events as workers get them: gathered, cut down to what selectors see."""
+"""Batches of events on workers: coalesce them, and select what selectors see."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
 
-# Events that are matched at a time: Spark's batches are small.
+# The number of events that are matched at a time: Spark's batches are small.
 TOGETHER = 1 << 15
 
 UNREAD = "the event could not be read"
 
 
 def coalesce_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The same rows in fewer batches."""
+    """Yield the same rows in fewer batches."""
     waiting: list[pa.RecordBatch] = []
     rows = 0
     for batch in batches:
@@ -32,7 +32,7 @@ def _concat(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
 
 
 def visible_columns(batch: pa.RecordBatch, hidden: frozenset[str]) -> pa.RecordBatch:
-    """What selectors see of events."""
+    """Return the columns that selectors see."""
     if not hidden:
         return batch
     return batch.select([name for name in batch.schema.names if name not in hidden])
@@ -41,7 +41,7 @@ def visible_columns(batch: pa.RecordBatch, hidden: frozenset[str]) -> pa.RecordB
 def split_readable(
     batch: pa.RecordBatch, corrupt: str | None
 ) -> tuple[pa.RecordBatch, pa.RecordBatch]:
-    """The events that could be read, and those that could not: where the column is not null."""
+    """Return the readable events, and the others, whose column `corrupt` is not null."""
     if corrupt is None or batch.column(corrupt).null_count == batch.num_rows:
         return batch, batch.slice(0, 0)
     column = batch.column(corrupt)

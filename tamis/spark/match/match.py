@@ -1,4 +1,4 @@
-"""The call that matches events, of a table or of a stream, against an index."""
+"""Match the events of a table or a stream against an index."""
 
 from __future__ import annotations
 
@@ -41,52 +41,52 @@ def match(
     corrupt: str | None = None,
     errors: str | None = "error",
 ) -> DataFrame:
-    """The events, each with the subscriptions that it satisfies.
+    """Return the events with the subscriptions that each satisfies.
 
-    The same call for a table and for a stream. A stream takes the newest version of the index at
-    every micro-batch; a batch that is run again after a failure is judged by the same version
-    again. A table is judged by the version that is newest now.
+    The call is the same for a table and for a stream. A stream uses the newest version of the index
+    for every micro-batch; a micro-batch that runs again after a failure uses the same version
+    again. A table uses the version that is newest now.
 
     Args:
-        events: Rows are events, their columns attributes; structs and arrays are what they are in
-            the language: `user.city`, `array_contains(tags, 'x')`.
-        index: The folder that `compile`, or `Matcher.save`, made.
+        events: Rows are events, and columns are attributes; structs and arrays work as in the
+            language: `user.city`, `array_contains(tags, 'x')`.
+        index: The folder that `compile` or `Matcher.save` created.
         keep: The columns of the events to keep; all by default.
         hide: Columns that selectors do not see.
         form: "pairs": a row per match, with `subscription` and `priority`. "lists": a row per
             event, with the list `subscriptions`, highest priority first, which may be empty.
-        limit: At most so many subscriptions per event: those of highest priority.
-        version: The version to judge by, instead of the newest.
-        functions: Those that selectors call.
-        corrupt: A column that is not null where an event could not be read, as
-            `from_json` and `spark.read.json` make with `columnNameOfCorruptRecord`.
-        errors: The name of a column that says why an event could not be judged: it has no
-            subscription then, and the others go on. None: such an event is an error.
+        limit: The maximum number of subscriptions per event; those of highest priority are kept.
+        version: The version to use instead of the newest.
+        functions: The functions that selectors call.
+        corrupt: A column that is not null if an event could not be read, such as the
+            `columnNameOfCorruptRecord` of `from_json` and `spark.read.json`.
+        errors: The name of a column for the reason why an event could not be evaluated: such an
+            event has no subscriptions, and the others continue. None: it raises an error.
 
     Returns:
         The columns kept, `subscription` and `priority` or `subscriptions`, `index_version`, and
         the column for errors.
 
     Raises:
-        InputError: There is no index, or no such column or form, or a name is taken.
+        InputError: There is no index, or no such column or form, or a name is already in use.
     """
     from pyspark.sql.types import LongType, StructField
 
     spark = events.sparkSession
     folder = Path(index).absolute()
     if form not in (PAIRS, LISTS):
-        raise InputError(f"form is {PAIRS!r} or {LISTS!r}, not {form!r}")
-    found = run_on_worker(spark, partial(version_info, folder, version, functions))
+        raise InputError(f"form must be {PAIRS!r} or {LISTS!r}, not {form!r}")
+    info = run_on_worker(spark, partial(version_info, folder, version, functions))
     names = list(events.columns) if keep is None else list(keep)
     check_columns(events, [*names, *hide, corrupt])
     kept = [events.schema[name] for name in names]
-    schema = _schema(kept, form, found["id_type"], errors)
+    schema = _schema(kept, form, info["id_type"], errors)
     added = schema.fieldNames()[len(names) :]
     check_names_free(names, [*added, *_INLINED[form]])
-    ids = ID_TYPES[found["id_type"]]
-    asked = MatchTask(
+    ids = ID_TYPES[info["id_type"]]
+    task = MatchTask(
         index=folder,
-        number=None if events.isStreaming and version is None else found["version"],
+        number=None if events.isStreaming and version is None else info["version"],
         keep=names,
         add=added,
         listed=ids if form == LISTS else _pair_type(ids),
@@ -96,22 +96,22 @@ def match(
         corrupt=corrupt,
         errors=errors,
     )
-    if not found["shards"]:
-        judged = events.mapInArrow(asked.match_events, schema)
+    if not info["shards"]:
+        matched = events.mapInArrow(task.match_events, schema)
     elif form == LISTS or limit is not None or functions:
-        # One answer is wanted, or none if a function fails: those of the shards must meet.
-        between = _schema([*kept, StructField(EVENT, LongType())], PAIRS, found["id_type"], errors)
-        hidden = asked.hidden | {EVENT}
-        numbered = replace(asked, keep=[*names, EVENT], listed=_pair_type(ids), hidden=hidden)
-        sent = _route_events(
-            events, numbered.route_numbered_events, found["shards"], [EVENT, SHARD]
+        # Merge the results of the shards: for one list, a limit, or no result if a function fails.
+        between = _schema([*kept, StructField(EVENT, LongType())], PAIRS, info["id_type"], errors)
+        hidden = task.hidden | {EVENT}
+        numbered = replace(task, keep=[*names, EVENT], listed=_pair_type(ids), hidden=hidden)
+        routed = _route_events(
+            events, numbered.route_numbered_events, info["shards"], [EVENT, SHARD]
         )
-        judged = sent.mapInArrow(numbered.match_by_shard, between)
-        judged = judged.repartition(EVENT).mapInArrow(asked.merge_shards, schema)
+        matched = routed.mapInArrow(numbered.match_by_shard, between)
+        matched = matched.repartition(EVENT).mapInArrow(task.merge_shards, schema)
     else:
-        sent = _route_events(events, asked.route_events, found["shards"], [SHARD])
-        judged = sent.mapInArrow(asked.match_by_shard, schema)
-    return judged if form == LISTS else _pair_rows(judged, names, errors)
+        routed = _route_events(events, task.route_events, info["shards"], [SHARD])
+        matched = routed.mapInArrow(task.match_by_shard, schema)
+    return matched if form == LISTS else _pair_rows(matched, names, errors)
 
 
 def _pair_type(ids: pa.DataType) -> pa.DataType:
@@ -119,7 +119,7 @@ def _pair_type(ids: pa.DataType) -> pa.DataType:
 
 
 def _route_events(events: DataFrame, route: Any, shards: int, added: list[str]) -> DataFrame:
-    """The events once for every shard that must see them, each shard in a partition of its own."""
+    """Return the events once per candidate shard, each shard in a partition of its own."""
     from pyspark.sql.types import IntegerType, LongType, StructType
 
     check_names_free(events.columns, added)
@@ -132,10 +132,10 @@ def _route_events(events: DataFrame, route: Any, shards: int, added: list[str]) 
 def version_info(
     index: Path, version: int | None, functions: Callables | None
 ) -> dict[str, object]:
-    """A version's number and the type of its ids; for a worker to say."""
+    """Return a version's number, the type of its ids and its shards; runs on a worker."""
     found = resolve(index, version)
     where = index_folders(found.folder)
-    # Of the first subscription there is: an empty shard does not say what ids are like.
+    # From the first subscription in any shard: an empty shard does not show the type of ids.
     ids = (id for folder in where for id in open_version(Version(found.number, folder), functions))
     id_type = "string" if isinstance(next(ids, ""), str) else "bigint"
     shards = len(where) if is_sharded(found.folder) else 0
@@ -143,7 +143,7 @@ def version_info(
 
 
 def _schema(kept: list[StructField], form: str, id_type: str, errors: str | None) -> StructType:
-    """What comes out."""
+    """Return the schema of the result."""
     from pyspark.sql.types import ArrayType, DataType, LongType, StringType, StructType
 
     listed: DataType = StringType() if id_type == "string" else LongType()
@@ -155,7 +155,7 @@ def _schema(kept: list[StructField], form: str, id_type: str, errors: str | None
 
 
 def _pair_rows(found: DataFrame, names: list[str], errors: str | None) -> DataFrame:
-    """A row per match, made by Spark: ten million of them are too many for Arrow's way back."""
+    """Return a row per match. Spark expands the lists: ten million rows are too many for Arrow."""
     from pyspark.sql import functions as F
 
     last = ["index_version", *([errors] if errors else [])]

@@ -1,6 +1,6 @@
-"""What is asked of workers that match: it travels to them, and they do it.
+"""The task of workers that match; it is pickled and sent to them.
 
-No DataFrame here, only Arrow batches.
+It handles Arrow batches only, no DataFrames.
 """
 
 from __future__ import annotations
@@ -23,26 +23,28 @@ from tamis.spark.match.shard_router import ShardRouter
 
 
 def batch_version(index: Path) -> Version:
-    """The version for the micro-batch that this task is part of."""
-    now = micro_batch()
-    return resolve(index) if now is None else pin_version(index, now.query, now.number)
+    """Return the version for the micro-batch of this Spark task."""
+    current = micro_batch()
+    if current is None:
+        return resolve(index)
+    return pin_version(index, current.query, current.number)
 
 
 @dataclass(frozen=True)
 class MatchTask:
-    """A question to all workers.
+    """What all workers do with events.
 
     Attributes:
-        index: The index to judge by.
-        number: The version; None if it is the newest for each micro-batch.
+        index: The index to match against.
+        number: The version; None for the newest of each micro-batch.
         keep: The columns of events to keep.
         add: The columns to add.
-        listed: What lists are of: ids, or ids and priorities.
+        listed: The type of list elements: ids, or ids and priorities.
         hidden: Columns that selectors do not see.
-        limit: At most so many subscriptions per event.
-        functions: Those that selectors call.
-        corrupt: A column that is not null where an event could not be read.
-        errors: The column for what is wrong with an event; None if that is to be raised.
+        limit: The maximum number of subscriptions per event.
+        functions: The functions that selectors call.
+        corrupt: A column that is not null if an event could not be read.
+        errors: The column for what is wrong with an event; None to raise it.
     """
 
     index: Path
@@ -57,19 +59,19 @@ class MatchTask:
     errors: str | None
 
     def match_events(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The events with their subscriptions, by an index in one piece."""
-        by = self._version(sharded=False)
-        judge: ArrowMatcher | None = None
+        """Yield the events with their subscriptions, from an index without shards."""
+        version = self._version(sharded=False)
+        matcher: ArrowMatcher | None = None
         for batch in coalesce_batches(batches):
-            judge = judge or self._arrow_matcher(by, batch.schema)
-            yield from judge(batch)
+            matcher = matcher or self._arrow_matcher(version, batch.schema)
+            yield from matcher(batch)
 
     def route_events(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The events once for every shard that must see them."""
+        """Yield the events once per candidate shard."""
         yield from self._route(coalesce_batches(batches), everything=False)
 
     def route_numbered_events(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The events numbered, once for every shard that must see them, but once at least."""
+        """Yield the events with numbers, once per candidate shard, but at least once."""
         from pyspark import TaskContext
 
         context = TaskContext.get()
@@ -79,39 +81,46 @@ class MatchTask:
     def _route(
         self, batches: Iterable[pa.RecordBatch], everything: bool
     ) -> Iterator[pa.RecordBatch]:
-        by = self._version(sharded=True)
-        like = open_version(Version(by.number, shard_folder(by.folder, 0)), self.functions)
-        send = ShardRouter(signatures(by.folder), like, self.hidden, self.corrupt, everything)
+        version = self._version(sharded=True)
+        first = Version(version.number, shard_folder(version.folder, 0))
+        like = open_version(first, self.functions)
+        router = ShardRouter(
+            signatures(version.folder), like, self.hidden, self.corrupt, everything
+        )
         for batch in batches:
-            yield from send(batch)
+            yield from router(batch)
 
     def match_by_shard(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The events with the subscriptions of the shards that they were sent to."""
-        by = self._version(sharded=True)
-        judges: dict[Path, ArrowMatcher] = {}
+        """Yield the events with the subscriptions of the shards that they were routed to."""
+        version = self._version(sharded=True)
+        matchers: dict[Path, ArrowMatcher] = {}
         for batch in coalesce_batches(batches):
-            for folder, part in split_by_shard(batch, by.folder):
-                if folder not in judges:
-                    judges[folder] = self._arrow_matcher(Version(by.number, folder), part.schema)
-                yield from judges[folder](part)
+            for folder, part in split_by_shard(batch, version.folder):
+                if folder not in matchers:
+                    shard = Version(version.number, folder)
+                    matchers[folder] = self._arrow_matcher(shard, part.schema)
+                yield from matchers[folder](part)
 
     def merge_shards(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The answers of all shards to an event in one."""
+        """Merge the results of all shards for each event."""
         yield from merge_answers(batches, self.limit, self.errors, self.listed)
 
     def _version(self, sharded: bool) -> Version:
-        by = batch_version(self.index) if self.number is None else resolve(self.index, self.number)
-        if is_sharded(by.folder) != sharded:
-            raise InputError(f"version {by.number} is placed otherwise; start the stream anew")
-        return by
+        if self.number is None:
+            version = batch_version(self.index)
+        else:
+            version = resolve(self.index, self.number)
+        if is_sharded(version.folder) != sharded:
+            raise InputError(f"version {version.number} has another placement; restart the stream")
+        return version
 
-    def _arrow_matcher(self, by: Version, events: pa.Schema) -> ArrowMatcher:
+    def _arrow_matcher(self, version: Version, events: pa.Schema) -> ArrowMatcher:
         types = {"subscriptions": pa.list_(self.listed), "index_version": pa.int64()}
         fields = [events.field(name) for name in self.keep]
-        # What is not said is a text.
+        # The column for errors is text.
         fields += [pa.field(name, types.get(name, pa.string())) for name in self.add]
-        matcher = open_version(by, self.functions)
+        matcher = open_version(version, self.functions)
         schema = pa.schema(fields)
         return ArrowMatcher(
-            matcher, by.number, schema, self.hidden, self.limit, self.corrupt, self.errors
+            matcher, version.number, schema, self.hidden, self.limit, self.corrupt, self.errors
         )

@@ -1,7 +1,7 @@
-"""What a worker does with events: no pyspark here, only Arrow batches.
+"""Match Arrow batches on a worker; this module does not use pyspark.
 
-A worker keeps the index that it has open from task to task: it is mapped, not read, and all workers
-of a machine share its pages.
+A worker keeps an index open from task to task: it is memory-mapped, and all workers of a machine
+share its pages.
 """
 
 from __future__ import annotations
@@ -20,31 +20,31 @@ from tamis.matches import Matches
 from tamis.spark.index.versions import Version
 from tamis.spark.match.event_batches import UNREAD, split_readable, visible_columns
 
-# Versions that a worker keeps open: the one before may still be wanted.
+# The number of versions that a worker keeps open: the previous one may still be needed.
 _OPEN = 2
 
 _opened: dict[Path, Matcher] = {}
 
 
 def open_version(version: Version, functions: Callables | None) -> Matcher:
-    """The matcher of a version, opened once per worker."""
-    found = _opened.get(version.folder)
-    if found is None or functions:
-        # A worker sees some of the events only, in any order: sequences are not for it to run.
-        found = Matcher.open(version.folder, functions, read_only=True, sequences=False)
-        if functions:  # they come anew with every task
-            return found
+    """Return the matcher of a version, opened once per worker."""
+    matcher = _opened.get(version.folder)
+    if matcher is None or functions:
+        # A worker sees only some of the events, in any order, so it cannot run sequences.
+        matcher = Matcher.open(version.folder, functions, read_only=True, sequences=False)
+        if functions:  # every task has its own copies of them
+            return matcher
         while len(_opened) >= _OPEN:
             del _opened[next(iter(_opened))]
-        _opened[version.folder] = found
-    return found
+        _opened[version.folder] = matcher
+    return matcher
 
 
 class ArrowMatcher:
-    """Events in, events with their subscriptions out.
+    """Adds their subscriptions to events.
 
     Attributes:
-        schema: Of what comes out.
+        schema: The schema of the result.
     """
 
     def __init__(
@@ -57,16 +57,16 @@ class ArrowMatcher:
         corrupt: str | None,
         errors: str | None,
     ) -> None:
-        """Prepare to judge.
+        """Take the matcher and the form of the result.
 
         Args:
-            matcher: What to judge by.
-            number: The version that this is.
-            schema: Of what comes out: columns of events, and those that are added.
+            matcher: The matcher.
+            number: Its version.
+            schema: The schema of the result: columns of events, and added ones.
             hidden: Columns that no selector sees.
-            limit: At most so many subscriptions per event.
-            corrupt: A column that is not null where the event could not be read.
-            errors: The column for what is wrong with an event; None if that is to be raised.
+            limit: The maximum number of subscriptions per event.
+            corrupt: A column that is not null if the event could not be read.
+            errors: The column for what is wrong with an event; None to raise it.
         """
         self._matcher = matcher
         self._number = number
@@ -77,7 +77,7 @@ class ArrowMatcher:
         self._errors = errors
 
     def __call__(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        """Judge a batch."""
+        """Match a batch."""
         batch, unread = split_readable(batch, self._corrupt)
         if unread.num_rows:
             yield self._set_aside(unread, UNREAD)
@@ -94,10 +94,10 @@ class ArrowMatcher:
     def _matches(self, batch: pa.RecordBatch) -> Matches:
         return self._matcher.match_batch(visible_columns(batch, self._hidden), self._limit)
 
-    def _match_lists(self, batch: pa.RecordBatch, found: Matches) -> pa.RecordBatch:
-        pairs = found.to_arrow()
-        offsets = np.zeros(found.events + 1, np.int32)
-        np.cumsum(found.event_counts(), out=offsets[1:])
+    def _match_lists(self, batch: pa.RecordBatch, matches: Matches) -> pa.RecordBatch:
+        pairs = matches.to_arrow()
+        offsets = np.zeros(matches.events + 1, np.int32)
+        np.cumsum(matches.event_counts(), out=offsets[1:])
         values = _one_chunk(pairs.column("subscription"))
         kind = self.schema.field("subscriptions").type.value_type
         if pa.types.is_struct(kind):
@@ -119,12 +119,12 @@ class ArrowMatcher:
         return {n: batch.column(n) for n in batch.schema.names if n in self.schema.names}
 
     def _output_batch(self, columns: Mapping[str, pa.Array], rows: int) -> pa.RecordBatch:
-        """Rows in the order and of the types that were promised; null where there is nothing."""
+        """Return the columns in the order and types of the schema; null where one is missing."""
         number = pa.repeat(pa.scalar(self._number, pa.int64()), rows)
-        found = {**columns, "index_version": number}
+        known = {**columns, "index_version": number}
         columns_out = [
-            _cast(found[field.name], field.type)
-            if field.name in found
+            _cast(known[field.name], field.type)
+            if field.name in known
             else pa.nulls(rows, field.type)
             for field in self.schema
         ]
@@ -136,7 +136,7 @@ def _one_chunk(column: pa.ChunkedArray) -> pa.Array:
 
 
 def _cast(column: pa.Array, kind: pa.DataType) -> pa.Array:
-    """A column of the type that was promised: where there are no ids they may be of any."""
+    """Cast a column to the type in the schema; an empty column of ids may have any type."""
     if column.type == kind:
         return column
     return pa.nulls(len(column), kind) if column.null_count == len(column) else column.cast(kind)

@@ -1,4 +1,4 @@
-"""The answers of several shards to one event, made one answer: no pyspark here, only Arrow."""
+"""Merge the results of several shards for each event; this module does not use pyspark."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-# Added to an event that several shards answer about: its number among all.
+# The column for the number of an event, by which the results of shards are merged.
 EVENT = "tamis_event"
 
-# An event's number: the partition it was in, and its place there.
+# The number of an event is its partition and its position there; the bits of the latter.
 _PLACES = 33
 
 
 def number_events(batches: Iterable[pa.RecordBatch], partition: int) -> Iterator[pa.RecordBatch]:
-    """The events of a partition with their numbers."""
+    """Add their numbers to the events of a partition."""
     first = partition << _PLACES
     for batch in batches:
         numbers = np.arange(first, first + batch.num_rows, dtype=np.int64)
@@ -28,31 +28,31 @@ def number_events(batches: Iterable[pa.RecordBatch], partition: int) -> Iterator
 def merge_answers(
     batches: Iterable[pa.RecordBatch], limit: int | None, errors: str | None, listed: pa.DataType
 ) -> Iterator[pa.RecordBatch]:
-    """A row per event, with all its subscriptions: highest priority first, then by id.
+    """Yield a row per event, with all its subscriptions: highest priority first, then by id.
 
-    What one shard could not judge is not judged.
+    An event that one shard could not evaluate has no subscriptions.
 
     Args:
         batches: All rows of these events, each with a list of ids and priorities.
-        limit: At most so many subscriptions per event.
+        limit: The maximum number of subscriptions per event.
         errors: The column for what is wrong with an event, if there is one.
-        listed: What a list is of: ids, or ids and priorities.
+        listed: The type of list elements: ids, or ids and priorities.
     """
     some = [batch for batch in batches if batch.num_rows]
     if not some:  # a partition may be empty
         return
     table = pa.Table.from_batches(some).combine_chunks()
-    found, first, event = np.unique(
+    events, first, event = np.unique(
         table.column(EVENT).to_numpy(), return_index=True, return_inverse=True
     )
-    bad = np.zeros(len(found), np.bool_)
+    bad = np.zeros(len(events), np.bool_)
     rows = table.take(pa.array(first)).drop_columns([EVENT])
     if errors is not None:
         failed = np.flatnonzero(table.column(errors).is_valid().to_numpy(zero_copy_only=False))
         bad[event[failed]] = True
-        said = np.full(len(found), -1)
-        said[event[failed]] = failed
-        reasons = table.column(errors).take(pa.array(said, mask=said < 0))
+        failed_row = np.full(len(events), -1)
+        failed_row[event[failed]] = failed
+        reasons = table.column(errors).take(pa.array(failed_row, mask=failed_row < 0))
         rows = rows.set_column(rows.schema.names.index(errors), errors, reasons)
     lists = table.column("subscriptions").combine_chunks()
     subscriptions = _merge_lists(lists, event, bad, limit, listed)
@@ -67,7 +67,7 @@ def _merge_lists(
     limit: int | None,
     listed: pa.DataType,
 ) -> pa.ListArray:
-    """By event, the lists of its rows in one; null where it could not be judged."""
+    """Merge the lists of each event; null if it could not be evaluated."""
     of = event[pc.list_parent_indices(lists).to_numpy(zero_copy_only=False)]
     pairs = pa.Table.from_arrays([pa.array(of), *lists.flatten().flatten()], ["event", "id", "by"])
     pairs = pairs.filter(pa.array(~bad[of]))

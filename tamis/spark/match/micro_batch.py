@@ -1,4 +1,4 @@
-"""Which micro-batch of which query a task is part of."""
+"""The micro-batch and the query of a task."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ _QUERY, _BATCH = "sql.streaming.queryId", "streaming.sql.batchId"
 
 
 class MicroBatch(NamedTuple):
-    """A micro-batch; the query has the same id again after a restart from its checkpoint."""
+    """A micro-batch; the id of a query is the same after a restart from its checkpoint."""
 
     query: str
     number: int
 
 
 def micro_batch() -> MicroBatch | None:
-    """The one that this task is part of; None if it is of no stream."""
+    """Return the micro-batch of this task; None if it does not belong to a stream."""
     from pyspark import TaskContext
 
     context = TaskContext.get()

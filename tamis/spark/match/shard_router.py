@@ -1,4 +1,4 @@
-"""Which shards an event is sent to: no pyspark here, only Arrow batches."""
+"""Route Arrow batches of events to shards; this module does not use pyspark."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tamis.spark.match.event_batches import split_readable, visible_columns
 
 
 class ShardRouter:
-    """Events in, and out once for every shard that must see them, with its number."""
+    """Copies each event to every candidate shard, with the number of the shard."""
 
     def __init__(
         self,
@@ -27,14 +27,14 @@ class ShardRouter:
         corrupt: str | None,
         everything: bool,
     ) -> None:
-        """Prepare to send.
+        """Take the filters of the shards.
 
         Args:
             signatures: The filters of all shards.
-            like: A matcher that sees events as those of the shards do.
+            like: A matcher with the schema and semantics of the shards.
             hidden: Columns that no selector sees.
-            corrupt: A column that is not null where the event could not be read.
-            everything: Whether an event that no shard must see is sent to some shard too.
+            corrupt: A column that is not null if the event could not be read.
+            everything: Whether an event without candidate shards is sent to some shard too.
         """
         self._signatures = signatures
         self._like = like
@@ -43,7 +43,7 @@ class ShardRouter:
         self._everything = everything
 
     def __call__(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        """Send a batch. What cannot be read or judged goes to the first shard, which says so."""
+        """Route a batch. Bad events go to the first shard, which reports them."""
         batch, unread = split_readable(batch, self._corrupt)
         if unread.num_rows:
             yield _to_first_shard(unread)

@@ -169,7 +169,7 @@ def test_no_events_and_no_subscriptions(spark: SparkSession, index: Path, tmp_pa
 def test_what_is_refused(spark: SparkSession, index: Path, tmp_path: Path) -> None:
     events = _events(spark, 5)
     for wrong, said in (
-        ({"form": "rows"}, "form is"),
+        ({"form": "rows"}, "form must be"),
         ({"keep": ["nothing"]}, "no column 'nothing'"),
         ({"version": 9}, "no version 9"),
         ({"errors": "price"}, "already"),

@@ -212,7 +212,7 @@ def test_what_is_refused(spark: SparkSession, index: Path, tmp_path: Path) -> No
         sequences(stream, index, time="n", watermark="1 second")
     with pytest.raises(InputError, match="'host' is to tell the order: integers, not string"):
         sequences(table, index, time="at", order="host")
-    with pytest.raises(InputError, match="column 'began' already"):
+    with pytest.raises(InputError, match="already have a column 'began'"):
         sequences(table.withColumnRenamed("load", "began"), index, time="at")
     with pytest.raises(InputError, match="needs a watermark on 'at'"):
         sequences(stream, index, time="at")
