@@ -1,7 +1,7 @@
-"""What executors do to build an index: no pyspark here, only Arrow batches and folders.
+"""Build an index on executors; this module uses Arrow batches and folders, not pyspark.
 
-Every task takes the changes of some ids, in order, and writes a *part*: an index of what was added,
-and the ids of what was removed from the version before. Joining the parts parses nothing.
+Every task applies the changes of some ids, in order, and writes a *part*: an index of the added
+subscriptions, and the ids of those removed from the previous version. Joining parts parses nothing.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from tamis.spark.index.versions import commit
 ADD, REPLACE, REMOVE = "add", "replace", "remove"
 
 INDEX, _REMOVED = "index", "removed.arrow"
-# Rejected rows that are handed over at a time.
+# The number of rejected rows per batch.
 _AT_ONCE = 4096
 
 
 def outcome_schema(id_type: pa.DataType) -> pa.Schema:
-    """What a task says: one row for its part, and one for every row that it did not take."""
+    """Return the schema of a task's outcome: a row for its part, and one per rejected row."""
     return pa.schema(
         [
             ("part", pa.string()),
@@ -41,21 +41,21 @@ def outcome_schema(id_type: pa.DataType) -> pa.Schema:
 
 
 class IndexPart:
-    """The changes of some ids: what is added, and which of the old ones are gone.
+    """The changes of some ids: added subscriptions, and ids removed from the old version.
 
     Attributes:
-        rejected: Rows that were not taken: id, selector, position of the fault, reason.
+        rejected: The rejected rows: id, selector, position of the fault, reason.
     """
 
     def __init__(self, old: Matcher | None, new: Matcher) -> None:
-        """Begin with no changes to an old version, if there is one."""
+        """Start without changes to the old version, if there is one."""
         self._old = old
         self._new = new
         self._gone: dict[Id, None] = {}
         self.rejected: list[tuple[Id | None, str | None, int | None, str]] = []
 
     def __len__(self) -> int:
-        """How many subscriptions were added."""
+        """Return the number of added subscriptions."""
         return len(self._new)
 
     @property
@@ -64,10 +64,10 @@ class IndexPart:
         return list(self._gone)
 
     def apply(self, change: str | None, id: Id | None, selector: str | None, priority: int) -> None:
-        """Make a change, or reject it."""
+        """Apply a change, or reject it."""
         try:
             if id is None:
-                raise SubscriptionError("there is no id", id)
+                raise SubscriptionError("has no id", id)
             if change == ADD:
                 self._add(id, selector, priority)
             elif change == REPLACE:
@@ -75,7 +75,9 @@ class IndexPart:
             elif change == REMOVE:
                 self._remove(id)
             else:
-                raise SubscriptionError(f"a change is add, replace or remove, not {change!r}", id)
+                raise SubscriptionError(
+                    f"a change must be add, replace or remove, not {change!r}", id
+                )
         except SelectorError as error:
             hint = f"; {error.hint}" if error.hint else ""
             self.rejected.append((id, selector, error.start, f"{error.reason}{hint}"))
@@ -87,22 +89,22 @@ class IndexPart:
 
     def _add(self, id: Id, selector: str | None, priority: int) -> None:
         if self._is_old(id):
-            raise SubscriptionError("there is a subscription of this id already", id)
+            raise SubscriptionError("already exists", id)
         if selector is None:
-            raise SubscriptionError("there is no selector", id)
+            raise SubscriptionError("has no selector", id)
         self._new.add(id, selector, priority)
 
     def _replace(self, id: Id, selector: str | None, priority: int) -> None:
         if id in self._new:
             if selector is None:
-                raise SubscriptionError("there is no selector", id)
+                raise SubscriptionError("has no selector", id)
             self._new.replace(id, selector, priority)
             return
         if not self._is_old(id):
-            raise SubscriptionError("there is no subscription of this id", id)
+            raise SubscriptionError("does not exist", id)
         if selector is None:
-            raise SubscriptionError("there is no selector", id)
-        self._new.add(id, selector, priority)  # if it is refused the old one stays
+            raise SubscriptionError("has no selector", id)
+        self._new.add(id, selector, priority)  # if this fails, the old one stays
         self._gone[id] = None
 
     def _remove(self, id: Id) -> None:
@@ -111,10 +113,10 @@ class IndexPart:
         elif self._is_old(id):
             self._gone[id] = None
         else:
-            raise SubscriptionError("there is no subscription of this id", id)
+            raise SubscriptionError("does not exist", id)
 
     def save(self, folder: Path, id_type: pa.DataType) -> None:
-        """Write it."""
+        """Write the part into a folder."""
         folder.mkdir(parents=True)
         if len(self._new):
             self._new.save(folder / INDEX)
@@ -126,15 +128,15 @@ class IndexPart:
 def build_part(
     batches: Iterable[pa.RecordBatch], part: IndexPart, parts: Path, id_type: pa.DataType
 ) -> Iterator[pa.RecordBatch]:
-    """Make the changes of one task, write the part, and say what happened."""
+    """Apply the changes of one task, write the part, and yield the outcome."""
     for batch in batches:
         apply_changes(batch, part)
-    # A task may be run twice: only the part that its outcome names will count.
+    # A task may run twice: only the part that its outcome names counts.
     yield from write_part(part, parts, token_hex(8), id_type)
 
 
 def apply_changes(batch: pa.RecordBatch, part: IndexPart) -> None:
-    """Make all changes of a batch."""
+    """Apply all changes of a batch."""
     names = ("change", "id", "selector", "priority")
     rows = zip(*(batch.column(name).to_pylist() for name in names), strict=True)
     for change, id, selector, priority in rows:
@@ -144,7 +146,7 @@ def apply_changes(batch: pa.RecordBatch, part: IndexPart) -> None:
 def write_part(
     part: IndexPart, parts: Path, name: str, id_type: pa.DataType
 ) -> Iterator[pa.RecordBatch]:
-    """Write a part, and say what is in it and what was rejected."""
+    """Write a part, and yield its outcome: its size and the rejected rows."""
     if len(part) or part.removed_ids:
         part.save(parts / name, id_type)
         yield _outcome_batch(
@@ -166,14 +168,14 @@ def _outcome_batch(rows: list[tuple[object, ...]], id_type: pa.DataType) -> pa.R
 def join_parts(
     matcher: Matcher, parts: list[Path], index: Path, number: int, sample: pa.Table | None
 ) -> int:
-    """Make a version of the one before and of parts; gives how many subscriptions it has.
+    """Create a version from the previous one and parts; return its number of subscriptions.
 
     Args:
-        matcher: The version before, in memory.
-        parts: What to add to it, and to remove from it.
+        matcher: The previous version, in memory.
+        parts: The parts to apply to it.
         index: The index.
         number: The number of the new version.
-        sample: Typical events to lay subscriptions out by.
+        sample: Typical events to learn from.
     """
     apply_parts(matcher, parts, sample)
     unfinished = index / "parts" / f"version-{token_hex(8)}"
@@ -183,7 +185,7 @@ def join_parts(
 
 
 def apply_parts(matcher: Matcher, parts: list[Path], sample: pa.Table | None) -> None:
-    """Make the changes that are in parts, and lay subscriptions out by typical events."""
+    """Apply the changes of parts, and learn from typical events."""
     for part in parts:
         if (part / _REMOVED).exists():
             for id in feather.read_table(part / _REMOVED).column("id").to_pylist():
@@ -196,5 +198,5 @@ def apply_parts(matcher: Matcher, parts: list[Path], sample: pa.Table | None) ->
 
 
 def empty_copy(matcher: Matcher) -> Matcher:
-    """A matcher without subscriptions that takes the same ones."""
+    """Return a matcher with the same settings and without subscriptions."""
     return Matcher(matcher.schema, matcher.semantics, functions=matcher.functions)

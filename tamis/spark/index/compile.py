@@ -1,4 +1,4 @@
-"""From a table of subscriptions to an index: parsed, typed and laid out on the executors."""
+"""Compile a table of subscriptions into an index; executors parse, type-check and build it."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from tamis.spark.worker_call import run_on_worker
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-# Subscriptions in a part: enough to be worth a task, and few enough to spread.
+# The number of subscriptions in a part: enough to be worth a task, and few enough to distribute.
 _PART = 1 << 16
-# Where workers hold the whole index, at most so many: about a gigabyte, mapped.
+# The most subscriptions of an index that every worker opens as a whole: a mapped gigabyte.
 MOST_REPLICATED = 5_000_000
 SHARD_SIZE = 2_500_000
 
@@ -43,30 +43,30 @@ def compile(
 ) -> Compiled:
     """Compile a table of subscriptions into a new version of an index.
 
-    Bad rows are set aside, with where and why, and the rest goes on. A version is there whole or
-    not at all, whatever happens meanwhile; those before it stay.
+    Bad rows are rejected with their position and reason, and the others are compiled. A version is
+    created atomically; previous versions stay.
 
     Args:
-        subscriptions: A table with the columns `id` (text or integers), `selector` and, if you
-            like, `priority`.
-        index: The folder; workers must see it under this path.
+        subscriptions: A table with the columns `id` (text or integers), `selector` and,
+            optionally, `priority`.
+        index: The folder, which must have this path on all workers.
         schema: The attributes of events, as for `tamis.Matcher`.
         semantics: What a missing attribute means.
-        functions: What selectors may call besides the built-in functions.
-        sample: Typical events, for plans to go by; a few thousand are taken.
-        parts: How many parts to build side by side; by default one for every 65,536 rows.
-        placement: "replicate": every worker opens the whole index. "shard": it is cut into shards,
-            and events are sent to those that may match. "auto": in shards if it would be too large
-            for one.
-        shard_size: About how many subscriptions a shard has.
+        functions: User-defined functions that selectors may call.
+        sample: Typical events for the index to learn from; a few thousand are used.
+        parts: The number of parts to build in parallel; by default one for every 65,536 rows.
+        placement: "replicate": every worker opens the whole index. "shard": the index is split
+            into shards, and events are routed to those that may match. "auto": shards if the index
+            is too large to replicate.
+        shard_size: The approximate number of subscriptions in a shard.
 
     Raises:
-        InputError: A column is missing or of the wrong type, or there is no such placement.
+        InputError: A column is missing or of the wrong type, or the placement is unknown.
     """
     from pyspark.sql import functions as F
 
     if placement not in ("auto", "replicate", "shard"):
-        raise InputError(f"placement is 'auto', 'replicate' or 'shard', not {placement!r}")
+        raise InputError(f"placement must be 'auto', 'replicate' or 'shard', not {placement!r}")
     frame = subscriptions.withColumn("change", F.lit(building.ADD))
     job = Job.of(frame, index, MatcherSpec(schema, semantics, functions), None, from_old=False)
     if placement == "shard" or (placement == "auto" and subscriptions.count() > MOST_REPLICATED):
@@ -83,17 +83,17 @@ def change(
     sample: DataFrame | None = None,
     parts: int | None = None,
 ) -> Compiled:
-    """Make the next version of an index from the newest one and a table of changes.
+    """Create the next version of an index from the newest one and a table of changes.
 
     Args:
         changes: A table with the columns `change` (`add`, `replace` or `remove`), `id`,
-            `selector`, and, if you like, `priority`. What cannot be done (adding an id that there
-            is, removing one that there is not) is rejected.
-        index: The folder that `compile` made.
-        functions: Those that selectors call.
-        order: The column that changes of one id are ordered by; needed where an id has several.
-        sample: Typical events, for plans to go by.
-        parts: How many parts to build side by side; by default one for every 65,536 rows.
+            `selector` and, optionally, `priority`. Changes that cannot be applied (adding an id
+            that exists, removing one that does not) are rejected.
+        index: The folder that `compile` created.
+        functions: The functions that selectors call.
+        order: The column that orders the changes of one id; required if an id has several.
+        sample: Typical events for the index to learn from.
+        parts: The number of parts to build in parallel; by default one for every 65,536 rows.
 
     Raises:
         InputError: A column is missing or of the wrong type, or there is no index.
@@ -105,7 +105,7 @@ def change(
 
 
 def _build_replicated(job: Job, sample: DataFrame | None, parts: int | None) -> Compiled:
-    """Build parts by id, and have one worker join them."""
+    """Build parts by id, and join them on one worker."""
     spark = job.rows.sparkSession
     work, made, id_type = job.build, job.spec, ID_TYPES[job.id_type]
 
@@ -119,7 +119,7 @@ def _build_replicated(job: Job, sample: DataFrame | None, parts: int | None) -> 
 
     if parts is None:
         parts = max(1, -(-job.rows.count() // _PART))
-    # All changes of one id must meet.
+    # All changes of one id must be in one part.
     named, outcome = job.build_parts(job.rows.repartition(parts, "id"), build)
     version, subscriptions = job.current.version, job.current.subscriptions
     if named or work.old is None:

@@ -1,4 +1,4 @@
-"""What compiling and changing an index share, whether it is in one piece or in shards."""
+"""The job that compiles or changes an index, with or without shards."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 Build = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
-# Typical events that are kept for an index to be laid out by.
+# The number of typical events that an index learns from.
 _SAMPLE = 4096
 
 _OUTCOME = (
@@ -36,15 +36,16 @@ _OUTCOME = (
 
 @dataclass(frozen=True)
 class Compiled:
-    """What came of it.
+    """The result of `compile` and `change`.
 
     Attributes:
-        version: The version that the index has now.
-        subscriptions: How many there are in it.
-        added, removed: What changed; a replaced one counts in both.
-        rejected: How many rows were not taken.
+        version: The newest version of the index.
+        subscriptions: The number of its subscriptions.
+        added: The number of subscriptions added; a replaced one counts as added and removed.
+        removed: The number of subscriptions removed.
+        rejected: The number of rejected rows.
         rejects: These rows: id, selector, the position of the fault in it, and the reason.
-        seconds: How long it took.
+        seconds: The elapsed time.
     """
 
     version: int
@@ -58,26 +59,26 @@ class Compiled:
 
 @dataclass(frozen=True)
 class MatcherSpec:
-    """How a matcher is made, as it travels to workers."""
+    """The settings of a matcher, which are sent to workers."""
 
     schema: SchemaLike | None
     semantics: str
     functions: Callables | None
 
     def empty_matcher(self) -> Matcher:
-        """One without subscriptions."""
+        """Return a matcher without subscriptions."""
         return Matcher(self.schema, self.semantics, functions=self.functions)
 
 
 @dataclass(frozen=True)
 class VersionBuild:
-    """What is being made.
+    """The version that a job builds.
 
     Attributes:
         index: The index.
-        token: A name for what is written on the way.
-        old: The version to begin with, if any.
-        new: The version to be.
+        token: A unique name for temporary files.
+        old: The version to start from, if any.
+        new: The version to create.
     """
 
     index: Path
@@ -87,27 +88,27 @@ class VersionBuild:
 
     @property
     def parts(self) -> Path:
-        """Where tasks put what they build."""
+        """The folder for the parts that tasks build."""
         return self.index / "parts" / self.token
 
     @property
     def outcome(self) -> str:
-        """Where what tasks say is kept."""
+        """The table of the outcomes of tasks."""
         return (self.index / "rejects" / f"{self.new:08d}-{self.token}").as_uri()
 
     def old_folder(self) -> Path | None:
-        """Where the version to begin with is."""
+        """Return the folder of the version to start from."""
         return None if self.old is None else resolve(self.index, self.old).folder
 
 
 class IndexState(NamedTuple):
-    """What there is before.
+    """The state of the index before a job.
 
     Attributes:
         version: The newest version; 0 if there is none.
-        subscriptions: How many it has.
-        shards: How many shards it is in; 0 if it is in one piece.
-        wide: Those of them that are shown every event.
+        subscriptions: The number of its subscriptions.
+        shards: The number of its shards; 0 if it has none.
+        wide: The shards that get every event.
     """
 
     version: int
@@ -118,16 +119,16 @@ class IndexState(NamedTuple):
 
 @dataclass(frozen=True)
 class Job:
-    """The making of a version. It stays on the driver; what workers need of it is named apart.
+    """A job that builds a version. It stays on the driver; workers get `spec` and `build`.
 
     Attributes:
         rows: The changes.
         ordered: Whether they have a column `at`, their order.
-        id_type: What ids are, by Spark's name.
-        spec: How a matcher is made, if there is no version before.
-        current: What there is before.
-        build: What is being made.
-        started_at: When.
+        id_type: The type of ids, by Spark's name.
+        spec: The settings of the matcher, if there is no previous version.
+        current: The state of the index before.
+        build: The version to build.
+        started_at: The time of the start.
     """
 
     rows: DataFrame
@@ -147,25 +148,25 @@ class Job:
         order: str | None,
         from_old: bool,
     ) -> Job:
-        """See that rows and index are what they must be.
+        """Check the rows and the index, and return the job.
 
         Raises:
-            InputError: They are not.
+            InputError: A column is missing or of the wrong type, or the index does not fit.
         """
         begun = time.perf_counter()
         folder = Path(index).absolute()
-        made.empty_matcher()  # what is wrong with the schema is said at once
+        made.empty_matcher()  # fails early if the schema is invalid
         id_type, rows = _select_columns(frame, order)
-        said = run_on_worker(
+        state = run_on_worker(
             frame.sparkSession, partial(_index_state, folder, from_old, id_type, made.functions)
         )
-        now = IndexState(*said)
+        now = IndexState(*state)
         old = now.version if from_old else None
         work = VersionBuild(folder, token_hex(8), old, now.version + 1)
         return cls(rows, order is not None, id_type, made, now, work, begun)
 
     def build_parts(self, rows: DataFrame, build: Build) -> tuple[list[Row], DataFrame]:
-        """Have parts built, a task each: their rows, and all that was said, which is kept."""
+        """Build parts, one per task; return their rows, and the stored outcomes of all tasks."""
         if self.ordered:
             rows = rows.sortWithinPartitions("at")
         rows.mapInArrow(build, _OUTCOME.format(self.id_type)).write.parquet(self.build.outcome)
@@ -175,7 +176,7 @@ class Job:
     def finish(
         self, version: int, subscriptions: int, named: list[Row], outcome: DataFrame
     ) -> Compiled:
-        """Clean up, and say what came of it."""
+        """Remove temporary files, and return the result."""
         run_on_worker(self.rows.sparkSession, partial(_clean_up, self.build))
         rejects = outcome.where("part IS NULL").select("id", "selector", "position", "reason")
         return Compiled(
@@ -190,7 +191,7 @@ class Job:
 
 
 def _select_columns(frame: DataFrame, order: str | None) -> tuple[str, DataFrame]:
-    """The type of the ids, and the columns that are needed, each of the right type."""
+    """Return the type of ids, and the required columns, cast to the right types."""
     from pyspark.sql import functions as F
     from pyspark.sql.types import IntegralType, StringType
 
@@ -199,14 +200,14 @@ def _select_columns(frame: DataFrame, order: str | None) -> tuple[str, DataFrame
         if name not in types:
             raise InputError(f"the table has no column {name!r}; it has {', '.join(types)}")
     if not isinstance(types["id"], StringType | IntegralType):
-        raise InputError(f"ids are text or integers, not {types['id'].simpleString()}")
+        raise InputError(f"ids must be text or integers, not {types['id'].simpleString()}")
     if not isinstance(types["selector"], StringType):
-        raise InputError(f"selectors are text, not {types['selector'].simpleString()}")
+        raise InputError(f"selectors must be text, not {types['selector'].simpleString()}")
     id_type = "string" if isinstance(types["id"], StringType) else "bigint"
     priority = F.lit(0).cast("bigint")
     if "priority" in types:
         if not isinstance(types["priority"], IntegralType):
-            raise InputError(f"priorities are integers, not {types['priority'].simpleString()}")
+            raise InputError(f"priorities must be integers, not {types['priority'].simpleString()}")
         priority = F.col("priority").cast("bigint")
     columns = [
         F.col("change"),
@@ -222,9 +223,11 @@ def _select_columns(frame: DataFrame, order: str | None) -> tuple[str, DataFrame
 def _index_state(
     index: Path, from_old: bool, id_type: str, functions: Callables | None
 ) -> tuple[int, int, int, list[int]]:
-    """What `Now` says; for a worker to say, who sees the folder."""
+    """Return the fields of `IndexState`; runs on a worker, which has access to the folder."""
     if any(index.glob("manifest-*")):
-        raise InputError("a matcher was saved here; it has no versions", str(index))
+        raise InputError(
+            "this is a saved matcher, which has no versions; choose another folder", str(index)
+        )
     number = latest_version(index)
     if not (from_old or number):
         return 0, 0, 0, []
@@ -235,7 +238,9 @@ def _index_state(
         with Matcher.open(folder, functions, read_only=True) as old:
             first = next(iter(old), None)
             if first is not None and isinstance(first, str) != (id_type == "string"):
-                raise InputError(f"its ids are like {first!r}; these are {id_type}", str(index))
+                raise InputError(
+                    f"its ids are like {first!r}, but those of the table are {id_type}", str(index)
+                )
             subscriptions += len(old)
     if not shard_files.is_sharded(found.folder):
         return number, subscriptions, 0, []
@@ -245,12 +250,12 @@ def _index_state(
 
 
 def sample_table(sample: DataFrame | None) -> pa.Table | None:
-    """A few typical events, for an index to be laid out by."""
+    """Return a few typical events that an index learns from."""
     return None if sample is None else sample.limit(_SAMPLE).toArrow()
 
 
 def _clean_up(work: VersionBuild) -> None:
-    """Remove what was written on the way."""
+    """Remove temporary files."""
     if work.parts.exists():
         remove(work.parts)
     remove_leftovers(work.index)

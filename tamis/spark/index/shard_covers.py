@@ -1,6 +1,6 @@
-"""Equalities of which one must hold for a selector to hold: its *cover*.
+"""The *cover* of a selector: equalities of which at least one holds whenever the selector does.
 
-An event that satisfies none of them need not be shown to the subscription. Like the access
+An event that satisfies none of them cannot match the subscription. Covers are like the access
 predicates of the block engine, but on the level of the language, so that they can be compared
 between machines that do not share an index.
 """
@@ -24,12 +24,12 @@ from tamis.values import Scalar
 Pair = tuple[Path, Scalar]
 Cover = frozenset[Pair]
 
-# A longer cover lets most events through anyway.
+# A longer cover would let most events pass anyway.
 MOST = 256
 
 
 def cover_of(selector: BoolExpr) -> Cover | None:
-    """The cover with the fewest equalities; None if there is none. Empty: nothing satisfies it.
+    """Return the cover with the fewest equalities; None if there is none, empty if nothing matches.
 
     >>> from tamis.language import parse
     >>> sorted(cover_of(parse("a = 1 AND b IN ('x', 'y') AND c > 2")))
@@ -49,7 +49,7 @@ def cover_of(selector: BoolExpr) -> Cover | None:
     if isinstance(selector, Or):
         return _union([cover_of(operand) for operand in selector.operands])
     if isinstance(selector, AtLeast):
-        # If k hold, then one of any n - k + 1 does: of those with the shortest covers.
+        # If k operands hold, so does one of any n - k + 1: take those with the shortest covers.
         needed = len(selector.operands) - max(selector.k, 1) + 1
         best = sorted(map(cover_of, selector.operands), key=_rank)
         return _union(best[:needed]) if selector.k >= 1 else None
@@ -57,7 +57,7 @@ def cover_of(selector: BoolExpr) -> Cover | None:
 
 
 def _rank(cover: Cover | None) -> tuple[int, list[str]]:
-    """The shorter, the better; and always the same one of several."""
+    """Return the sort key: the shortest cover first, and a fixed order among equals."""
     return (MOST + 1, []) if cover is None else (len(cover), sorted(map(repr, cover)))
 
 

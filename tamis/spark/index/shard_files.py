@@ -1,8 +1,8 @@
-"""An index in shards: for more subscriptions than a worker may hold.
+"""An index in shards, for more subscriptions than a worker can hold.
 
-A subscription goes to the shard of its cover (`shard_covers.py`), and a Bloom filter of all the
-covers of a shard decides which events it is shown. Subscriptions without a cover are in shards of
-their own, which see everything. No pyspark here, only Arrow batches and folders.
+A subscription belongs to the shard of its cover (`shard_covers.py`), and a Bloom filter of all
+covers of a shard decides which events it gets. Subscriptions without a cover are in shards of their
+own, which get every event. This module uses Arrow batches and folders, not pyspark.
 
     v00000001/
       signatures.npz
@@ -47,7 +47,7 @@ from tamis.storage.store.durable_files import remove
 if TYPE_CHECKING:
     from tamis.bloom.filter import Bloom
 
-# Added to a row of subscriptions: its cover as keys, null if there is none, and their attributes.
+# Columns of a subscription: the keys of its cover, null if it has none, and their attributes.
 KEYS, PATHS, SHARD = "keys", "paths", "tamis_shard"
 
 _SIGNATURES, _SHARD_FOLDER = "signatures.npz", "shard-"
@@ -55,27 +55,27 @@ _NO_KEYS = np.zeros(0, np.uint64)
 
 
 def is_sharded(folder: Path) -> bool:
-    """Whether a version is in shards."""
+    """Return whether a version is in shards."""
     return (folder / _SIGNATURES).exists()
 
 
 def shard_folder(folder: Path, shard: int) -> Path:
-    """Where a shard of a version is."""
+    """Return the folder of a shard."""
     return folder / f"{_SHARD_FOLDER}{shard:04d}"
 
 
 def index_folders(version: Path) -> list[Path]:
-    """Where all of a version is: in its shards, or in one piece."""
+    """Return the folders of a version: those of its shards, or its own."""
     return sorted(version.glob(f"{_SHARD_FOLDER}*")) if is_sharded(version) else [version]
 
 
 def signatures(folder: Path) -> Signatures:
-    """The filters of a version."""
+    """Return the filters of a version."""
     return Signatures.open(folder / _SIGNATURES)
 
 
 def add_covers(batches: Iterable[pa.RecordBatch], like: Matcher) -> Iterator[pa.RecordBatch]:
-    """Add the cover of each selector. A bad selector has an empty one: it is rejected later."""
+    """Add the cover of each selector; it is empty for a bad one, which is rejected later."""
     for batch in batches:
         keys: list[list[int] | None] = []
         paths: list[list[str]] = []
@@ -89,7 +89,7 @@ def add_covers(batches: Iterable[pa.RecordBatch], like: Matcher) -> Iterator[pa.
 
 
 def _cover(text: str | None, like: Matcher) -> list[tuple[int, str]] | None:
-    """The keys and attributes of a selector's cover, the same shard's key first."""
+    """Return the keys and attributes of a cover, sorted: the first key decides the shard."""
     if text is None:
         return []
     try:
@@ -107,26 +107,26 @@ def _cover(text: str | None, like: Matcher) -> list[tuple[int, str]] | None:
 
 
 def _signed_key(key: int) -> int:
-    """As Spark has no unsigned integers."""
+    """Return the key as a signed integer: Spark has no unsigned ones."""
     return key - (1 << 64) if key >> 63 else key
 
 
 class _Shard:
-    """The rows of one shard, as a task gets them: what they are about, besides the changes.
+    """Collects the keys and attributes of the rows of one shard.
 
     Attributes:
-        number: Which one it is; None if nothing came.
+        number: The number of the shard; None before the first row.
     """
 
     def __init__(self) -> None:
-        """Nothing came yet."""
+        """Start without rows."""
         self.number: int | None = None
         self._paths: set[str] = set()
         self._keys: list[np.ndarray] = []
         self._narrow = True
 
     def rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The same batches, looked at."""
+        """Yield the same batches, and collect their keys."""
         for batch in batches:
             if not batch.num_rows:
                 continue
@@ -137,7 +137,7 @@ class _Shard:
             yield batch
 
     def signatures(self, before: Bloom | None) -> Signatures:
-        """Its filter, added to the one before."""
+        """Return the filter of the shard, extending the previous one."""
         bloom = None
         if before is not None and self._narrow:
             bloom = extend_bloom(before, np.unique(np.concatenate(self._keys)).view(np.uint64))
@@ -151,7 +151,7 @@ def build_shard(
     id_type: pa.DataType,
     sample: pa.Table | None,
 ) -> Iterator[pa.RecordBatch]:
-    """Build one shard, with its filter, and say what happened."""
+    """Build one shard and its filter, and yield the outcome."""
     shard = _Shard()
     part = IndexPart(None, empty)
     for batch in shard.rows(batches):
@@ -174,9 +174,9 @@ def change_shard(
     id_type: pa.DataType,
     sample: pa.Table | None,
 ) -> Iterator[pa.RecordBatch]:
-    """Build one shard from what it was and its changes, and say what happened.
+    """Build one shard from its previous version and its changes, and yield the outcome.
 
-    Its filter lets through what it let through before: what was removed is not taken out.
+    Keys of removed subscriptions stay in its filter.
     """
     shard = _Shard()
     part: IndexPart | None = None
@@ -202,14 +202,14 @@ def change_shard(
 
 
 def _part_name(shard: int) -> str:
-    """A task may be run twice: only the part that its outcome names will count."""
+    """Return a unique name: a task may run twice, and only the part in its outcome counts."""
     return f"{shard:04d}-{token_hex(8)}"
 
 
 def existing_ids(
     batches: Iterable[pa.RecordBatch], version: Path, functions: Callables | None
 ) -> Iterator[pa.RecordBatch]:
-    """Those rows of ids and shards whose shard has the id."""
+    """Yield the rows of ids and shards whose shard has the id."""
     for batch in batches:
         for folder, part in split_by_shard(batch, version):
             with Matcher.open(folder, functions, read_only=True) as matcher:
@@ -228,7 +228,7 @@ def assemble_version(
     number: int,
     before: Path | None,
 ) -> None:
-    """Make a version of shards that have been built; the others are as before, or empty."""
+    """Create a version from shards that were built; the others are as before, or empty."""
     unfinished = index / "parts" / f"version-{token_hex(8)}"
     unfinished.mkdir(parents=True)
     old = None if before is None else signatures(before)
@@ -243,7 +243,7 @@ def assemble_version(
             (parts[shard] / INDEX).rename(folder)
         elif before is not None and old is not None:
             blooms.append(old.blooms[shard])
-            # Files of a version never change, so that two may share them.
+            # Files of a version never change, so two versions can share them.
             shutil.copytree(shard_folder(before, shard), folder, copy_function=os.link)
         else:
             blooms.append(bloom_of(_NO_KEYS))
@@ -253,9 +253,9 @@ def assemble_version(
 
 
 def split_by_shard(batch: pa.RecordBatch, folder: Path) -> Iterator[tuple[Path, pa.RecordBatch]]:
-    """The events of a partition by the folder of their shard.
+    """Yield the events of a partition by the folder of their shard.
 
-    Mostly there is one; more if a later version has more shards than the stream began with.
+    Usually there is one; more if a later version has more shards than the stream started with.
     """
     shards = batch.column(SHARD)
     rest = batch.drop_columns([SHARD])

@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from tamis.bloom.filter import Bloom
 
 BITS_PER_KEY = 16
-HASHES = 4  # with sixteen bits per key about one in 400 is let through for nothing
+HASHES = 4  # with sixteen bits per key the false positive rate is about 1 in 400
 
 
 def bloom_of(keys: Keys) -> Bloom:
-    """The filter of some keys; a power of two of bits. Dense, as it is asked for many keys."""
+    """Return the filter of keys; its size is a power of two. Dense, for lookups of many keys."""
     size = 1 << max(6, (BITS_PER_KEY * max(len(keys), 1) - 1).bit_length())
     shape = Shape(size, HASHES)
     return _set_keys(shape, np.zeros(shape.words, np.uint64), keys)
 
 
 def extend_bloom(bloom: Bloom, keys: Keys) -> Bloom:
-    """The filter of these keys too: of another size if it had none yet, else of the same."""
+    """Return the filter with more keys: of a new size if it was empty, otherwise of the same."""
     if not bloom.bits.words.any():
         return bloom_of(keys)
     return _set_keys(bloom.shape, bloom.bits.words.copy(), keys)
@@ -44,13 +44,13 @@ def _set_keys(shape: Shape, words: npt.NDArray[np.uint64], keys: Keys) -> Bloom:
 
 
 def pack_bits(bloom: Bloom) -> npt.NDArray[np.uint8]:
-    """The bits of a filter, eight to a byte, for a file."""
+    """Return the bits of a filter, eight to a byte, for a file."""
     bits = np.unpackbits(bloom.bits.words.view(np.uint8), bitorder="little")
     return np.packbits(bits[: bloom.shape.m])
 
 
 def unpack_bits(data: npt.NDArray[np.uint8]) -> Bloom:
-    """The filter that was `packed`; a multiple of 64 bits."""
+    """Return the filter from `pack_bits`; its size is a multiple of 64 bits."""
     from tamis.bloom.bit_sets import DenseBits
     from tamis.bloom.filter import Bloom
 

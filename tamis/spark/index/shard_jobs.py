@@ -1,4 +1,4 @@
-"""Compiling and changing an index in shards: what Spark does; `sharding.py` is what workers do."""
+"""Compile and change an index in shards on the driver; `shard_files.py` runs on workers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def compile_in_shards(job: Job, size: int, sample: DataFrame | None) -> Compiled:
-    """Find covers, cut by them, and build a part for each shard."""
+    """Find covers, assign subscriptions to shards by them, and build a part for each shard."""
     work, made, id_type = job.build, job.spec, ID_TYPES[job.id_type]
     found = _with_covers(job)
     covered, rows = found.selectExpr("count(keys)", "count(*)").collect()[0]
@@ -42,9 +42,9 @@ def compile_in_shards(job: Job, size: int, sample: DataFrame | None) -> Compiled
 
 
 def change_in_shards(job: Job, sample: DataFrame | None) -> Compiled:
-    """Change the shards that changes are for; the others are taken as they are.
+    """Change the shards that have changes; the others are reused.
 
-    A subscription that there is stays in its shard, whatever its new cover.
+    An existing subscription stays in its shard, whatever its new cover.
     """
     from pyspark.sql import functions as F
 
@@ -77,7 +77,7 @@ def change_in_shards(job: Job, sample: DataFrame | None) -> Compiled:
 
 
 def _with_covers(job: Job) -> DataFrame:
-    """The rows with their covers. It is kept: all selectors are parsed for it."""
+    """Return the rows with their covers. They are stored, because all selectors are parsed."""
     from pyspark.sql.types import ArrayType, LongType, StringType, StructType
 
     work, made = job.build, job.spec
@@ -100,7 +100,7 @@ def _with_covers(job: Job) -> DataFrame:
 
 
 def _shard_of_cover(narrow: list[int], wide: list[int]) -> Column:
-    """The shard by the cover's first key; those without a cover go to others, by their id."""
+    """Return the shard by the cover's first key, or by the id for those without a cover."""
     from pyspark.sql import functions as F
 
     def one_of(shards: list[int], number: Column) -> Column:
@@ -114,7 +114,7 @@ def _shard_of_cover(narrow: list[int], wide: list[int]) -> Column:
 
 
 def _add_shard(rows: DataFrame, shard: Column) -> DataFrame:
-    """Rows of one id in one shard, or nobody would notice that there are two."""
+    """Put all rows of one id into one shard; otherwise duplicates would go unnoticed."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
@@ -122,7 +122,7 @@ def _add_shard(rows: DataFrame, shard: Column) -> DataFrame:
 
 
 def _current_shards(ids: DataFrame, job: Job) -> DataFrame:
-    """Which shard has which of these ids."""
+    """Return which shard has which of these ids."""
     work, made, shards = job.build, job.spec, job.current.shards
 
     def find_ids(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -131,8 +131,8 @@ def _current_shards(ids: DataFrame, job: Job) -> DataFrame:
         yield from shard_files.existing_ids(batches, before, made.functions)
 
     numbers = ids.sparkSession.range(shards).selectExpr(f"CAST(id AS INT) AS {SHARD}")
-    asked = ids.crossJoin(numbers).repartitionById(shards, SHARD)
-    return asked.mapInArrow(find_ids, f"id {job.id_type}, {SHARD} int")
+    candidates = ids.crossJoin(numbers).repartitionById(shards, SHARD)
+    return candidates.mapInArrow(find_ids, f"id {job.id_type}, {SHARD} int")
 
 
 def _assemble_version(work: VersionBuild, names: list[str], shards: int, made: MatcherSpec) -> None:

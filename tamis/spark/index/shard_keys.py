@@ -1,6 +1,6 @@
-"""A number for an attribute and a value: the same in every process, and for values that are equal.
+"""Keys of attributes with a value: equal in every process, and for equal values.
 
-3 and 3.0 are equal in the language, so they have one number; a text and a number never are.
+3 and 3.0 are equal in the language, so they have the same key; text and a number never have.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ _ARROW = {
 
 
 def key_of(path: Path, value: Scalar) -> int:
-    """The number of an attribute and a value."""
+    """Return the key of an attribute and a value."""
     kind = type_of(value)
     if kind is None or kind not in _FAMILY:
-        raise ValueError(f"{value!r} is not compared")
+        raise ValueError(f"{value!r} has no key")
     plain = value.micros if isinstance(value, Timestamp) else value
     return int(_keys(path, kind, pa.array([plain], _ARROW[kind]))[0])
 
@@ -46,7 +46,7 @@ def key_of(path: Path, value: Scalar) -> int:
 def keys_of(
     batch: EventBatch, paths: frozenset[Path]
 ) -> Iterator[tuple[npt.NDArray[np.int64], Keys]]:
-    """The numbers of all values of some attributes: events, and the number of each."""
+    """Yield the keys of all values of some attributes: positions of events, and their keys."""
     for path in paths:
         for column in batch.columns.get(path, ()):
             if column.type in _FAMILY:
@@ -66,7 +66,7 @@ def _keys(path: Path, kind: Type, values: pa.Array) -> Keys:
 
 
 def _raw_keys(kind: Type, values: pa.Array) -> Keys:
-    """A number for each value, not mixed yet."""
+    """Return a number for each value, before mixing."""
     if kind is Type.STR:
         encoded = values.dictionary_encode()
         texts = [_digest(text.encode()) for text in encoded.dictionary.to_pylist()]
@@ -89,7 +89,7 @@ def _digest(data: bytes) -> int:
 
 
 def _mix(x: Keys) -> Keys:
-    """Every bit depends on all others (splitmix64)."""
+    """Mix the bits so that each depends on all others (splitmix64)."""
     with np.errstate(over="ignore"):
         x = x + np.uint64(0x9E3779B97F4A7C15)
         x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

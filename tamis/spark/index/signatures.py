@@ -1,7 +1,7 @@
-"""Which of several places an event must be shown to: the forwarding of the Bloom filter paper.
+"""The candidate shards of an event: the forwarding of the Bloom filter paper.
 
-Every place has a filter of the covers of its subscriptions. A place with a subscription that has no
-cover is shown everything.
+Every shard has a filter of the covers of its subscriptions. A shard with a subscription that has no
+cover gets every event.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 
 class Signatures:
-    """The filters of all places.
+    """The filters of all shards.
 
     Attributes:
-        paths: The attributes that some cover is about.
-        blooms: By place, its filter; None if it must be shown everything.
+        paths: The attributes in covers.
+        blooms: By shard, its filter; None if it gets every event.
     """
 
     def __init__(self, paths: Iterable[Path], blooms: list[Bloom | None]) -> None:
@@ -37,19 +37,19 @@ class Signatures:
         self.blooms = blooms
 
     def candidate_mask(self, batch: EventBatch) -> npt.NDArray[np.bool_]:
-        """By place and event, whether it must be shown the event."""
-        found = np.zeros((len(self.blooms), len(batch)), np.bool_)
+        """Return by shard and event whether the shard is a candidate."""
+        mask = np.zeros((len(self.blooms), len(batch)), np.bool_)
         for events, keys in keys_of(batch, self.paths):
-            for row, bloom in zip(found, self.blooms, strict=True):
+            for row, bloom in zip(mask, self.blooms, strict=True):
                 if bloom is not None:
                     row[events] |= bloom.may_have(keys)
-        for row, bloom in zip(found, self.blooms, strict=True):
+        for row, bloom in zip(mask, self.blooms, strict=True):
             if bloom is None:
                 row[:] = True
-        return found
+        return mask
 
     def save(self, file: File) -> None:
-        """Write them into a file."""
+        """Write the filters into a file."""
         arrays = {
             f"bloom{n}": pack_bits(bloom)
             for n, bloom in enumerate(self.blooms)
@@ -62,11 +62,11 @@ class Signatures:
 
     @classmethod
     def open(cls, file: File) -> Signatures:
-        """Read them from a file."""
-        with np.load(file) as found:
-            about = msgspec.json.decode(found["about"].tobytes())
+        """Read the filters from a file."""
+        with np.load(file) as content:
+            about = msgspec.json.decode(content["about"].tobytes())
             blooms = [
-                unpack_bits(found[f"bloom{n}"]) if f"bloom{n}" in found else None
+                unpack_bits(content[f"bloom{n}"]) if f"bloom{n}" in content else None
                 for n in range(about["places"])
             ]
             return cls([tuple(path) for path in about["paths"]], blooms)

@@ -1,13 +1,13 @@
-"""An index in versions: each a folder that never changes, so that any answer can be had again.
+"""An index in versions: each is a folder that never changes, so that any result is reproducible.
 
     index/
       v00000001/    what `Matcher.save` writes
       v00000002/
-      parts/        what executors are writing; gone when a version is there
-      rejects/      by version, the rows that were not taken
-      pins/         by streaming query and micro-batch, the version that judged it
+      parts/        what executors are writing; removed when the version is complete
+      rejects/      by version, the rejected rows
+      pins/         by streaming query and micro-batch, the version that it used
 
-The folder must be seen under the same path by the driver and by all workers.
+The folder must have the same path for the driver and for all workers.
 """
 
 from __future__ import annotations
@@ -24,40 +24,40 @@ from tamis.errors import InputError
 from tamis.storage.store.durable_files import UNFINISHED, remove, sync_folder, write_synced
 
 _NAME = re.compile(r"v([0-9]{8})")
-# Micro-batches of a query whose version is remembered: Spark never goes back further than one.
+# The number of micro-batches of a query whose pins are kept: Spark repeats only the last one.
 _PINS = 64
 _DAY = 86_400.0
 
 
 class Version(NamedTuple):
-    """A version of an index; number 0 is a matcher that was saved by itself."""
+    """A version of an index; number 0 is a matcher that was saved without versions."""
 
     number: int
     folder: Path
 
 
 def folder_of(index: str | Path, number: int) -> Path:
-    """Where a version is, or will be."""
+    """Return the folder of a version, which need not exist yet."""
     return Path(index) / f"v{number:08d}"
 
 
 def versions(index: str | Path) -> list[int]:
-    """The numbers of all versions, in order."""
+    """Return the numbers of all versions, in order."""
     folder = Path(index)
     names = os.listdir(folder) if folder.is_dir() else []
     return sorted(int(found[1]) for name in names if (found := _NAME.fullmatch(name)))
 
 
 def latest_version(index: str | Path) -> int:
-    """The number of the newest version; 0 if there is none."""
+    """Return the number of the newest version; 0 if there is none."""
     return max(versions(index), default=0)
 
 
 def resolve(index: str | Path, number: int | None = None) -> Version:
-    """A version, or the newest one; a folder that `Matcher.save` made is the only one of its kind.
+    """Return a version, by default the newest; a folder of `Matcher.save` is version 0.
 
     Raises:
-        InputError: There is none.
+        InputError: The version or the index does not exist.
     """
     folder = Path(index)
     if _is_matcher(folder) and not number:
@@ -66,7 +66,7 @@ def resolve(index: str | Path, number: int | None = None) -> Version:
     if not folder_of(folder, found).is_dir():
         known = versions(folder)
         what = f"there is no version {found} here" if known else "there is no index here"
-        span = f"; there are {known[0]} to {known[-1]}" if known else ""
+        span = f"; the versions are {known[0]} to {known[-1]}" if known else ""
         raise InputError(what + span, str(index))
     return Version(found, folder_of(folder, found))
 
@@ -76,9 +76,9 @@ def _is_matcher(folder: Path) -> bool:
 
 
 def pin_version(index: str | Path, query: str, batch: int) -> Version:
-    """The version that judges a micro-batch: the newest when its first task asks.
+    """Return the version for a micro-batch: the newest one when its first task starts.
 
-    All tasks of the batch get the same, and so does a batch that is run again after a crash.
+    All tasks of the batch get the same version, also when the batch runs again after a crash.
     """
     if _is_matcher(Path(index)):
         return resolve(index)
@@ -87,11 +87,11 @@ def pin_version(index: str | Path, query: str, batch: int) -> Version:
     if not pin.exists():
         pins.mkdir(parents=True, exist_ok=True)
         newest = resolve(index)
-        # Not named by the process: workers on two machines, or in two containers, may share a pid.
+        # A random name, not the pid: workers on two machines or in two containers may share a pid.
         mine = pins / f"{batch}-{token_hex(8)}{UNFINISHED}"
         write_synced(mine, [str(newest.number).encode()])
         try:
-            os.link(mine, pin)  # whoever is first decides
+            os.link(mine, pin)  # the first task decides
         except FileExistsError:
             pass
         finally:
@@ -108,16 +108,16 @@ def _old_pins(pins: Path, batch: int) -> Iterator[Path]:
 
 
 def _last_pin(pins: Path) -> int | None:
-    """The version of the last micro-batch of a query."""
+    """Return the version of the last micro-batch of a query."""
     batches = [int(name) for name in os.listdir(pins) if name.isdigit()]
     return int((pins / str(max(batches))).read_bytes()) if batches else None
 
 
 def commit(index: str | Path, unfinished: Path, number: int) -> Version:
-    """Make a folder that is finished the version of a number.
+    """Rename a complete folder to a version.
 
     Raises:
-        InputError: Somebody else has made that version meanwhile.
+        InputError: Another process has created that version meanwhile.
     """
     folder = folder_of(index, number)
     try:
@@ -125,7 +125,7 @@ def commit(index: str | Path, unfinished: Path, number: int) -> Version:
     except OSError:
         if folder.is_dir():
             raise InputError(
-                f"version {number} has been made by somebody else", str(index)
+                f"version {number} was created by another process; try again", str(index)
             ) from None
         raise
     sync_folder(folder.parent)
@@ -133,14 +133,17 @@ def commit(index: str | Path, unfinished: Path, number: int) -> Version:
 
 
 def drop(index: str | Path, keep: int) -> list[int]:
-    """Remove all versions but the newest `keep`; gives those removed.
+    """Remove all versions but the newest `keep`; return those removed.
 
-    A worker that has one of them open goes on with it. The version of the last micro-batch of a
-    stream stays, as it may have to be run again; `pins/` has a folder for each stream, which can
-    be removed when there is no such stream any more.
+    A worker that has one of them open continues to use it. The version of the last micro-batch of
+    a stream stays, because the micro-batch may have to run again; `pins/` has a folder for each
+    stream, which you can remove when the stream no longer exists.
+
+    Raises:
+        InputError: `keep` is less than 1.
     """
     if keep < 1:
-        raise InputError(f"keep one version at least, not {keep}", str(index))
+        raise InputError(f"keep must be at least 1, not {keep}", str(index))
     needed = {_last_pin(pins) for pins in (Path(index) / "pins").glob("*")}
     gone = [number for number in versions(index)[:-keep] if number not in needed]
     for number in gone:
@@ -151,7 +154,7 @@ def drop(index: str | Path, keep: int) -> list[int]:
 
 
 def remove_leftovers(index: str | Path) -> None:
-    """Remove what was left behind by who was killed a day ago, or earlier."""
+    """Remove the files of jobs that were killed a day ago or earlier."""
     left = [*Path(index).glob("parts/*"), *Path(index).glob(f"pins/*/*{UNFINISHED}")]
     for part in left:
         if part.stat().st_mtime < time.time() - _DAY:

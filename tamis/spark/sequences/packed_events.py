@@ -1,7 +1,7 @@
-"""Events as bytes: the columns to keep of one event travel through Spark's state as one value.
+"""Events as bytes: the kept columns of an event are one value in Spark's state.
 
-They are a message of Arrow's without its schema, which both sides know. So every type that Spark
-has comes out as it went in, as it would not by way of Python's values (local times, for one).
+The bytes are an Arrow message without its schema, which both sides have. So every type of Spark
+survives the round trip, which it would not as Python values (local times, for example).
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from tamis.errors import InputError
 
 
 class RowCodec:
-    """Rows of one schema to bytes, and back."""
+    """Converts rows of one schema to bytes, and back."""
 
     def __init__(self, schema: pa.Schema) -> None:
-        """Take the schema of what is packed."""
+        """Take the schema of the rows."""
         self.schema = schema
-        # A state may outlive the query that wrote it.
+        # A prefix that identifies the schema: a state may outlive the query that wrote it.
         self._mark = xxhash.xxh3_64_digest(schema.remove_metadata().serialize().to_pybytes())
 
     def pack(self, batch: pa.RecordBatch, rows: Iterable[int]) -> dict[int, bytes]:
-        """Some rows of a batch that has these columns, among others."""
+        """Pack some rows of a batch, which may have further columns."""
         kept = batch.select(self.schema.names).cast(self.schema)
         return {
             row: self._mark + kept.slice(row, 1).serialize().to_pybytes()
@@ -32,7 +32,7 @@ class RowCodec:
         }
 
     def unpack(self, packed: list[bytes]) -> list[pa.Array]:
-        """The columns.
+        """Return the columns of packed rows.
 
         Raises:
             InputError: They were packed with other columns.

@@ -1,7 +1,7 @@
-"""The call that finds what completes sequences, in a table or on a stream.
+"""Find the events that complete sequences, in a table or a stream.
 
-Workers find which events satisfy which steps, as they match any other selector; only that is
-brought together, by sequence and key, and taken in order of time.
+Workers find which events satisfy which steps, as they match any other selector; only these matches
+are shuffled, by sequence and key, and processed in order of time.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _STEPS = (
 )
 _FOUND = "subscription {}, priority bigint, index_version bigint, began bigint, event binary"
 _ADDED = ("subscription", "priority", "index_version", "began")
-# How Spark remembers a watermark among a column's metadata.
+# The key of a watermark in the metadata of a column.
 _WATERMARK = "spark.watermarkDelayMs"
 
 
@@ -52,32 +52,32 @@ def sequences(
     version: int | None = None,
     functions: Callables | None = None,
 ) -> DataFrame:
-    """The events that complete sequences, each with the sequence: `FIRST … THEN …`.
+    """Return the events that complete sequences (`FIRST … THEN …`), each with the sequence.
 
-    The answer is that of a `tamis.Matcher` that is given all events in order of time. On a stream
-    it comes once the watermark has passed the event; events that come later than that are dropped.
+    The result is that of a `tamis.Matcher` that gets all events in order of time. On a stream a
+    row appears once the watermark has passed the event; events that arrive after that are dropped.
 
     Args:
         events: As for `match`.
-        index: The folder that `compile`, or `Matcher.save`, made; what is not a sequence is left
-            to `match`.
-        time: The column that says when: a timestamp, or in a table a number of seconds.
-        watermark: On a stream, how late events may come, e.g. "10 minutes"; not needed if
+        index: The folder that `compile` or `Matcher.save` created; use `match` for subscriptions
+            that are not sequences.
+        time: The column of the time: a timestamp, or in a table a number of seconds.
+        watermark: On a stream, how late events may arrive, e.g. "10 minutes"; not needed if
             `events` has a watermark on the column already.
-        order: A column of integers that says which of several events of the same time came first.
-            Without it those that satisfy earlier steps count as earlier.
+        order: A column of integers that orders events of the same time. Without it, events that
+            satisfy earlier steps come first.
         keep: The columns of the events to keep; all by default.
-        version: The version to judge by, instead of the newest; a stream takes the newest at every
-            micro-batch, and a sequence whose text has changed begins anew.
-        functions: Those that selectors call.
+        version: The version to use instead of the newest. A stream uses the newest one for every
+            micro-batch, and a sequence whose text has changed starts again.
+        functions: The functions that selectors call.
 
     Returns:
-        The columns kept, `subscription`, `priority`, `index_version` (by which the event that
-        completes was judged), and `began`: when the latest occurrence began that it completes.
+        The columns kept, `subscription`, `priority`, `index_version` (the version that matched the
+        completing event), and `began`: the start of the latest occurrence that it completes.
 
     Raises:
-        InputError: There is no index, no such column or one of a wrong type, a name is taken, or a
-            stream has no watermark or a state store that cannot do it.
+        InputError: There is no index, a column is missing or of the wrong type, a name is already
+            in use, or a stream has no watermark or an unsuitable state store.
     """
     from pyspark.sql.pandas.types import to_arrow_schema
 
@@ -89,7 +89,7 @@ def sequences(
         events = _with_watermark(events, time, watermark)
     found = run_on_worker(spark, partial(version_info, folder, version, functions))
     if found["shards"]:
-        raise InputError("an index in shards runs no sequences yet", str(index))
+        raise InputError("sequences do not run on an index in shards yet", str(index))
     number = None if events.isStreaming and version is None else found["version"]
     schema = _schema(events, names, found["id_type"], time)
     arrow = to_arrow_schema(schema, timezone="UTC")
@@ -118,7 +118,7 @@ def _run_on_stream(
 
     if "RocksDB" not in str(spark.conf.get(PROVIDER)):
         raise InputError(
-            "sequences on a stream want Spark's RocksDB state store: "
+            "sequences on a stream need Spark's RocksDB state store: "
             f"set {PROVIDER} to {ROCKSDB}, as tamis.spark.session does",
             "spark",
         )
@@ -139,11 +139,11 @@ def _check_columns(events: DataFrame, names: list[str], time: str, order: str | 
     kind = events.schema[time].dataType
     numbers = () if events.isStreaming else (IntegralType, FloatType, DoubleType)
     if not isinstance(kind, (TimestampType, TimestampNTZType, *numbers)):
-        wanted = "a timestamp" if events.isStreaming else "a timestamp or a number of seconds"
-        raise InputError(f"{time!r} is to tell the time: {wanted}, not {kind.simpleString()}")
+        expected = "a timestamp" if events.isStreaming else "a timestamp or a number of seconds"
+        raise InputError(f"the time column {time!r} must be {expected}, not {kind.simpleString()}")
     if order is not None and not isinstance(events.schema[order].dataType, IntegralType):
         what = events.schema[order].dataType.simpleString()
-        raise InputError(f"{order!r} is to tell the order: integers, not {what}")
+        raise InputError(f"the order column {order!r} must be of integers, not {what}")
 
 
 def _with_watermark(events: DataFrame, time: str, watermark: str | None) -> DataFrame:
@@ -157,7 +157,7 @@ def _with_watermark(events: DataFrame, time: str, watermark: str | None) -> Data
 def _schema(events: DataFrame, names: list[str], id_type: str, time: str) -> StructType:
     from pyspark.sql.types import LongType, StringType, StructField, StructType
 
-    # Without metadata: what comes out is not the column that Spark's watermark is on.
+    # Without metadata: the result does not carry Spark's watermark.
     kept = [StructField(name, events.schema[name].dataType) for name in names]
     schema = StructType(kept)
     schema.add("subscription", StringType() if id_type == "string" else LongType())

@@ -1,4 +1,4 @@
-"""Sequences over matches of their steps that are sorted: by state, and then by time."""
+"""Run sequences over matches of their steps, sorted by state and then by time."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ FOUND = {
 
 
 def completion_schema(id_type: pa.DataType) -> pa.Schema:
-    """A sequence that was completed, with the event that did it, packed."""
+    """Return the schema of completed sequences, with the packed event that completed each."""
     return pa.schema({"subscription": id_type, **FOUND})
 
 
 def run_sequences(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """What is completed; the rows of a state may go on in the next batch."""
+    """Yield completed sequences; the rows of a state may continue in the next batch."""
     now: tuple[object, ...] | None = None
     machine, state = Machine(0, None), None
     for batch in batches:
@@ -47,22 +47,22 @@ def run_sequences(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]
 def unpack_events(
     batches: Iterable[pa.RecordBatch], packing: RowCodec, schema: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
-    """What is completed, with the columns of the event."""
+    """Yield completed sequences with the columns of the event."""
     for batch in batches:
         kept = packing.unpack(batch.column("event").to_pylist())
         began = from_micros(batch.column("began").to_pylist(), schema.field(len(schema) - 1).type)
-        said = [batch.column(name) for name in ("subscription", "priority", "index_version")]
-        yield pa.RecordBatch.from_arrays([*kept, *said, began], schema=schema)
+        added = [batch.column(name) for name in ("subscription", "priority", "index_version")]
+        yield pa.RecordBatch.from_arrays([*kept, *added, began], schema=schema)
 
 
 def step_order(row: tuple[int, int | None, list[int], object]) -> tuple[object, ...]:
-    """What to sort matches of steps by: the same as Spark does, nulls first."""
+    """Return the sort key of a step match, in Spark's order: nulls first."""
     time, order, satisfied, *_ = row
     return time, order is not None, order, satisfied
 
 
 def expiry(machine: Machine, state: SequenceState) -> int | None:
-    """From what time on a state is of no use, in microseconds; None if always."""
+    """Return the time after which a state is useless, in microseconds; None if never."""
     if machine.within is None:
         return None
     start = state.starts[0]  # the latest of all

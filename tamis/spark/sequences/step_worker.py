@@ -1,7 +1,7 @@
-"""What a worker finds of sequences: which events satisfy which steps. No pyspark here.
+"""Find which events satisfy which steps of sequences; this module does not use pyspark.
 
-A worker sees some of the events, in any order, so it says what it has found, and whoever has all
-the events of a key puts it together.
+A worker sees some of the events, in any order, so it only emits matches of steps; a later stage,
+which has all events of a key, runs the sequences.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from tamis.sequences.sequence_engine import Sequences
 from tamis.spark.sequences.packed_events import RowCodec
 from tamis.values import Timestamp, Value
 
-# What a state belongs to. A sequence that is replaced is another one; steps and `within` follow
-# from the sequence, and are here because they are all that need be known of it later.
+# The key of a state. A replaced sequence is another one. `steps` and `within` follow from the
+# sequence, and are included because later stages need nothing else of it.
 STATE = {"sequence": pa.int64(), "steps": pa.int32(), "within": pa.int64(), "key": pa.string()}
-# Who comes first. Where nothing else tells, who satisfies earlier steps.
+# The order of events. At the same time and order, those that satisfy earlier steps come first.
 ORDER = {"time": pa.int64(), "order": pa.int64(), "satisfied": pa.list_(pa.int32())}
 REST = {"priority": pa.int64(), "index_version": pa.int64(), "event": pa.binary()}
 
 
 def step_schema(id_type: pa.DataType) -> pa.Schema:
-    """What is said of an event and a sequence; `event` is null unless it may complete it."""
+    """Return the schema of step matches; `event` is null unless it satisfies the last step."""
     return pa.schema({"subscription": id_type, **STATE, **ORDER, **REST})
 
 
 class _SequenceInfo(NamedTuple):
-    """A sequence, as it is written into every row."""
+    """The columns of a sequence that every row has."""
 
     digest: int
     steps: int
@@ -49,21 +49,21 @@ class _SequenceInfo(NamedTuple):
 
 
 # A worker keeps its matchers from task to task, and with them the engines for their steps.
-_made: WeakKeyDictionary[Matcher, Sequences] = WeakKeyDictionary()
+_by_matcher: WeakKeyDictionary[Matcher, Sequences] = WeakKeyDictionary()
 
 
 def _sequences_of(matcher: Matcher) -> Sequences:
-    made = _made.get(matcher)
-    if made is None:
-        made = Sequences(ENGINES[DEFAULT], EventClock(None, None))
+    sequences = _by_matcher.get(matcher)
+    if sequences is None:
+        sequences = Sequences(ENGINES[DEFAULT], EventClock(None, None))
         for one in matcher.sequences:
-            made.add(one)
-        _made[matcher] = made
-    return made
+            sequences.add(one)
+        _by_matcher[matcher] = sequences
+    return sequences
 
 
 class StepFinder:
-    """Events in, matches of steps out."""
+    """Finds the matches of steps in batches of events."""
 
     def __init__(
         self,
@@ -74,15 +74,15 @@ class StepFinder:
         id_type: pa.DataType,
         packing: RowCodec,
     ) -> None:
-        """Prepare to find.
+        """Take the sequences of a matcher.
 
         Args:
-            matcher: Whose sequences to look at.
-            number: The version that this is.
-            time: The column that says when.
-            order: The column that says who comes first at the same time, if any.
-            id_type: Of subscriptions.
-            packing: Of the columns to keep.
+            matcher: The matcher.
+            number: Its version.
+            time: The column of the time.
+            order: The column that orders events of the same time, if any.
+            id_type: The type of ids of subscriptions.
+            packing: Packs the columns to keep.
         """
         self._matcher = matcher
         self._number = number
@@ -94,7 +94,7 @@ class StepFinder:
         self._infos = {one.id: _sequence_info(one) for one in matcher.sequences}
 
     def __call__(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        """The matches of steps by a batch of events."""
+        """Yield the matches of steps in a batch of events."""
         if not self._infos or not batch.num_rows:
             return
         events = EventBatch.of(batch, self._matcher.schema, self._matcher.semantics)
@@ -147,7 +147,7 @@ def _sequence_info(subscription: Subscription) -> _SequenceInfo:
 
 
 def key_text(value: Value) -> str | None:
-    """A value of the PER attribute as text, the same for equal values; None if it equals nothing.
+    """Return a PER value as text, the same for equal values; None if it equals nothing.
 
     The first letter is the type: the text '5' is not the number 5, but 5.0 is.
     """
@@ -164,7 +164,7 @@ def key_text(value: Value) -> str | None:
 
 
 def to_micros(times: pa.Array) -> list[int | None]:
-    """A column of instants, or of numbers of seconds, in microseconds."""
+    """Convert a column of instants, or of numbers of seconds, to microseconds."""
     if pa.types.is_timestamp(times.type):
         found: list[int | None] = (
             times.cast(pa.timestamp("us", times.type.tz)).cast("int64").to_pylist()
@@ -174,7 +174,7 @@ def to_micros(times: pa.Array) -> list[int | None]:
 
 
 def from_micros(times: list[int], kind: pa.DataType) -> pa.Array:
-    """The way back."""
+    """Convert microseconds to a column; the inverse of `to_micros`."""
     if pa.types.is_timestamp(kind):
         return pa.array(times, pa.int64()).cast(kind)
     if pa.types.is_integer(kind):

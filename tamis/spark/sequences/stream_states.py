@@ -1,7 +1,8 @@
 """The states of sequences on a stream: `transformWithState`, by event time.
 
-Matches of steps wait until the watermark has passed them, and are then taken in order of time. One
-that is not after the watermark when it comes is late, and dropped: those of its time are done.
+Matches of steps wait until the watermark has passed them, and are then processed in order of time.
+A match that is not after the watermark on arrival is late and is dropped, because those of its time
+have been processed.
 """
 
 from __future__ import annotations
@@ -25,21 +26,21 @@ _MILLI = 1000
 
 
 class States(StatefulProcessor):
-    """One sequence with one key; Spark says which.
+    """The state of one sequence with one key, which Spark passes to every call.
 
-    There is a timer for the first match that waits, or an earlier one, and one for when the state
-    is of no use any more, or an earlier one: `alarm`, kept with the state so that there are not
-    many of them. A timer too many does nothing.
+    There is a timer for the first match that waits, or earlier, and one for the expiry of the
+    state, or earlier: `alarm`, which is stored with the state so that there are few timers. A
+    superfluous timer does nothing.
     """
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        """Say what is kept."""
+        """Declare the state."""
         self._handle = handle
         self._state = handle.getValueState("state", _STATE)
         self._waiting = handle.getListState("waiting", _WAITING)
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
-        """Let matches wait."""
+        """Store matches until the watermark has passed them."""
         passed = timerValues.getCurrentWatermarkInMs() * _MILLI
         new = [
             (row.time, row.order, row.satisfied, row.priority, row.index_version, row.event)
@@ -54,7 +55,7 @@ class States(StatefulProcessor):
     def handleExpiredTimer(
         self, key: Any, timerValues: Any, expiredTimerInfo: Any
     ) -> Iterator[Row]:
-        """Take the matches that the watermark has passed, and forget what is of no use."""
+        """Process the matches that the watermark has passed, and expire the state."""
         subscription, _, steps, within, _ = key
         machine, watermark = Machine(steps, within), timerValues.getCurrentWatermarkInMs()
         held = self._state.get()
@@ -92,7 +93,7 @@ class States(StatefulProcessor):
         self._state.update((state.time, list(state.starts), alarm))
 
     def close(self) -> None:
-        """Nothing to close."""
+        """Do nothing: there is nothing to close."""
 
 
 def _row(*values: object) -> Row:
@@ -100,5 +101,5 @@ def _row(*values: object) -> Row:
 
 
 def _millis(micros: int) -> int:
-    """The first millisecond that is not before."""
+    """Return the first millisecond that is not before this time."""
     return -(-micros // _MILLI)

@@ -30,7 +30,7 @@ EVENTS = pa.schema(
         "event": pa.string(),
     }
 )
-# `sequence` and `time` are those of the event, as there.
+# `sequence` and `time` are those of the event, as in EVENTS.
 DELIVERIES = pa.schema(
     {
         "sequence": pa.int64(),
@@ -49,7 +49,7 @@ _ids = msgspec.json.Decoder(list[str]).decode
 
 
 def events(some: Sequence[StoredMessage]) -> pa.RecordBatch:
-    """Events, as they were published."""
+    """Return rows of events, as they were published."""
     return _batch(
         EVENTS,
         [
@@ -63,7 +63,7 @@ def events(some: Sequence[StoredMessage]) -> pa.RecordBatch:
 
 
 def deliveries(some: Sequence[StoredMessage]) -> pa.RecordBatch:
-    """Deliveries; what a header should have said and does not is NULL."""
+    """Return rows of deliveries; the value of a missing header is NULL."""
     times = [_number(stored, TIME) for stored in some]
     return _batch(
         DELIVERIES,
@@ -89,7 +89,7 @@ def _batch(schema: pa.Schema, columns: list[list[object]]) -> pa.RecordBatch:
 def _text(data: bytes) -> str | None:
     try:
         return data.decode()
-    except UnicodeDecodeError:  # no event then; a broker has set it aside
+    except UnicodeDecodeError:  # not an event; brokers send it to the dead letters
         return None
 
 

@@ -1,11 +1,11 @@
-"""Rows of a table, or of a stream, published as events: each once, also when it is done again.
+"""Publish the rows of a table or a stream as events: exactly once, also when a task runs again.
 
     df.writeStream.format("tamis").option("url", …).option("checkpointLocation", …).start()
 
-Tasks publish, with ids that say the query, the micro-batch, the partition and the content of the
-row; `tamis.broker.client.resumable_batch` leaves out what is stored already. So there is nothing
-to commit, and nothing to undo: Spark aborts micro-batches too that are published, and then
-does them again.
+Tasks publish with ids made of the query, the micro-batch, the partition and the content of the row;
+`tamis.broker.client.resumable_batch` skips what is stored already. So there is nothing to commit
+and nothing to undo: Spark may abort a micro-batch that is already published, and then runs it
+again.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tamis.spark.match.micro_batch import micro_batch
 from tamis.spark.sources.broker_source import REACH, reach_of
 from tamis.spark.sources.source_options import Options
 
-# Spark's own come along.
+# Spark passes its own options too.
 _OPTIONS = (*REACH, "writer", "checkpointLocation", "path", "queryName")
 _COLUMNS = {
     "event": (StringType, BinaryType),
@@ -42,7 +42,7 @@ _COLUMNS = {
 
 
 def writer(options: Mapping[str, str], schema: StructType, overwrite: bool) -> _BrokerWriter:
-    """For `df.write`."""
+    """Return the writer for `df.write`."""
     given = _check_options(options, schema, overwrite)
     name = given.text("writer")
     try:
@@ -55,36 +55,36 @@ def writer(options: Mapping[str, str], schema: StructType, overwrite: bool) -> _
 def stream_writer(
     options: Mapping[str, str], schema: StructType, overwrite: bool
 ) -> _BrokerStreamWriter:
-    """For `df.writeStream`."""
+    """Return the writer for `df.writeStream`."""
     given = _check_options(options, schema, overwrite)
     if given.text("writer") is not None:
-        raise InputError("is for tables: a stream is known by its checkpoint", "writer")
+        raise InputError("is for tables: a stream is identified by its checkpoint", "writer")
     return _BrokerStreamWriter(reach_of(given))
 
 
 def _check_options(options: Mapping[str, str], schema: StructType, overwrite: bool) -> Options:
     given = Options(options, _OPTIONS)
     if overwrite:
-        raise InputError("what is published stays: use the mode append", "mode")
-    hint = "F.to_json(F.struct('*')).alias('event') makes one of a row"
+        raise InputError("published events cannot be overwritten: use the mode append", "mode")
+    hint = "F.to_json(F.struct('*')).alias('event') creates one from a row"
     types = {field.name: field.dataType for field in schema.fields}
     if "event" not in types:
         raise InputError(f"there is no column event, which is JSON; {hint}", "columns")
     for name, found in types.items():
         if name not in _COLUMNS:
             raise InputError(
-                f"{name!r} is none of event, id and ttl: drop it, or have it in the event; {hint}",
+                f"{name!r} is not event, id or ttl: drop it, or put it into the event; {hint}",
                 "columns",
             )
         if not isinstance(found, _COLUMNS[name]):
-            wanted = " or ".join(kind.typeName() for kind in _COLUMNS[name])
-            raise InputError(f"{name} is {found.simpleString()}, not {wanted}", "columns")
+            expected = " or ".join(kind.typeName() for kind in _COLUMNS[name])
+            raise InputError(f"{name} is {found.simpleString()}, not {expected}", "columns")
     return given
 
 
 @dataclass
 class PublishCommit(WriterCommitMessage):
-    """What a task has done: how many rows, and how many of them were there already."""
+    """The result of a task: the number of rows, and how many of them were stored already."""
 
     rows: int
     repeated: int
@@ -104,10 +104,10 @@ class _BrokerStreamWriter(DataSourceStreamArrowWriter):
         self._reach = reach
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> PublishCommit:
-        now = micro_batch()
-        if now is None:
-            raise InputError("Spark does not say which micro-batch this is", "spark")
-        return _publish_rows(self._reach, f"spark-{now.query}", now.number, iterator)
+        current = micro_batch()
+        if current is None:
+            raise InputError("Spark does not provide the number of the micro-batch", "spark")
+        return _publish_rows(self._reach, f"spark-{current.query}", current.number, iterator)
 
 
 def _publish_rows(
@@ -132,6 +132,6 @@ def _rows(batch: pa.RecordBatch) -> list[OutgoingEvent]:
     rows = []
     for event, id, ttl in zip(column("event"), column("id"), column("ttl"), strict=True):
         if event is None:
-            raise InputError("there is a row whose event is NULL", "event")
+            raise InputError("the event of a row is NULL", "event")
         rows.append(OutgoingEvent(event, id, None if ttl is None else float(ttl)))
     return rows

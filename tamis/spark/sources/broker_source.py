@@ -1,11 +1,11 @@
-"""A broker's events, or a subscriber's deliveries, as a table or a stream of Spark.
+"""Read a broker's events, or a subscriber's deliveries, as a table or a stream of Spark.
 
     spark.readStream.format("tamis").option("url", "nats://127.0.0.1:4222").load()
 
-An offset of the stream is a sequence of NATS, the next to be read. Nothing is kept at the broker: a
-micro-batch is a range of sequences, and whoever reads it again gets the same rows. With an offset
-goes where the query began and into how many parts the micro-batch before it was cut, so that the
-first micro-batch too is the same after a crash, and with other options.
+An offset of the stream is the NATS sequence to read next. The broker keeps no state: a micro-batch
+is a range of sequences, and reading it again gives the same rows. An offset also holds the start of
+the query and the number of parts of the micro-batch before it, so that the first micro-batch, too,
+is the same after a crash, even with other options.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tamis.spark.sources import broker_rows
 from tamis.spark.sources.partitions import Span, spans
 from tamis.spark.sources.source_options import Options
 
-# What one task reads at least: to connect takes it some milliseconds.
+# The minimum number of rows of a task: connecting takes some milliseconds.
 _LEAST = 1000
 # Rows of an Arrow batch.
 _ROWS = 10_000
@@ -51,53 +51,53 @@ log = logging.getLogger("tamis.spark")
 
 
 def schema(options: Mapping[str, str]) -> StructType:
-    """The columns."""
+    """Return the columns."""
     return from_arrow_schema(_BrokerReadOptions.of(options).columns)
 
 
 def reader(options: Mapping[str, str], schema: StructType) -> DataSourceReader:
-    """For `spark.read`."""
+    """Return the reader for `spark.read`."""
     return _BrokerReader(_BrokerReadOptions.of(options).check_schema(schema))
 
 
 def stream_reader(options: Mapping[str, str], schema: StructType) -> DataSourceStreamReader:
-    """For `spark.readStream`."""
-    asked = _BrokerReadOptions.of(options).check_schema(schema)
-    if asked.end is not None:
+    """Return the reader for `spark.readStream`."""
+    parsed = _BrokerReadOptions.of(options).check_schema(schema)
+    if parsed.end is not None:
         raise InputError("is for tables: a stream has no end", "end")
-    return _BrokerStreamReader(asked)
+    return _BrokerStreamReader(parsed)
 
 
 def reach_of(given: Options) -> ConnectionSettings:
-    """How to get there.
+    """Return the connection settings.
 
     Raises:
-        InputError: An option makes no sense.
+        InputError: An option is invalid.
     """
-    told = {name: given.text(name) for name in ("url", "prefix")}
+    place = {name: given.text(name) for name in ("url", "prefix")}
     login = {name: given.text(name) for name in LOGIN}
     reach = ConnectionSettings(
-        **{name: text for name, text in told.items() if text is not None},
+        **{name: text for name, text in place.items() if text is not None},
         timeout=given.integer("timeout", 1) or 30,
         login={name: text for name, text in login.items() if text is not None},
     )
     try:
-        reach.names  # noqa: B018 (a prefix that is none is refused here)
+        reach.names  # noqa: B018 (it validates the prefix)
     except BrokerError as error:
         raise InputError(error.reason, "prefix") from None
     return reach
 
 
 class _BrokerReadOptions(NamedTuple):
-    """The options, read and checked.
+    """The parsed options.
 
     Attributes:
-        reach: How to get there.
-        subscriber: Whose deliveries; None for events.
+        reach: The connection settings.
+        subscriber: The subscriber of the deliveries; None for events.
         start: `earliest`, `latest`, a sequence or a time.
-        end: The same, for tables; None for all there is.
-        rows_per_batch: A micro-batch has at most so many rows.
-        partitions: It is read by at most so many tasks.
+        end: The same, for tables; None for everything that exists.
+        rows_per_batch: The maximum number of rows of a micro-batch.
+        partitions: The maximum number of tasks that read it.
         fail: Whether messages that are gone before they were read are an error.
     """
 
@@ -115,8 +115,10 @@ class _BrokerReadOptions(NamedTuple):
         what = given.one_of("what", ("events", "deliveries"))
         subscriber = given.text("subscriber")
         if (what == "deliveries") != (subscriber is not None):
-            raise InputError("goes with option('what', 'deliveries')", "subscriber")
-        asked = cls(
+            raise InputError(
+                "must be used together with option('what', 'deliveries')", "subscriber"
+            )
+        parsed = cls(
             reach_of(given),
             subscriber,
             _parse_position(given, "start") or "earliest",
@@ -126,22 +128,22 @@ class _BrokerReadOptions(NamedTuple):
             given.flag("failOnDataLoss", True),
         )
         try:
-            asked.make_reader()
+            parsed.make_reader()
         except BrokerError as error:
             raise InputError(error.reason, "subscriber") from None
-        return asked
+        return parsed
 
     @property
     def columns(self) -> pa.Schema:
         return broker_rows.EVENTS if self.subscriber is None else broker_rows.DELIVERIES
 
     def check_schema(self, schema: StructType) -> _BrokerReadOptions:
-        """Itself, if these are the columns."""
+        """Return these options, if the schema is that of the source."""
         own = from_arrow_schema(self.columns)
         if schema is not None and schema.simpleString() != own.simpleString():
             raise InputError(
-                f"the columns are {own.simpleString()}: leave .schema(…) away, and take events"
-                " apart with from_json",
+                f"the columns are {own.simpleString()}: omit .schema(…), and parse events"
+                " with from_json",
                 "schema",
             )
         return self
@@ -156,7 +158,7 @@ class _BrokerReadOptions(NamedTuple):
     def sequence_at(
         self, place: str | int | datetime, reading: BrokerReader, state: StreamState
     ) -> int:
-        """The sequence that a place is at now."""
+        """Return the sequence of a position at this moment."""
         if place == "earliest":
             return max(1, state.first)
         if isinstance(place, int):
@@ -168,22 +170,22 @@ class _BrokerReadOptions(NamedTuple):
         return state.last + 1
 
     def check_data_loss(self, reading: BrokerReader, start: int, stop: int) -> None:
-        """See that nothing of a range is gone that comes before all that is left.
+        """Check that no messages are gone at the start of a range, before those that remain.
 
         Raises:
-            InputError: It is, and that is to be an error.
+            InputError: Some are gone, and that is an error by the options.
         """
         left = reading.first_remaining(start)
         if left is None or left <= start:
             return
         whose = "events" if self.subscriber is None else f"deliveries to {self.subscriber}"
-        told = f"{whose} from {start} up to {min(left, stop) - 1} are gone, or may be, unread"
+        lost = f"{whose} from {start} to {min(left, stop) - 1} are gone, or may be, unread"
         if self.fail:
-            raise InputError(f"{told}; option('failOnDataLoss', 'false') goes on", "broker")
-        log.warning(told)
+            raise InputError(f"{lost}; option('failOnDataLoss', 'false') skips them", "broker")
+        log.warning(lost)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The rows of a part."""
+        """Yield the rows of a partition."""
         assert isinstance(partition, Span)
         batch_of = broker_rows.events if self.subscriber is None else broker_rows.deliveries
         with self.make_reader() as reading:
@@ -221,38 +223,38 @@ def _parse_position(given: Options, name: str) -> str | int | datetime | None:
 
 
 class _BrokerReader(DataSourceReader):
-    def __init__(self, asked: _BrokerReadOptions) -> None:
-        self._options = asked
+    def __init__(self, options: _BrokerReadOptions) -> None:
+        self._options = options
 
     def partitions(self) -> list[Span]:
-        asked = self._options
-        with asked.make_reader() as reading:
+        options = self._options
+        with options.make_reader() as reading:
             state = reading.state()
-            start = asked.sequence_at(asked.start, reading, state)
+            start = options.sequence_at(options.start, reading, state)
             stop = state.last + 1
-            if asked.end is not None:
-                stop = min(stop, asked.sequence_at(asked.end, reading, state))
+            if options.end is not None:
+                stop = min(stop, options.sequence_at(options.end, reading, state))
             if start >= stop:
                 return []
-            asked.check_data_loss(reading, start, stop)
-        return spans(start, stop, min(asked.partitions, -(-(stop - start) // _LEAST)))
+            options.check_data_loss(reading, start, stop)
+        return spans(start, stop, min(options.partitions, -(-(stop - start) // _LEAST)))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return self._options.read(partition)
 
 
 class _BrokerStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    def __init__(self, asked: _BrokerReadOptions) -> None:
-        self._options = asked
+    def __init__(self, options: _BrokerReadOptions) -> None:
+        self._options = options
         self._reading: BrokerReader | None = None
         self._initial: Offset | None = None
         self._end: int | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_reading": None}  # it stays with the driver
+        return self.__dict__ | {"_reading": None}  # the connection stays with the driver
 
     def initialOffset(self) -> Offset:
-        # Asked again until there is a first micro-batch; it must not move meanwhile.
+        # Spark calls this until there is a first micro-batch; the offset must not move meanwhile.
         if self._initial is None:
             reading = self._open_reader()
             start = self._options.sequence_at(self._options.start, reading, reading.state())
@@ -271,8 +273,8 @@ class _BrokerStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         first = start["sequence"]
         if first > state.last + 1 and start["from"] != first:
             raise InputError(
-                f"the stream ends at {state.last}, and {first - 1} was read: it was made anew;"
-                " begin with a new checkpoint",
+                f"the stream ends at {state.last}, but {first - 1} was read: it was created again;"
+                " start with a new checkpoint",
                 "broker",
             )
         last = state.last if self._end is None else min(state.last, self._end)
@@ -289,7 +291,7 @@ class _BrokerStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return {"sequence": state.last + 1}
 
     def partitions(self, start: Offset, end: Offset) -> list[Span]:
-        # Only a first micro-batch that is done again can begin elsewhere now: where it began then.
+        # Only a first micro-batch that runs again can have another start: use its original one.
         first = start["sequence"] if start["from"] == end["from"] else end["from"]
         if first >= end["sequence"]:
             return []

@@ -1,6 +1,6 @@
 """The data source `tamis`: a broker's events or deliveries, and the events of workloads.
 
-spark.dataSource.register(TamisSource)     # `tamis.spark.session()` has done so
+spark.dataSource.register(TamisSource)
 spark.readStream.format("tamis").option("url", "nats://127.0.0.1:4222").load()
 spark.read.format("tamis").option("workload", "flights").load()
 """
@@ -24,63 +24,64 @@ from tamis.errors import InputError
 
 
 class TamisSource(DataSource):
-    """The data source `tamis`: of a broker with the option `url`, of a workload with `workload`.
+    """The data source `tamis`: a broker with the option `url`, a workload with `workload`.
 
     Options of a broker:
-        url: Of its NATS server; several with commas between them.
-        prefix: What its names begin with; `tamis`.
-        timeout: How many seconds NATS may be away before that is an error; 30.
-        token; user, password; credentials, nkey, tlsCa, tlsCert, tlsKey (files): who we are.
+        url: The URL of its NATS server; separate several with commas.
+        prefix: The prefix of its names; default `tamis`.
+        timeout: The number of seconds that NATS may be unreachable before an error; default 30.
+        token; user, password; credentials, nkey, tlsCa, tlsCert, tlsKey (files): the login.
 
-    To read:
-        what: `events`, or `deliveries`, with `subscriber`.
-        start: `earliest`, `latest`, a sequence or a time.
-        end: The same, for tables, not included; all there is.
-        rowsPerBatch: How many rows a micro-batch has at most; 100,000.
-        partitions: By how many tasks it is read at most; 4.
-        failOnDataLoss: Whether what is gone before it was read is an error; `true`.
+    Options for reading:
+        what: `events`, or `deliveries`, with `subscriber`; default `events`.
+        start: `earliest`, `latest`, a sequence or a time; default `earliest`.
+        end: The same, for tables, exclusive; by default everything that exists.
+        rowsPerBatch: The maximum number of rows of a micro-batch; default 100,000.
+        partitions: The maximum number of tasks that read it; default 4.
+        failOnDataLoss: Whether messages that are gone before they were read are an error; default
+            `true`.
 
-    To write:
-        writer: A name, for tables: what the same writer writes again is published once.
+    Options for writing:
+        writer: A name, for tables: rows that the same writer writes again are published once.
 
     Options of a workload:
         workload: One of `tamis_lab.workloads.workload_catalogue.NAMES`.
-        rows: How many events; without it all that there are, which is for `flights` only, or a
-            stream without end.
-        seed: Instead of the workload's own.
-        partitions: Into how many parts the rows of a table, or of a batch of a stream, are cut; 4.
-        rowsPerBatch: How many rows a batch of a stream has at most; 10,000.
+        rows: The number of events; by default all, which works for `flights` only, or for a
+            stream, which is then endless.
+        seed: The seed, instead of the workload's own.
+        partitions: The number of parts of a table, or of a batch of a stream; default 4.
+        rowsPerBatch: The maximum number of rows of a batch of a stream; default 10,000.
     """
 
     @classmethod
     def name(cls) -> str:
-        """What `format` takes."""
+        """Return the name for `format`."""
         return "tamis"
 
     def schema(self) -> StructType:
-        """The columns."""
+        """Return the columns."""
         found: StructType = self._reader_module.schema(self.options)
         return found
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """For `spark.read`."""
+        """Return the reader for `spark.read`."""
         found: DataSourceReader = self._reader_module.reader(self.options, schema)
         return found
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
-        """For `spark.readStream`."""
+        """Return the reader for `spark.readStream`."""
         found: DataSourceStreamReader = self._reader_module.stream_reader(self.options, schema)
         return found
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
-        """For `df.write`."""
+        """Return the writer for `df.write`."""
         found: DataSourceWriter = self._broker_module("broker_sink").writer(
             self.options, schema, overwrite
         )
         return found
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
-        """For `df.writeStream`."""
+        """Return the writer for `df.writeStream`."""
         found: DataSourceStreamWriter = self._broker_module("broker_sink").stream_writer(
             self.options, schema, overwrite
         )
@@ -96,10 +97,10 @@ class TamisSource(DataSource):
         return self._broker_module("broker_source")
 
     def _broker_module(self, module: str) -> Any:
-        """What is for brokers; it needs NATS, which not everybody has."""
+        """Import a module for brokers, which needs the optional package of NATS."""
         if not self._has_option("url"):
             raise InputError(
-                "is missing: option('url', 'nats://127.0.0.1:4222') is a broker; or say a workload",
+                "is missing: set option('url', 'nats://127.0.0.1:4222'), or 'workload'",
                 "url",
             )
         try:

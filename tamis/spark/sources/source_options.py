@@ -1,4 +1,4 @@
-"""Options of a data source, read and checked: all of them are texts, in any case."""
+"""Parse the options of a data source, which are text; their names are case-insensitive."""
 
 from __future__ import annotations
 
@@ -9,30 +9,32 @@ from tamis.errors import InputError, shorten
 
 
 class Options:
-    """The options that were given."""
+    """The options of a data source."""
 
     def __init__(self, given: Mapping[str, str], known: Sequence[str]) -> None:
-        """Take them.
+        """Take the options.
 
         Raises:
-            InputError: There is one that is not known.
+            InputError: An option is unknown.
         """
         self._given = {name.lower(): value for name, value in given.items()}
         names = {name.lower(): name for name in known}
         for name in self._given.keys() - names.keys():
             close = difflib.get_close_matches(name, names, n=1)
-            hint = f"did you mean {names[close[0]]!r}?" if close else f"there are {tuple(known)}"
+            hint = (
+                f"did you mean {names[close[0]]!r}?" if close else f"the options are {tuple(known)}"
+            )
             raise InputError(f"unknown option; {hint}", name)
 
     def text(self, name: str) -> str | None:
-        """What was given, or None."""
+        """Return the text of an option, or None."""
         return self._given.get(name.lower())
 
     def integer(self, name: str, least: int) -> int | None:
-        """A whole number, or None if none was given.
+        """Return a whole number, or None if the option is absent.
 
         Raises:
-            InputError: It is none, or too small.
+            InputError: It is not a whole number, or too small.
         """
         text = self.text(name)
         if text is None:
@@ -46,7 +48,7 @@ class Options:
         return number
 
     def flag(self, name: str, otherwise: bool) -> bool:
-        """`true` or `false`.
+        """Return the value of `true` or `false`.
 
         Raises:
             InputError: It is neither.
@@ -59,10 +61,10 @@ class Options:
         return text.lower() == "true"
 
     def one_of(self, name: str, choices: Sequence[str]) -> str:
-        """One of some words; the first if none was given.
+        """Return one of some words; the first if the option is absent.
 
         Raises:
-            InputError: It is another one.
+            InputError: It is another word.
         """
         text = self.text(name)
         if text is None:

@@ -95,7 +95,7 @@ def test_flights(source: SparkSession) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "url: is missing: option('url', 'nats://127.0.0.1:4222') is a broker; or say a"),
+        ({}, "url: is missing: set option('url', 'nats://127.0.0.1:4222'), or 'workload'"),
         ({"workload": "flihgts"}, "unknown workload 'flihgts'; did you mean 'flights'?"),
         ({"workload": "selective"}, "has no end: say how many"),
         ({"workload": "selective", "row": 5}, "row: unknown option; did you mean 'rows'?"),

@@ -128,12 +128,12 @@ def test_ids_may_be_integers(spark: SparkSession, tmp_path: Path) -> None:
 def test_what_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no column 'selector'"):
         compile(spark.range(1), tmp_path / "index")
-    with pytest.raises(InputError, match="ids are text or integers, not double"):
+    with pytest.raises(InputError, match="ids must be text or integers, not double"):
         compile(spark.sql("SELECT 1D AS id, 'a = 1' AS selector"), tmp_path / "index")
     with pytest.raises(InputError, match="no index"):
         change(spark.createDataFrame([("add", "x", "a = 1", 0, 1)], CHANGES), tmp_path / "none")
     Matcher().save(tmp_path / "saved")
-    with pytest.raises(InputError, match="a matcher was saved here"):
+    with pytest.raises(InputError, match="this is a saved matcher"):
         compile(spark.createDataFrame(ROWS[:1], COLUMNS), tmp_path / "saved")
 
 
@@ -157,7 +157,7 @@ def test_a_version_is_made_once(tmp_path: Path) -> None:
     index = tmp_path / "index"
     index.mkdir()
     commit(index, tmp_path / "one", 1)
-    with pytest.raises(InputError, match="somebody else"):
+    with pytest.raises(InputError, match="another process"):
         commit(index, tmp_path / "two", 1)
 
 

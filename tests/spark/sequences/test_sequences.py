@@ -206,11 +206,11 @@ def test_what_is_refused(spark: SparkSession, index: Path, tmp_path: Path) -> No
     stream = spark.readStream.schema(EVENTS).parquet(str(tmp_path))
     with pytest.raises(InputError, match="no column 'when'"):
         sequences(table, index, time="when")
-    with pytest.raises(InputError, match="'host' is to tell the time: a timestamp or a number"):
+    with pytest.raises(InputError, match="the time column 'host' must be a timestamp or a number"):
         sequences(table, index, time="host")
-    with pytest.raises(InputError, match="'n' is to tell the time: a timestamp, not bigint"):
+    with pytest.raises(InputError, match="the time column 'n' must be a timestamp, not bigint"):
         sequences(stream, index, time="n", watermark="1 second")
-    with pytest.raises(InputError, match="'host' is to tell the order: integers, not string"):
+    with pytest.raises(InputError, match="the order column 'host' must be of integers, not string"):
         sequences(table, index, time="at", order="host")
     with pytest.raises(InputError, match="already have a column 'began'"):
         sequences(table.withColumnRenamed("load", "began"), index, time="at")

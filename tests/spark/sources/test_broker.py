@@ -157,14 +157,14 @@ def test_what_is_gone_unread_is_said(
     (span,) = query.partitions(start, end)
     purged(shared_nats.url, Names(prefix).event_stream, 4)
     for reading in (lambda: query.partitions(start, end), lambda: list(query.read(span))):
-        with pytest.raises(InputError, match="events from 1 up to 3 are gone, or may be, unread;"):
+        with pytest.raises(InputError, match="events from 1 to 3 are gone, or may be, unread;"):
             reading()
     assert not caplog.records
     assert rows(lax, start, end) == [[4, 5, 6, 7, 8, 9, 10]]
-    assert "events from 1 up to 3 are gone" in caplog.text
+    assert "events from 1 to 3 are gone" in caplog.text
     assert reader().initialOffset()["sequence"] == 4
     beyond = {"sequence": 12, "from": 1, "parts": 1}
-    with pytest.raises(InputError, match="ends at 10, and 11 was read: it was made anew"):
+    with pytest.raises(InputError, match="ends at 10, but 11 was read: it was created again"):
         query.latestOffset(beyond, ReadMaxRows(100))
 
 
@@ -172,8 +172,14 @@ def test_what_is_gone_unread_is_said(
     ("options", "message"),
     [
         ({"what": "matches"}, "what: must be events or deliveries, not 'matches'"),
-        ({"what": "deliveries"}, "subscriber: goes with option('what', 'deliveries')"),
-        ({"subscriber": "ann"}, "subscriber: goes with option('what', 'deliveries')"),
+        (
+            {"what": "deliveries"},
+            "subscriber: must be used together with option('what', 'deliveries')",
+        ),
+        (
+            {"subscriber": "ann"},
+            "subscriber: must be used together with option('what', 'deliveries')",
+        ),
         (
             {"what": "deliveries", "subscriber": "a.b"},
             "subscriber: a subscriber must be 1 to 64 letters, digits, - or _, not 'a.b'",
@@ -199,7 +205,7 @@ def test_options_that_make_no_sense(options: dict[str, str], message: str) -> No
     ("columns", "options", "message"),
     [
         ("price double", {}, "there is no column event, which is JSON; F.to_json(F.struct('*'))"),
-        ("event string, price double", {}, "'price' is none of event, id and ttl"),
+        ("event string, price double", {}, "'price' is not event, id or ttl"),
         ("event string, ttl string", {}, "ttl is string, not numeric"),
         ("event double", {}, "event is double, not string or binary"),
         ("event string", {"writer": "me"}, "writer: is for tables"),
@@ -215,7 +221,9 @@ def test_rows_that_cannot_be_published(columns: str, options: dict[str, str], me
     with pytest.raises(InputError) as caught:
         TamisSource({"url": "nats://127.0.0.1:1"} | options).streamWriter(schema, False)
     assert message in str(caught.value)
-    with pytest.raises(InputError, match="what is published stays: use the mode append"):
+    with pytest.raises(
+        InputError, match="published events cannot be overwritten: use the mode append"
+    ):
         TamisSource({"url": "nats://127.0.0.1:1"}).writer(schema, True)
 
 
