@@ -161,7 +161,7 @@ def test_counts(files: tuple[Path, Path], tmp_path: Path, engine: str) -> None:
 
 def test_counts_on_a_terminal(files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     files[0].write_text(SUBSCRIPTIONS.replace("unpriced", "no price"))
-    monkeypatch.setattr("tamis.cli.shared.console.on_terminal", lambda: True)
+    monkeypatch.setattr("tamis.cli.shared.console.stdout_is_terminal", lambda: True)
     done = run("match", "-s", files[0], "-e", files[1], "--format", "counts")
     assert done.stdout.splitlines() == [
         "      events  subscription",
@@ -258,7 +258,9 @@ def test_formats_that_make_no_sense(files: tuple[Path, Path], tmp_path: Path) ->
     needs = run("match", "-s", files[0], "-e", files[1], "--format", "parquet")
     assert needs.exit_code == 2 and "needs --out" in needs.stderr
     table = run("match", "-s", files[0], "-e", files[1], "--format", "table", "--out", tmp_path)
-    assert table.exit_code == 2 and "is for reading" in table.stderr
+    assert table.exit_code == 2 and "is for the terminal" in " ".join(
+        table.stderr.replace("│", " ").split()
+    )
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "csv", "parquet"])
@@ -374,7 +376,7 @@ def test_bad_events_are_skipped_and_told(tmp_path: Path) -> None:
     assert failed.exit_code == 2
     assert failed.stderr == (
         f"error: {tmp_path}/e.jsonl:2: not JSON: it ends early\n"
-        "  --bad skip reports such lines and goes on\n"
+        "  --bad skip reports such lines and continues\n"
     )
 
 
