@@ -1,7 +1,7 @@
 """The command line: one thin module per verb.
 
-Only light modules are imported here, and by the modules of the verbs at their top: `tamis --help`
-does not wait for Arrow. To add a verb, write its module and one line below.
+Only light modules are imported here and at the top of the verbs' modules, so `tamis --help` does
+not wait for Arrow. To add a verb, write its module and add one line below.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ def _tamis(
         ),
     ] = False,
 ) -> None:
-    """Which of many selectors does an event satisfy?
+    """Register SQL conditions; Tamis tells you which of them each event satisfies.
 
-    A selector is what may stand after WHERE in Spark SQL, for example
-    [cyan]company IN ('IBM', 'Dell') AND price <= 1000[/cyan]; docs/guides/language.md has it all.
+    A condition is called a selector: what you would write after WHERE in Spark SQL, such as
+    [cyan]company IN ('IBM', 'Dell') AND price <= 1000[/cyan]. See docs/language.md.
     """

@@ -1,4 +1,4 @@
-"""`tamis backtest`: what would other rules have done with past events?"""
+"""`tamis backtest`: compare two sets of rules on past events."""
 
 from __future__ import annotations
 
@@ -38,51 +38,59 @@ EXAMPLES = """\
   tamis backtest events/ --current rules --proposed rules --current-version 7
   tamis backtest events/ --current a.csv --proposed b.csv --format json
 
-It runs on Spark. Events and subscriptions are files or folders of Parquet, JSON lines or CSV;
-a folder that [cyan]tamis compile[/cyan] made is an index. An event that one of the two
-cannot judge counts for neither; the exit code is 3 then, or if rows of a table were rejected.
+It runs on Spark. Events and rules are files or folders of Parquet, JSON lines or CSV; rules may
+also be an index made by [cyan]tamis compile[/cyan]. An event that one of the two rule sets cannot
+evaluate counts for neither. The exit code is 3 if there are such events, or rejected rules.
 """
 
 _RULES = "an index, or a table with [cyan]id[/cyan] and [cyan]selector[/cyan]."
 
 
 class BacktestFormat(StrEnum):
-    """How to print the outcome."""
+    """How to print the result."""
 
     table = "table"
     json = "json"
 
 
 def backtest(
-    events: Annotated[str, typer.Argument(metavar="EVENTS", help="Past events.")],
+    events: Annotated[str, typer.Argument(metavar="EVENTS", help="The past events.")],
     current: Annotated[
-        str, typer.Option(metavar="INDEX|FILE", help=f"The rules as they are: {_RULES}")
+        str, typer.Option(metavar="INDEX|FILE", help=f"The current rules: {_RULES}")
     ],
     proposed: Annotated[
-        str, typer.Option(metavar="INDEX|FILE", help=f"The rules as they may be: {_RULES}")
+        str, typer.Option(metavar="INDEX|FILE", help=f"The proposed rules: {_RULES}")
     ],
     current_version: Annotated[
-        int | None, typer.Option(metavar="N", help="A version of the index; else the newest.")
+        int | None,
+        typer.Option(metavar="N", help="The version of the current index. Default: the newest."),
     ] = None,
     proposed_version: Annotated[
-        int | None, typer.Option(metavar="N", help="The same for the other one.")
+        int | None,
+        typer.Option(metavar="N", help="The version of the proposed index. Default: the newest."),
     ] = None,
     key: Annotated[
         str | None,
-        typer.Option(metavar="COLUMN", help="What names an event; else it is shown as JSON."),
+        typer.Option(
+            metavar="COLUMN",
+            help="The column that names an event in examples. Default: the event as JSON.",
+        ),
     ] = None,
     examples: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Examples of what is gained, and lost.")
+        int,
+        typer.Option(
+            min=0, metavar="N", help="Examples of gained and of lost events per subscription."
+        ),
     ] = 3,
     limit: Annotated[
-        int, typer.Option(min=0, metavar="N", help="Rows of the table; json has them all.")
+        int, typer.Option(min=0, metavar="N", help="The most rows of the table; json has all.")
     ] = 50,
     format: Annotated[
         BacktestFormat,
         typer.Option(
             metavar="FORMAT",
-            help="[cyan]table[/cyan]: the subscriptions that change, those that change most "
-            "first; or [cyan]json[/cyan]: everything.",
+            help="[cyan]table[/cyan] (the subscriptions that change, most changes first) or "
+            "[cyan]json[/cyan] (everything).",
         ),
     ] = BacktestFormat.table,
     semantics: Annotated[Semantics | None, SEMANTICS] = None,
@@ -90,16 +98,19 @@ def backtest(
     bad: BadOption = BadLinePolicy.fail,
     scratch: Annotated[
         str | None,
-        typer.Option(metavar="DIR", help="For tables on a cluster: a folder that all workers see."),
+        typer.Option(
+            metavar="DIR",
+            help="For rules in tables, on a cluster: a folder that all workers can read.",
+        ),
     ] = None,
     master: MasterOption = None,
     conf: ConfOption = None,
     quiet: QuietOption = False,
 ) -> None:
-    """Which matches would be gained, and which lost, if other rules judged the same events?
+    """Show which matches proposed rules would gain or lose on past events.
 
-    Both sets of rules judge every event, in one pass. For each subscription there are its
-    matches under both, how many are gained and lost, and examples of these events.
+    Both sets of rules match every event, in one pass. For each subscription you see its matches
+    under both, how many are gained and lost, and examples of these events.
     """
     with spark_session(master, conf) as spark:
         from tamis.spark import backtest
@@ -120,9 +131,9 @@ def backtest(
                 scratch=scratch,
             )
     if found.unjudged and bad is BadLinePolicy.fail:
-        why = found.faults[0] if found.faults else "one of the rule sets cannot judge them"
-        error = InputError(f"{format_count(found.unjudged, 'event')} not judged: {why}", events)
-        error.add_note("--bad skip leaves such events out and goes on")
+        why = found.faults[0] if found.faults else "one of the rule sets cannot evaluate them"
+        error = InputError(f"{format_count(found.unjudged, 'event')} not evaluated: {why}", events)
+        error.add_note("--bad skip leaves such events out and continues")
         raise error
     if format is BacktestFormat.json:
         typer.echo(_json(found))
@@ -145,7 +156,7 @@ def _json(found: Backtest) -> str:
     import msgspec
 
     rows = found.subscriptions.to_pylist()
-    # The table cannot be copied as plain values are.
+    # `asdict` would copy the table, which cannot be copied.
     plain = asdict(replace(found, subscriptions=None))
     named = {"only_current": found.only_current, "only_proposed": found.only_proposed}
     return msgspec.json.encode({**plain, **named, "subscriptions": rows}).decode()

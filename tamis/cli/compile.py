@@ -1,4 +1,4 @@
-"""`tamis compile`: subscriptions into an index that opens at once."""
+"""`tamis compile`: write an index of subscriptions, which opens at once."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ EXAMPLES = """\
   tamis compile --spark -s rules.parquet --out rules --rejects bad.jsonl
 
 The index holds the selectors, the schema and the semantics. In Python,
-[cyan]tamis.Matcher.open("rules.index")[/cyan] opens it; what is changed from then on is kept in it.
-With --spark every run makes the next version, and bad rows are always set aside.
-The exit code is 3 if bad lines were skipped, or rows rejected.
+[cyan]tamis.Matcher.open("rules.index")[/cyan] opens it and stores later changes in it.
+With --spark, every run writes the next version, and bad rows are always rejected.
+The exit code is 3 if bad lines were skipped or rows were rejected.
 """
 
 
@@ -54,8 +54,8 @@ def compile(
             "--out",
             "-o",
             metavar="DIR",
-            help="The index: a new folder, which appears when it is complete; with --spark, the "
-            "folder of its versions, which all workers see.",
+            help="The index: a new folder, which appears when it is complete. With --spark: the "
+            "folder of all versions, which every worker can read.",
         ),
     ],
     semantics: SemanticsOption = Semantics.sql,
@@ -66,18 +66,18 @@ def compile(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="With --spark: keep the rows that were not taken, with position and reason; "
-            "JSON lines, or .csv, or .parquet.",
+            help="With --spark: write the rejected rows here, with position and reason, as JSON "
+            "lines, .csv or .parquet.",
         ),
     ] = None,
     master: MasterOption = None,
     conf: ConfOption = None,
     quiet: QuietOption = False,
 ) -> None:
-    """Make an index of subscriptions, which opens at once however many there are.
+    """Compile subscriptions into an index, which opens at once whatever its size.
 
-    A million selectors take a minute to read; the index of them is mapped into memory
-    in less than a second, and processes that open it share it.
+    Reading a million selectors takes a minute. Their index is mapped into memory in less
+    than a second, and processes that open it share that memory.
     """
     if spark:
         from tamis.cli.shared.spark_compile import compile_on_spark

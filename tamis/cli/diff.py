@@ -1,4 +1,4 @@
-"""`tamis diff`: what a new version of a set of subscriptions changes."""
+"""`tamis diff`: compare two versions of a set of subscriptions by what they match."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ EXAMPLES = """\
   tamis diff old.csv new.csv --fail-on narrowed --fail-on changed
 
 [bold]Exit codes[/bold]
-  0  no change, or none of a kind that --fail-on names
+  0  no changes of the kinds of --fail-on
   1  there are changes
   2  a file, a selector or the schema cannot be read, or bad usage
 
-Each change of meaning comes with an event that tells old from new.
+Each change of meaning comes with an event that only one of the two versions matches.
 """
 
 
@@ -51,7 +51,7 @@ class DiffFormat(StrEnum):
 
 
 class ChangeKind(StrEnum):
-    """What can become of a subscription, and `never`."""
+    """The kinds of change, and `never`."""
 
     added = "added"
     removed = "removed"
@@ -72,15 +72,17 @@ _STYLES = {
 
 def diff(
     old: Annotated[str, typer.Argument(metavar="OLD", help=SubscriptionsHelp)],
-    new: Annotated[str, typer.Argument(metavar="NEW", help="The same.")],
+    new: Annotated[
+        str, typer.Argument(metavar="NEW", help="The new version, in any of these formats.")
+    ],
     semantics: SemanticsOption = Semantics.sql,
     schema: SchemaOption = None,
     format: Annotated[
         DiffFormat | None,
         typer.Option(
             metavar="FORMAT",
-            help="[cyan]table[/cyan] (to read) or [cyan]jsonl[/cyan] (a line per change). By "
-            "default a table on a terminal, else jsonl.",
+            help="[cyan]table[/cyan] (for people) or [cyan]jsonl[/cyan] (a line per change). "
+            "Default: a table on a terminal, otherwise jsonl.",
             show_default=False,
         ),
     ] = None,
@@ -89,21 +91,21 @@ def diff(
         typer.Option(
             "--fail-on",
             metavar="KIND",
-            help="A kind of change for exit code 1; may be given several times. By default all "
-            "of them; [cyan]never[/cyan] for none.",
+            help="Exit with code 1 on this kind of change; may be repeated. Default: on every "
+            "kind; [cyan]never[/cyan]: on none.",
             show_default=False,
         ),
     ] = None,
     quiet: QuietOption = False,
 ) -> None:
-    """Say which subscriptions were added, removed, reworded, widened, narrowed or changed.
+    """Show which subscriptions were added, removed, reworded, widened, narrowed or changed.
 
-    Subscriptions are compared by id, and selectors by what they mean: one that only
-    reads otherwise is [cyan]reworded[/cyan].
+    Subscriptions are paired by id, and selectors compared by meaning: a selector with another
+    text that matches the same events is [cyan]reworded[/cyan].
     """
     if old == new == "-":
         raise typer.BadParameter("only one of OLD and NEW can be stdin")
-    from tamis.analysis import diff as compared
+    from tamis.analysis import diff as compare
 
     began = time.perf_counter()
     chosen = format or (DiffFormat.table if console.stdout_is_terminal() else DiffFormat.jsonl)
@@ -112,7 +114,7 @@ def diff(
         bar.start("subscriptions")
         before, after = _rows(old), _rows(new)
         bar.start("comparing")
-        changes = compared(
+        changes = compare(
             before,
             after,
             attributes,
@@ -122,14 +124,14 @@ def diff(
     _show(changes, chosen)
     if not quiet:
         kinds = Counter(change.kind for change in changes)
-        told = ", ".join(f"{count:,} {kind}" for kind, count in kinds.items()) or "no change"
+        counts = ", ".join(f"{count:,} {kind}" for kind, count in kinds.items()) or "no change"
         seconds = time.perf_counter() - began
         both = f"{len(before):,} and {format_count(len(after), 'subscription')}"
-        console.note(f"{both}, {told}, {seconds:.2f} s")
+        console.note(f"{both}, {counts}, {seconds:.2f} s")
     if any(change.kind == "bad" for change in changes):
         raise typer.Exit(exit_codes.BAD_INPUT)
-    wanted = {kind.value for kind in fail_on or ChangeKind} - {"never"}
-    if any(change.kind in wanted for change in changes):
+    failing = {kind.value for kind in fail_on or ChangeKind} - {"never"}
+    if any(change.kind in failing for change in changes):
         raise typer.Exit(exit_codes.NO)
 
 
@@ -175,11 +177,11 @@ def _change_text(change: Change) -> Text:
     else:
         lines += [("- ", change.old, "red")] if change.old else []
         lines += [("+ ", change.new, "green")] if change.new else []
-    told = change.to_dict()
+    fields = change.to_dict()
     named = {"lost": "no longer matches", "gained": "now matches", "stream": "events"}
     for name, words in named.items():
-        if name in told:
-            lines.append((f"  {words}: ", msgspec.json.encode(told[name]).decode(), ""))
+        if name in fields:
+            lines.append((f"  {words}: ", msgspec.json.encode(fields[name]).decode(), ""))
     if change.message:
         lines.append(("  ", change.message, "dim"))
     said = Text()

@@ -1,4 +1,4 @@
-"""`tamis explain`: why an event does or does not match."""
+"""`tamis explain`: explain why an event does or does not match."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ EXAMPLES = """\
   sed -n 7p events.jsonl | tamis explain "price < 10" --event - --format json
   tamis explain --plan -s rules.jsonl --id cheap-pcs -e events.jsonl
 
-The exit code is 0 if the event matches and 1 if it does not, as with grep; without an event, 0.
+Like grep, it exits with 0 if the event matches and 1 if not; without an event, with 0.
 """
 
 
@@ -45,13 +45,14 @@ class ExplainFormat(StrEnum):
 
 def explain(
     selector: Annotated[
-        str | None, typer.Argument(metavar="SELECTOR", help="What to explain.", show_default=False)
+        str | None,
+        typer.Argument(metavar="SELECTOR", help="The selector to explain.", show_default=False),
     ] = None,
     event: Annotated[
         str | None,
         typer.Option(
             metavar="JSON|@FILE|-",
-            help="The event: JSON, a file that holds it, or stdin. Needed, but for --plan.",
+            help="The event: JSON, a file, or stdin. Required without --plan.",
         ),
     ] = None,
     subscriptions: Annotated[
@@ -59,40 +60,43 @@ def explain(
     ] = None,
     id: Annotated[
         str | None,
-        typer.Option("--id", metavar="ID", help="Which of the subscriptions to explain."),
+        typer.Option("--id", metavar="ID", help="The subscription to explain."),
     ] = None,
     plan: Annotated[
         bool,
         typer.Option(
             "--plan",
             metavar="",
-            help="Say what finds the subscription, and what it costs: among all --subscriptions.",
+            help="Show how the engine finds the subscription among all --subscriptions, and what "
+            "that costs.",
         ),
     ] = False,
     events: Annotated[
         str | None,
-        typer.Option("--events", "-e", metavar="FILE", help="Typical events, for --plan to go by."),
+        typer.Option(
+            "--events", "-e", metavar="FILE", help="Typical events, to estimate costs for --plan."
+        ),
     ] = None,
     format: Annotated[
         ExplainFormat,
-        typer.Option(metavar="FORMAT", help="[cyan]tree[/cyan] (to read) or [cyan]json[/cyan]."),
+        typer.Option(metavar="FORMAT", help="[cyan]tree[/cyan] (for people) or [cyan]json[/cyan]."),
     ] = ExplainFormat.tree,
     semantics: SemanticsOption = Semantics.sql,
     schema: SchemaOption = None,
 ) -> None:
-    """Say why an event does or does not match; or, with --plan, what finding matches costs.
+    """Explain why an event does or does not match; with --plan, what matching costs.
 
-    Shows the selector's tree with the truth of each node and the values it saw,
-    and what would have had to hold. Give a selector, or --subscriptions and --id.
+    Shows the tree of the selector with the truth and the values at each node, and the smallest
+    change that would make the event match. Give a selector, or --subscriptions and --id.
     """
     if (subscriptions is None) != (id is None) or (selector is None) == (id is None):
         raise typer.BadParameter("give a selector, or --subscriptions FILE and --id ID")
     if event is None and not plan:
-        raise typer.BadParameter("give an --event, or ask for the --plan")
+        raise typer.BadParameter("give --event or --plan")
     if events is not None and not plan:
-        raise typer.BadParameter("--events is for --plan; one event is --event")
+        raise typer.BadParameter("--events needs --plan; to explain one event, use --event")
     if plan and subscriptions == "-":
-        raise typer.BadParameter("--plan reads the subscriptions twice: they cannot be stdin")
+        raise typer.BadParameter("--plan reads the subscriptions twice, so they cannot be stdin")
     from tamis.matcher import Matcher
 
     if subscriptions is not None and id is not None:
@@ -126,7 +130,7 @@ def _show(answer: Explanation | SubscriptionPlan, format: ExplainFormat) -> None
 
     drawn = Text(str(answer))
     for mark, style in (("✓", "green"), ("✗", "red"), (r"\?", "yellow")):
-        # The mark that opens a node, not one inside some text.
+        # Only the mark at the start of a node, not one inside a selector.
         drawn.highlight_regex(rf"(?m)^[│├└─ ]*{mark} ", style)
     console.show(console.stdout(), drawn)
 
@@ -137,7 +141,7 @@ def _find(file: str, id: str) -> SubscriptionRow:
 
     others: list[str] = []
     bad: list[BadLine] = []
-    # Bad lines elsewhere are no matter of this one, if it is found.
+    # Bad lines matter only if the subscription is not found.
     for row in read_subscriptions(file, "skip", bad.append):
         if str(row.id) == id:
             return row
@@ -150,14 +154,14 @@ _SHOWN = 5
 
 def _not_found_error(file: str, id: str, hint: str, bad: list[BadLine]) -> InputError:
     for line in bad:
-        # In a file of selectors the line is the id; of others the fault may name it.
+        # In a file of selectors the id is the line number; elsewhere the reason may name the id.
         if str(line.line) == id or line.reason.startswith(
             (f"subscription {id!r}", f"subscription {id} ", f"subscription {id}:")
         ):
             return line.as_error()
     missing = InputError(f"{UnknownSubscription(id)}{'; ' + hint if hint else ''}", file)
     if bad:
-        missing.add_note("unless it is one of the lines that cannot be read:")
+        missing.add_note("it may be one of the lines that cannot be read:")
         for line in bad[:_SHOWN]:
             missing.add_note(str(line))
         if len(bad) > _SHOWN:
@@ -184,6 +188,6 @@ def _event(given: str) -> dict[str, object]:
     try:
         event: dict[str, object] = msgspec.json.decode(raw, type=dict)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        hint = "; an event is one JSON object" if raw.strip() else "; there is nothing"
+        hint = "; an event is one JSON object" if raw.strip() else "; the input is empty"
         raise InputError(json_fault(error, raw) + hint, source) from None
     return event

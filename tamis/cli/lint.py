@@ -1,4 +1,4 @@
-"""`tamis lint`: what is wrong with a set of subscriptions."""
+"""`tamis lint`: find problems in a set of subscriptions."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ EXAMPLES = """\
   tamis lint rules.csv --fail-on error
 
 [bold]Exit codes[/bold]
-  0  nothing found, or nothing as grave as --fail-on
+  0  no findings of the level of --fail-on or above
   1  there are findings
   2  the file or the schema cannot be read, or bad usage
 
-Each finding is proved, or shown by an event; what could not be settled is [cyan]undecided[/cyan].
-docs/guides/lint.md says what each kind of finding means.
+Every finding is proved, or comes with an event that shows it. A question that could not be decided
+is reported as [cyan]undecided[/cyan]. docs/lint.md explains each kind of finding.
 """
 
 
@@ -54,7 +54,7 @@ class LintFormat(StrEnum):
 
 
 class FailOn(StrEnum):
-    """The least level that makes the exit code 1."""
+    """The lowest level of a finding that sets the exit code 1."""
 
     note = "note"
     warning = "warning"
@@ -74,8 +74,8 @@ def lint(
         LintFormat | None,
         typer.Option(
             metavar="FORMAT",
-            help="[cyan]table[/cyan] (to read), [cyan]jsonl[/cyan] (a line per finding) or "
-            "[cyan]sarif[/cyan] (SARIF 2.1.0). By default a table on a terminal, else jsonl.",
+            help="[cyan]table[/cyan] (for people), [cyan]jsonl[/cyan] (a line per finding) or "
+            "[cyan]sarif[/cyan] (SARIF 2.1.0). Default: a table on a terminal, otherwise jsonl.",
             show_default=False,
         ),
     ] = None,
@@ -84,18 +84,18 @@ def lint(
         typer.Option(
             "--fail-on",
             metavar="LEVEL",
-            help="The least level of a finding for exit code 1: [cyan]note[/cyan], "
-            "[cyan]warning[/cyan], [cyan]error[/cyan] or [cyan]never[/cyan].",
+            help="Exit with code 1 if there is a finding of this level or above: "
+            "[cyan]note[/cyan], [cyan]warning[/cyan], [cyan]error[/cyan] or [cyan]never[/cyan].",
         ),
     ] = FailOn.note,
     quiet: QuietOption = False,
 ) -> None:
-    """Find subscriptions that are refused, can never match, always do, are equivalent, or covered.
+    """Find subscriptions that are invalid, never or always match, or duplicate others.
 
-    Also parts of selectors that can be dropped. Selectors are compared by what they
-    mean, for all events there can be: nothing is sampled.
+    Also finds subscriptions that another one covers, and parts of selectors that can be dropped.
+    Selectors are compared by meaning, for all possible events: nothing is sampled.
     """
-    from tamis.analysis import lint as linted
+    from tamis.analysis import lint as find_problems
     from tamis.events.subscription_files import read_subscriptions
 
     began = time.perf_counter()
@@ -118,17 +118,17 @@ def lint(
                 bar.start(what)
             bar.update(done, part)
 
-        findings = linted(rows, attributes, semantics.value, progress=progress)
+        findings = find_problems(rows, attributes, semantics.value, progress=progress)
     findings = sorted(unreadable + findings, key=lambda found: found.line)
     _show(findings, chosen, file)
     if not quiet:
         by_level = Counter(found.level for found in findings)
-        told = ", ".join(format_count(by_level[level], level) for level in reversed(_LEVELS))
+        counts = ", ".join(format_count(by_level[level], level) for level in reversed(_LEVELS))
         seconds = time.perf_counter() - began
-        console.note(f"{format_count(len(rows), 'subscription')}, {told}, {seconds:.2f} s")
+        console.note(f"{format_count(len(rows), 'subscription')}, {counts}, {seconds:.2f} s")
     if fail_on is not FailOn.never:
-        grave = _LEVELS[_LEVELS.index(fail_on.value) :]
-        if any(found.level in grave for found in findings):
+        failing = _LEVELS[_LEVELS.index(fail_on.value) :]
+        if any(found.level in failing for found in findings):
             raise typer.Exit(exit_codes.NO)
 
 
@@ -165,8 +165,8 @@ def _show(findings: list[Finding], format: LintFormat, file: str) -> None:
     from tamis.events.records import InputFile
 
     by_line = InputFile(file).format == ""
-    told = sarif(findings, file, __version__, by_line)
-    typer.echo(msgspec.json.format(msgspec.json.encode(told), indent=2))
+    report = sarif(findings, file, __version__, by_line)
+    typer.echo(msgspec.json.format(msgspec.json.encode(report), indent=2))
 
 
 def _table(findings: list[Finding], width: int) -> Table:
@@ -188,7 +188,7 @@ def _table(findings: list[Finding], width: int) -> Table:
 
 
 def _add_text(said: object, found: Finding, style: str, width: int) -> None:
-    """The selector with carets, and what shows the finding."""
+    """Append the selector with carets, the suggestion, and the event that shows the finding."""
     import msgspec
     from rich.text import Text
 
@@ -201,11 +201,11 @@ def _add_text(said: object, found: Finding, style: str, width: int) -> None:
         whole = found.spans == ((0, len(found.text)),)
         if marks and not whole:
             said.append(f"\n  {marks}", style)
-    told = found.to_dict()
-    if "suggestion" in told:
+    fields = found.to_dict()
+    if "suggestion" in fields:
         said.append("\n  instead: ", "dim").append(found.suggestion)
-    if "event" in told:
-        event = msgspec.json.encode(told["event"]).decode()
+    if "event" in fields:
+        event = msgspec.json.encode(fields["event"]).decode()
         said.append(f"\n  {_EVENTS.get(found.rule, 'event')}: ", "dim").append(event)
 
 

@@ -1,4 +1,4 @@
-"""`tamis match`: which subscriptions does each event of a file satisfy?"""
+"""`tamis match`: match the events of a file against subscriptions."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ EXAMPLES = """\
   tamis match --spark --index rules -e events/ --format parquet --out answers
   tail -f app.log.jsonl | tamis match -s rules.txt -e - --format jsonl
 
-Events are numbered from 0 as they stand in the file, bad ones too.
-A CSV column is one attribute, dots and all, unless the schema declares the path that it spells.
-With --spark, files and folders of Parquet, JSON lines or CSV; the columns of the events are kept,
-and those of bad ones (--bad skip) have an [cyan]error[/cyan].
+Events are numbered from 0 in the order of the file; bad lines count too.
+A CSV column is one attribute, even if its name has dots, unless the schema declares such a path.
+With --spark, events are files or folders of Parquet, JSON lines or CSV. The output keeps their
+columns; with --bad skip, bad events have a reason in the column [cyan]error[/cyan].
 The exit code is 3 if bad lines were skipped.
 """
 
@@ -58,7 +58,7 @@ def match(
             "--events",
             "-e",
             metavar="FILE",
-            help="JSON lines, CSV or Parquet; [cyan]-[/cyan] is JSON lines on stdin.",
+            help="The events: JSON lines, CSV or Parquet; [cyan]-[/cyan]: JSON lines on stdin.",
         ),
     ],
     subscriptions: Annotated[
@@ -70,21 +70,24 @@ def match(
             "--index",
             "-i",
             metavar="DIR",
-            help="What [cyan]tamis compile[/cyan] made, instead of --subscriptions.",
+            help="An index made by [cyan]tamis compile[/cyan], instead of --subscriptions.",
         ),
     ] = None,
     semantics: Annotated[Semantics | None, SEMANTICS] = None,
     engine: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The algorithm; they all agree.")
+        str | None,
+        typer.Option(
+            metavar="NAME", help="The matching algorithm; all of them give the same matches."
+        ),
     ] = None,
     schema: SchemaOption = None,
     format: Annotated[
         MatchFormat | None,
         typer.Option(
             metavar="FORMAT",
-            help="[cyan]table[/cyan] (to read), [cyan]jsonl[/cyan] (a line per event), "
+            help="[cyan]table[/cyan] (for people), [cyan]jsonl[/cyan] (a line per event), "
             "[cyan]parquet[/cyan] (a row per match; needs --out) or [cyan]counts[/cyan] (how many "
-            "events each subscription matched). By default a table on a terminal, else jsonl.",
+            "events each subscription matched). Default: a table on a terminal, otherwise jsonl.",
             show_default=False,
         ),
     ] = None,
@@ -92,13 +95,16 @@ def match(
         str | None,
         typer.Option(
             metavar="DIR|FILE",
-            help="Write there instead: a file, or [cyan]matches.jsonl[/cyan] (or .parquet, or "
-            "[cyan]counts.jsonl[/cyan]) in a directory. It appears when it is complete.",
+            help="Write to this file, or to [cyan]matches.jsonl[/cyan] (or .parquet, or "
+            "[cyan]counts.jsonl[/cyan]) in this directory, instead of stdout. The file appears "
+            "when it is complete.",
         ),
     ] = None,
     limit: Annotated[
         int | None,
-        typer.Option(min=0, metavar="K", help="At most K matches per event: the first ones."),
+        typer.Option(
+            min=0, metavar="K", help="Return at most K matches per event: the first ones."
+        ),
     ] = None,
     bad: BadOption = BadLinePolicy.fail,
     costs: Annotated[
@@ -106,7 +112,7 @@ def match(
         typer.Option(
             "--costs",
             metavar="",
-            help="At the end, list the most expensive subscriptions on stderr.",
+            help="Finally list the most expensive subscriptions on stderr.",
         ),
     ] = False,
     spark: SparkOption = False,
@@ -114,11 +120,11 @@ def match(
     conf: ConfOption = None,
     quiet: QuietOption = False,
 ) -> None:
-    r"""Find, for every event, the subscriptions it satisfies: highest priority first.
+    r"""Match events against subscriptions; matches of high priority come first.
 
-    The answers go to stdout, and a summary to stderr. With jsonl, each event is
-    a line [cyan]{"event": 0, "matches": \["id", …]}[/cyan]; with counts, each subscription
-    is a line [cyan]{"subscription": "id", "events": 2}[/cyan], or a row on a terminal.
+    Matches go to stdout and a summary to stderr. With jsonl, each event is a line
+    [cyan]{"event": 0, "matches": \["id", …]}[/cyan]. With counts, each subscription is a line
+    [cyan]{"subscription": "id", "events": 2}[/cyan], or a table row on a terminal.
     """
     if (subscriptions is None) is (index is None):
         raise typer.BadParameter("give one of --subscriptions and --index")
@@ -136,7 +142,7 @@ def match(
     began = time.perf_counter()
     matcher = _matcher(schema, semantics, engine, index)
     if costs:
-        matcher.costs()  # an engine that does not count says so now, not at the end
+        matcher.costs()  # an engine without counters must raise now, not at the end
     skipped = event_count = pair_count = 0
 
     def on_bad(line: BadLine) -> None:
@@ -175,7 +181,7 @@ def match(
 def _matcher(
     schema: str | None, semantics: Semantics | None, engine: str | None, index: str | None
 ) -> Matcher:
-    """A matcher without subscriptions; or the one of an index, which brings the rest itself."""
+    """Return a matcher without subscriptions, or the matcher that the index holds."""
     from tamis.engines import DEFAULT
     from tamis.matcher import Matcher
 
@@ -183,7 +189,7 @@ def _matcher(
         return Matcher(read_schema(schema), (semantics or Semantics.sql).value, engine or DEFAULT)
     given = {"--schema": schema, "--semantics": semantics, "--engine": engine}
     for option in (option for option, value in given.items() if value is not None):
-        raise typer.BadParameter(f"{option} is in the index already")
+        raise typer.BadParameter(f"{option} cannot be used with --index, which has its own")
     return Matcher.open(index, read_only=True)
 
 
@@ -192,4 +198,4 @@ def _refuse_with_spark(
 ) -> None:
     given = {"--schema": schema, "--semantics": semantics, "--engine": engine, "--costs": costs}
     for option in (option for option, value in given.items() if value is not None):
-        raise typer.BadParameter(f"{option} does not go with --spark")
+        raise typer.BadParameter(f"{option} cannot be used with --spark")

@@ -1,4 +1,4 @@
-"""`tamis overlay`: the nodes that are linked, what goes over the links, and links that go."""
+"""`tamis overlay`: show the nodes of an overlay and their links, and remove a link."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ EXAMPLES = """\
 [bold]Examples[/bold]
   tamis overlay                                  tables of nodes and links
   tamis overlay --nats nats://rome:4222 --format json
-  tamis overlay --out overlay.svg                drawn by Graphviz, if there is one
-  tamis overlay --wait                           until all subscriptions are known everywhere
+  tamis overlay --out overlay.svg                drawn by Graphviz, if installed
+  tamis overlay --wait                           until every node knows all subscriptions
   tamis overlay unlink rome
   tamis overlay unlink rome --forget             rome will not come back
 
-All nodes are asked, from neighbour to neighbour. docs/guides/overlay.md says what the figures mean.
+All nodes are queried, from neighbour to neighbour. docs/overlay.md explains the figures.
 """
 UNLINK_EXAMPLES = """\
 [bold]Examples[/bold]
@@ -43,22 +43,22 @@ UNLINK_EXAMPLES = """\
   tamis overlay unlink rome --forget
   tamis overlay unlink rome --nats nats://paris:4222
 
-A node that is only down has not left: what is for it waits. Start `tamis serve` without the --link,
-or it makes the link again.
+A node that is down stays linked: its events wait in a queue. Restart `tamis serve` without the
+--link, or it links again.
 """
 
 app = typer.Typer(
     cls=Verbs,
     invoke_without_command=True,
     rich_markup_mode="rich",
-    help="Show the overlay, or take a link away.",
+    help="Show the overlay network, or remove a link.",
     epilog=EXAMPLES,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
 class OverlayFormat(StrEnum):
-    """How to show it."""
+    """How to print the overlay."""
 
     table = "table"
     json = "json"
@@ -77,22 +77,25 @@ def show(
     ] = OverlayFormat.table,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Draw it there: .svg, .png, .pdf, or .dot for the text."),
+        typer.Option(
+            metavar="FILE",
+            help="Draw the overlay to this file: .svg, .png, .pdf, or .dot for the source.",
+        ),
     ] = None,
     wait: Annotated[
         bool,
         typer.Option(
-            "--wait", metavar="", help="Until all nodes answer and know all that is wanted."
+            "--wait", metavar="", help="Wait until all nodes answer and know all subscriptions."
         ),
     ] = False,
     timeout: Annotated[
-        float, typer.Option(min=0, metavar="SECONDS", help="How long to wait.")
+        float, typer.Option(min=0, metavar="SECONDS", help="How long --wait waits.")
     ] = 60.0,
     prefix: PrefixOption = "tamis",
     user: UserOption = None,
     tls_ca: AuthorityOption = None,
 ) -> None:
-    """Show the nodes that can be reached, their links, and what went over them."""
+    """Show the reachable nodes, their links, and the traffic over them."""
     if context.invoked_subcommand is not None:
         return
     import msgspec
@@ -114,17 +117,19 @@ def show(
 
 @app.command("unlink", cls=Verb, epilog=UNLINK_EXAMPLES)
 def unlink(
-    node: Annotated[str, typer.Argument(metavar="NODE", help="The neighbour.")],
+    node: Annotated[str, typer.Argument(metavar="NODE", help="The neighbour to unlink.")],
     forget: Annotated[
         bool,
-        typer.Option("--forget", metavar="", help="On this side only: the other is gone for good."),
+        typer.Option(
+            "--forget", metavar="", help="Remove only this side: the other node is gone for good."
+        ),
     ] = False,
     nats: NatsOption = "nats://127.0.0.1:4222",
     prefix: PrefixOption = "tamis",
     user: UserOption = None,
     tls_ca: AuthorityOption = None,
 ) -> None:
-    """Take a link away, with what waits to go over it, and tell the others."""
+    """Remove a link, with the events that wait for it, and inform the other nodes."""
 
     async def work() -> int:
         from tamis.broker.fabric.connection import open_connection
@@ -138,7 +143,7 @@ def unlink(
             await connection.close()
 
     waiting = asyncio.run(work())
-    lost = f"; {waiting:,} events that waited for it are gone" if waiting else ""
+    lost = f"; {waiting:,} queued events were dropped" if waiting else ""
     console.note(f"unlinked {node}{lost}")
 
 
@@ -161,7 +166,8 @@ async def _fetch_overlay(
             if loop.time() > deadline:
                 silent = ", ".join(shown.silent) or "none"
                 raise BrokerError(
-                    f"not all nodes know all that is wanted; silent nodes: {silent}", "timeout"
+                    f"not all nodes know all subscriptions yet; nodes without an answer: {silent}",
+                    "timeout",
                 )
             await asyncio.sleep(0.2)
     finally:
@@ -173,19 +179,19 @@ def _draw(text: str, out: Path) -> None:
     if out.suffix == ".dot" or program is None:
         if program is None and out.suffix != ".dot":
             out = out.with_suffix(".dot")
-            console.note(f"there is no Graphviz here (the program dot): its text is in {out}")
+            console.note(f"Graphviz (the program dot) is not installed: wrote {out} instead")
         out.write_text(text, encoding="utf-8")
         return
     command = [program, f"-T{out.suffix[1:]}", "-o", str(out)]
     done = subprocess.run(command, input=text.encode(), capture_output=True, check=False)
     if done.returncode:
-        raise InputError(f"Graphviz cannot draw it: {done.stderr.decode().strip()}", str(out))
+        raise InputError(f"Graphviz failed: {done.stderr.decode().strip()}", str(out))
 
 
 def tables(shown: OverlaySnapshot) -> Iterator[str]:
-    """The nodes, then the links, in columns."""
+    """Return the lines of two tables: the nodes, then the links."""
     rows: list[tuple[str, ...]] = [
-        ("node", "brokers", "subs", "events", "delivered", "evaluated", "checked", "in vain")
+        ("node", "brokers", "subs", "events", "delivered", "evaluated", "checked", "false pos.")
     ]
     for name, node in shown.nodes.items():
         figures = node.figures
@@ -200,7 +206,7 @@ def tables(shown: OverlaySnapshot) -> Iterator[str]:
         )
     yield from _columns(rows)
     yield ""
-    rows = [("from", "to", "events", "bytes", "filters", "waiting", "told", "state")]
+    rows = [("from", "to", "events", "bytes", "filters", "waiting", "interests", "state")]
     for name, node in shown.nodes.items():
         for neighbour, link in sorted(node.links.items()):
             counts = ("events_out", "bytes_out", "filter_bytes_out", "waiting", "interests_told")
@@ -211,7 +217,7 @@ def tables(shown: OverlaySnapshot) -> Iterator[str]:
         yield f"{name} does not answer: {why}"
     for name, node in shown.nodes.items():
         for where, trouble in node.down.items():
-            yield f"{name} has no link to {where}: {trouble or 'it is just being made'}"
+            yield f"{name} has no link to {where}: {trouble or 'connecting'}"
 
 
 def _state(shown: OverlaySnapshot, name: str, neighbour: str) -> str:
@@ -223,7 +229,7 @@ def _state(shown: OverlaySnapshot, name: str, neighbour: str) -> str:
         return "silent"
     if not (link["up"] or there["up"]):
         return "down"
-    return "in step" if link["to_tell"] == link["told"] == there["received"] else "telling"
+    return "in sync" if link["to_tell"] == link["told"] == there["received"] else "syncing"
 
 
 def _columns(rows: list[tuple[str, ...]]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""`tamis parse`: what a selector is taken to mean."""
+"""`tamis parse`: parse selectors and show how Tamis reads them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EXAMPLES = """\
   tamis parse --rewrite "NOT (a <> 1 OR b IS NULL)"
   tamis parse --file rules.jsonl --schema schema.json --format json
 
-A selector that begins with a minus sign goes after [cyan]--[/cyan].
+Put [cyan]--[/cyan] before a selector that begins with a minus sign.
 """
 
 
@@ -38,7 +38,7 @@ class ParseFormat(StrEnum):
 def parse(
     selectors: Annotated[
         list[str] | None,
-        typer.Argument(metavar="SELECTOR", help="What to parse.", show_default=False),
+        typer.Argument(metavar="SELECTOR", help="The selectors to parse.", show_default=False),
     ] = None,
     file: Annotated[
         str | None, typer.Option("--file", "-f", metavar="FILE", help=SubscriptionsHelp)
@@ -47,24 +47,24 @@ def parse(
         ParseFormat,
         typer.Option(
             metavar="FORMAT",
-            help="[cyan]text[/cyan] (as Tamis writes it), [cyan]tree[/cyan] or [cyan]json[/cyan] "
-            "(a line each).",
+            help="[cyan]text[/cyan] (as Tamis prints it), [cyan]tree[/cyan] or [cyan]json[/cyan] "
+            "(one per line).",
         ),
     ] = ParseFormat.text,
     rewrite: Annotated[
         bool,
-        typer.Option("--rewrite", metavar="", help="Bring it to the form that engines match."),
+        typer.Option("--rewrite", metavar="", help="Rewrite the selector as engines do."),
     ] = False,
     schema: SchemaOption = None,
 ) -> None:
-    """Parse selectors and print them; with a schema, check them against it.
+    """Parse and print selectors; with a schema, check their types.
 
-    Every bad one is reported, with the place of the fault; then the exit code is 2.
+    Every bad selector is reported with the position of the error. The exit code is then 2.
     """
     if bool(selectors) == bool(file):
         raise typer.BadParameter("give selectors, or a file with --file FILE")
     from tamis.engines.subscription import Subscription
-    from tamis.language.rewrite import rewrite as rewritten
+    from tamis.language.rewrite import rewrite as apply_rules
 
     declared = read_schema(schema)
     faults = 0
@@ -74,7 +74,7 @@ def parse(
         faults += 1
         console.error(str(message))
 
-    # A file's selectors have a place to blame; one on the command line is its own place.
+    # Errors in a file are prefixed with file and line; one on the command line needs no prefix.
     for id, text, place in _read_selectors(selectors, file, fault):
         try:
             selector = Subscription.of(id, text, schema=declared).selector
@@ -82,7 +82,7 @@ def parse(
             fault(f"{place}{error}")
             continue
         typer.echo(
-            _format_selector(rewritten(selector) if rewrite else selector, format, id, bool(file))
+            _format_selector(apply_rules(selector) if rewrite else selector, format, id, bool(file))
         )
     if faults:
         raise typer.Exit(exit_codes.BAD_INPUT)

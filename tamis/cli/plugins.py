@@ -1,7 +1,7 @@
 """Verbs from other distributions: entry points of the group `tamis.verbs`.
 
-An entry point is a function that adds its verb to the command line. The verbs of the laboratory
-are known by name, so that without it they say how to install it.
+An entry point is a function that adds its verb to the command line. The laboratory's verbs are
+known by name, so that without it they say how to install it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`tamis publish`: events to the brokers."""
+"""`tamis publish`: publish events to the brokers."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ EXAMPLES = """\
   generate | tamis publish --events -
   tamis publish --ttl 60 '{"price": 120}' '{"price": 7}'
 
-It ends when NATS has stored them all. A line of a file is published as it is: what is no JSON
-object is for the brokers to set aside, and to say why (docs/reference/protocol.md).
+The command returns when NATS has stored all events. Lines of a file are published unchecked: the
+brokers set aside what is not a JSON object, and record the reason (docs/protocol.md).
 """
 
 _CHUNK = 1000
@@ -39,11 +39,13 @@ def publish(
     ] = None,
     events: Annotated[
         str | None,
-        typer.Option("--events", "-e", metavar="FILE", help="JSON lines; - for standard input."),
+        typer.Option(
+            "--events", "-e", metavar="FILE", help="A file of JSON lines; - reads standard input."
+        ),
     ] = None,
     ttl: Annotated[
         float | None,
-        typer.Option(min=1, metavar="SECONDS", help="How long they are worth anything."),
+        typer.Option(min=1, metavar="SECONDS", help="How long the events are valid."),
     ] = None,
     nats: NatsOption = "nats://127.0.0.1:4222",
     user: UserOption = None,
@@ -51,16 +53,16 @@ def publish(
     prefix: PrefixOption = "tamis",
     quiet: QuietOption = False,
 ) -> None:
-    """Publish events."""
+    """Publish events, and wait until they are stored."""
     if bool(event) is (events is not None):
-        raise typer.BadParameter("give events, or --events FILE")
+        raise typer.BadParameter("give either events or --events FILE")
     count = 0
     with client(nats, None, prefix, user, tls_ca) as c:
         for some in _encode_events(event or []) if events is None else _lines(events):
             last = c.publish_many(some, ttl=ttl)[-1]
             count += len(some)
         if not quiet and count:
-            console.note(f"{format_count(count, 'event')}; the last is number {last}")
+            console.note(f"{format_count(count, 'event')} published; the last has number {last}")
 
 
 def _encode_events(events: list[str]) -> Iterator[list[bytes]]:
@@ -68,7 +70,7 @@ def _encode_events(events: list[str]) -> Iterator[list[bytes]]:
 
     from tamis.events.records import json_fault
 
-    for text in events:  # typed by hand: say at once what is wrong
+    for text in events:  # typed by hand, so report a mistake before publishing
         try:
             msgspec.json.decode(text, type=dict)
         except (msgspec.DecodeError, RecursionError) as error:

@@ -1,4 +1,4 @@
-"""`tamis serve`: a broker, and a NATS server if there is none."""
+"""`tamis serve`: run a broker, and a NATS server if none is running."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ Then, in other terminals:
   tamis subscribe "price > 100"
   tamis publish '{"price": 120}'
 
-Start it several times, on one machine or on many, and the brokers share the work. Ctrl-C drains:
-what has begun is finished. It listens on this machine only, unless told otherwise, and then wants
-users (`tamis user add`). See docs/operations/users-and-tls.md, docs/reference/http.md, and
-docs/reference/protocol.md for other languages.
+Start several brokers, on one machine or on many, and they share the work. Ctrl-C drains: the broker
+finishes the events it has started. By default it listens on this machine only; to listen elsewhere
+it needs users (`tamis user add`). See docs/security.md, docs/http.md and, for clients in other
+languages, docs/protocol.md.
 
-With --name and --link, brokers on several NATS servers are one overlay: who subscribes at one gets
-what is published at any. `tamis overlay` shows it; docs/guides/overlay.md has it all.
+With --name and --link, brokers on several NATS servers form an overlay: a subscriber at one node
+receives what is published at any. `tamis overlay` shows it. See docs/overlay.md.
 """
 
 
@@ -57,21 +57,28 @@ def serve(
         typer.Option(
             "--nats",
             metavar="URL",
-            help="The NATS server to join. Without it the one at --host and --port; one is started "
-            "there if there is none.",
+            help="The NATS server to connect to. Default: the one at --host and --port, which is "
+            "started if none is running there.",
         ),
     ] = None,
     data: Annotated[
-        Path, typer.Option(metavar="FOLDER", help="Where a server that is started keeps all.")
+        Path, typer.Option(metavar="FOLDER", help="The data folder of a NATS server started here.")
     ] = Path("tamis-data"),
     host: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="Where a server that is started listens.")
+        str,
+        typer.Option(
+            metavar="ADDRESS", help="The address that a NATS server started here listens on."
+        ),
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=1, max=65535, metavar="N", help="Its port.")] = 4222,
+    port: Annotated[
+        int, typer.Option(min=1, max=65535, metavar="N", help="The port of that server.")
+    ] = 4222,
     sync: Annotated[
         bool,
         typer.Option(
-            "--sync", metavar="", help="Wait for the disk: what is confirmed survives a power cut."
+            "--sync",
+            metavar="",
+            help="Sync every write to disk: what is acknowledged survives a power failure.",
         ),
     ] = False,
     prefix: PrefixOption = "tamis",
@@ -81,106 +88,135 @@ def serve(
         str | None,
         typer.Option(
             metavar="ATTRIBUTE",
-            help="What sequences go by; without it the time at which NATS stored the event.",
+            help="The attribute that holds the time of an event, for sequences. Default: the time "
+            "at which NATS stored it.",
         ),
     ] = None,
     batch: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Judge at most so many events at a time.")
+        int, typer.Option(min=1, metavar="N", help="Match at most this many events at a time.")
     ] = 512,
     wait: Annotated[
         float,
-        typer.Option(min=0, metavar="MS", help="Milliseconds to wait for more events."),
+        typer.Option(
+            min=0, metavar="MS", help="How long to wait for a batch to fill, in milliseconds."
+        ),
     ] = 2.0,
     keep_events: Annotated[
-        float, typer.Option(min=0.001, metavar="HOURS", help="How long events are kept.")
+        float, typer.Option(min=0.001, metavar="HOURS", help="How long to keep events.")
     ] = 24.0,
     keep_deliveries: Annotated[
-        float, typer.Option(min=0.001, metavar="HOURS", help="How long deliveries are kept.")
+        float, typer.Option(min=0.001, metavar="HOURS", help="How long to keep deliveries.")
     ] = 24.0,
     backlog: Annotated[
         int,
         typer.Option(
-            min=1, metavar="N", help="Deliveries kept per subscriber; then the oldest go."
+            min=1,
+            metavar="N",
+            help="Deliveries to keep per subscriber; beyond that the oldest are dropped.",
         ),
     ] = 100_000,
     dedupe: Annotated[
         float,
         typer.Option(
-            min=0.1, metavar="SECONDS", help="How long NATS knows a delivery, to store it once."
+            min=0.1, metavar="SECONDS", help="For how long NATS detects duplicate deliveries."
         ),
     ] = 120.0,
     ack_wait: Annotated[
         float,
-        typer.Option(min=1, metavar="SECONDS", help="After so long another broker gets an event."),
+        typer.Option(
+            min=1,
+            metavar="SECONDS",
+            help="Give an event to another broker if it is not acknowledged in this time.",
+        ),
     ] = 30.0,
     delivery_wait: Annotated[
         float,
         typer.Option(
-            min=1, metavar="SECONDS", help="After so long a subscriber gets a delivery again."
+            min=1,
+            metavar="SECONDS",
+            help="Redeliver what a subscriber has not acknowledged in this time.",
         ),
     ] = 30.0,
     replicas: Annotated[
-        int, typer.Option(min=1, max=5, metavar="N", help="Copies, in a cluster of NATS servers.")
+        int,
+        typer.Option(
+            min=1, max=5, metavar="N", help="Copies of all data, in a cluster of NATS servers."
+        ),
     ] = 1,
     http: Annotated[
         str | None,
-        typer.Option(metavar="HOST:PORT", help="Serve HTTP there too; see docs/reference/http.md."),
+        typer.Option(
+            metavar="HOST:PORT", help="Serve the HTTP API at this address; see docs/http.md."
+        ),
     ] = None,
     users: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="The file of users; without it users.json in the folder of --data, if any.",
+            help="The users file. Default: users.json in the --data folder, if it exists.",
         ),
     ] = None,
     tls_cert: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="A certificate, for NATS if it is started and for HTTP."),
+        typer.Option(
+            metavar="FILE", help="The TLS certificate, for HTTP and for a NATS server started here."
+        ),
     ] = None,
-    tls_key: Annotated[str | None, typer.Option(metavar="FILE", help="Its key.")] = None,
+    tls_key: Annotated[
+        str | None, typer.Option(metavar="FILE", help="The private key of the certificate.")
+    ] = None,
     name: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Be a node of an overlay, called so."),
+        typer.Option(metavar="NAME", help="Join an overlay as the node of this name."),
     ] = None,
     link: Annotated[
         list[str] | None,
         typer.Option(
             "--link",
             metavar="URL",
-            help="Link this node to the one at that NATS server; may be given several times. Who "
-            "we are there: TAMIS_LINK_USER and TAMIS_LINK_TOKEN.",
+            help="Link this node to the node at this NATS server; may be repeated. The credentials "
+            "there are read from TAMIS_LINK_USER and TAMIS_LINK_TOKEN.",
         ),
     ] = None,
     routing: Annotated[
-        Routing, typer.Option(help="How events find their way; the same at all nodes.")
+        Routing, typer.Option(help="How events are routed between nodes; the same at all nodes.")
     ] = Routing.edge,
     filter_bits: Annotated[
         int,
-        typer.Option(min=8, metavar="N", help="Bits of a filter; the same at all nodes."),
+        typer.Option(min=8, metavar="N", help="Bits of a Bloom filter; the same at all nodes."),
     ] = 16_384,
     filter_hashes: Annotated[
-        int, typer.Option(min=1, max=64, metavar="N", help="Its hash functions; likewise.")
+        int,
+        typer.Option(
+            min=1,
+            max=64,
+            metavar="N",
+            help="Hash functions of a Bloom filter; the same at all nodes.",
+        ),
     ] = 4,
     link_queue: Annotated[
         int,
         typer.Option(
-            min=1, metavar="N", help="Events that may wait for a neighbour; then brokers wait."
+            min=1,
+            metavar="N",
+            help="Events to queue for a neighbour; when the queue is full, brokers wait.",
         ),
     ] = 1_000_000,
     user: UserOption = None,
     tls_ca: AuthorityOption = None,
     max_subscriptions: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Subscriptions of one subscriber.")
+        int, typer.Option(min=1, metavar="N", help="The most subscriptions per subscriber.")
     ] = 100_000,
     max_selector: Annotated[
-        int, typer.Option(min=1, metavar="BYTES", help="The size of a selector.")
+        int, typer.Option(min=1, metavar="BYTES", help="The largest size of a selector.")
     ] = 65_536,
     max_cost: Annotated[
-        int, typer.Option(min=1, metavar="N", help="The cost of a selector: about 1 per test.")
+        int,
+        typer.Option(min=1, metavar="N", help="The largest cost of a selector: about 1 per test."),
     ] = 5_000,
     quiet: QuietOption = False,
 ) -> None:
-    """Match events as they are published, and deliver them to whoever subscribed."""
+    """Run a broker: match published events and deliver them to subscribers."""
     import asyncio
 
     from tamis.broker.config.limits import Limits
@@ -216,7 +252,7 @@ def serve(
     known = file if users is not None or file.exists() else None
     guard = build_guard(known, data, prefix, tls_cert, tls_key)
     if tls_cert is None and not all(map(is_loopback, (host, *hosts_of(http)))):
-        say("tokens and events travel in the clear: --tls-cert and --tls-key would hide them")
+        say("warning: tokens and events are not encrypted; use --tls-cert and --tls-key")
     broker = asyncio.run(
         serving(
             settings,

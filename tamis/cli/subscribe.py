@@ -1,4 +1,4 @@
-"""`tamis subscribe`: deliveries as they come."""
+"""`tamis subscribe`: subscribe and print deliveries."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ EXAMPLES = """\
   tamis subscribe "price > 100"
   tamis subscribe "price > 100" "city = 'Lyon'" --count 10
   tamis subscribe --durable alerts "price > 100"
-  tamis subscribe --durable alerts                    what was missed, and what comes
+  tamis subscribe --durable alerts                    missed and new deliveries
 
-Without --durable the subscription goes when the command ends. With it, it stays, and so does what
-it matches meanwhile; a --user always subscribes so, under its own name. A delivery is acknowledged
-when it has been printed.
+Without --durable, the subscription is removed when the command ends. With --durable it stays, and
+the brokers keep its deliveries until you come back; a --user is always durable, under its own name.
+A delivery is acknowledged after it was printed.
 """
 
 
@@ -43,27 +43,31 @@ class SubscribeFormat(StrEnum):
 
 def subscribe(
     selector: Annotated[
-        list[str] | None, typer.Argument(metavar="[SELECTOR]…", help="What to subscribe to.")
+        list[str] | None,
+        typer.Argument(metavar="[SELECTOR]…", help="The selectors to subscribe to."),
     ] = None,
     durable: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Subscribe for good, as a subscriber of that name."),
+        typer.Option(metavar="NAME", help="Keep the subscriptions, under this subscriber name."),
     ] = None,
     priority: Annotated[
-        int, typer.Option(metavar="N", help="Of these subscriptions; the higher, the earlier.")
+        int,
+        typer.Option(
+            metavar="N", help="The priority of these subscriptions; higher ones come first."
+        ),
     ] = 0,
     count: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="End after so many deliveries.")
+        int | None, typer.Option(min=1, metavar="N", help="Stop after this many deliveries.")
     ] = None,
     timeout: Annotated[
         float | None,
-        typer.Option(min=0.01, metavar="SECONDS", help="End when nothing has come for so long."),
+        typer.Option(min=0.01, metavar="SECONDS", help="Stop after this long without a delivery."),
     ] = None,
     format: Annotated[
         SubscribeFormat,
         typer.Option(
             metavar="FORMAT",
-            help="[cyan]jsonl[/cyan], [cyan]events[/cyan] (the events alone) or "
+            help="[cyan]jsonl[/cyan], [cyan]events[/cyan] (only the events, as JSON lines) or "
             "[cyan]pretty[/cyan].",
         ),
     ] = SubscribeFormat.jsonl,
@@ -73,12 +77,14 @@ def subscribe(
     prefix: PrefixOption = "tamis",
     quiet: QuietOption = False,
 ) -> None:
-    """Subscribe, and print deliveries as they come."""
+    """Subscribe to events, and print deliveries as they arrive."""
     if not selector and durable is None and user is None:
-        raise typer.BadParameter("give a selector, or --durable NAME to read what it has")
+        raise typer.BadParameter(
+            "give a selector, or --durable NAME to receive what its subscriptions matched"
+        )
     with client(nats, durable, prefix, user, tls_ca) as c:
         for text in selector or ():
-            # Named by its text: the same command twice makes one subscription.
+            # The text is the id: running the same command twice makes one subscription.
             c.subscribe(text, id=text[:190] if text.isascii() else None, priority=priority)
         if not quiet:
             console.note("subscribed; Ctrl-C to stop")
@@ -99,7 +105,7 @@ def _message_text(message: SyncMessage, format: SubscribeFormat) -> str:
         names = ", ".join(message.subscriptions)
         event = json.dumps(message.event, ensure_ascii=False)
         return f"event {message.sequence}: {names}{again}\n  {event}"
-    told = {
+    delivery = {
         "event": message.event,
         "sequence": message.sequence,
         "subscriptions": message.subscriptions,
@@ -107,4 +113,4 @@ def _message_text(message: SyncMessage, format: SubscribeFormat) -> str:
         "revision": message.revision,
         "redelivered": message.redelivered,
     }
-    return json.dumps(told, ensure_ascii=False)
+    return json.dumps(delivery, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""`tamis user`: who may do what at a broker."""
+"""`tamis user`: manage the users of a broker."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ ADD_EXAMPLES = """\
   tamis user add ops --role admin
   tamis user add ann --role subscribe --subscriber ann-mobile
   tamis user add robot --role subscribe --nkey new
-  tamis user add rome --role link                for the link that the node rome makes to us
+  tamis user add rome --role link                for the link from the node rome
 
-The token is printed once, and kept as a hash. With it:
-  tamis subscribe "price > 100" --user ann       (the token in TAMIS_TOKEN)
+The token is printed once; only its hash is stored. To use it:
+  tamis subscribe "price > 100" --user ann       (with the token in TAMIS_TOKEN)
   curl -H "Authorization: Bearer $TAMIS_TOKEN" …
-A `tamis serve` that runs takes new users at once. docs/operations/users-and-tls.md has it all.
+A running `tamis serve` accepts new users at once. See docs/security.md.
 """
 EXAMPLES = """\
 [bold]Examples[/bold]
   tamis user list
   tamis user remove ann
-  tamis user token ann                           a new token; the old one is worth nothing
-  tamis user config > accounts.conf              for a NATS server that tamis does not start
+  tamis user token ann                           replaces the token
+  tamis user config > accounts.conf              for a NATS server of your own
 """
 
 FileOption = Annotated[
-    Path, typer.Option("--users", metavar="FILE", help="The file of users.", show_default=True)
+    Path, typer.Option("--users", metavar="FILE", help="The users file.", show_default=True)
 ]
 DEFAULT = Path("tamis-data/users.json")
-NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The user.")]
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The name of the user.")]
 
 app = typer.Typer(
     cls=Verbs,
@@ -72,33 +72,36 @@ def add(
             "--role",
             metavar="ROLE",
             help="[cyan]publish[/cyan], [cyan]subscribe[/cyan], [cyan]metrics[/cyan] or "
-            "[cyan]admin[/cyan]; may be given several times. Or [cyan]link[/cyan]: the link of "
-            "the node NAME, and nothing else.",
+            "[cyan]admin[/cyan]; may be repeated. Or [cyan]link[/cyan], alone: the link from the "
+            "overlay node NAME.",
         ),
     ],
     subscriber: Annotated[
         list[str] | None,
         typer.Option(
-            "--subscriber", metavar="NAME", help="A subscriber that the user also may be."
+            "--subscriber", metavar="NAME", help="Another subscriber name that the user may use."
         ),
     ] = None,
     nkey: Annotated[
         str | None,
         typer.Option(
             metavar="KEY",
-            help="Instead of a token, a public key of NATS (U…); [cyan]new[/cyan] makes one and "
-            "prints its seed. Over NATS only.",
+            help="Use this public NKey (U…) instead of a token; [cyan]new[/cyan] creates one and "
+            "prints its seed. NKeys work over NATS only, not over HTTP.",
         ),
     ] = None,
     users: FileOption = DEFAULT,
 ) -> None:
-    """Add a user, and print their token: it is not kept, and cannot be printed again."""
+    """Add a user, and print the token: only its hash is stored, so note it now."""
     from tamis.broker.security.users import checked_user, new_nkey, with_new_token, with_nkey
     from tamis.errors import BrokerError
 
     known = _read(users)
     if name in known.by_name:
-        raise BrokerError(f"there is a user {name!r} already; remove it, or make a new token")
+        raise BrokerError(
+            f"user {name!r} exists; remove it with `tamis user remove`, or replace its token with "
+            "`tamis user token`"
+        )
     user, secret = checked_user(name, [each.value for each in role], subscriber or ()), None
     if nkey == "new":
         public, secret = new_nkey()
@@ -110,12 +113,12 @@ def add(
     _write(users, known, user)
     if secret is not None:
         typer.echo(secret)
-    console.note(f"added {name} to {users}{'; this is the only time to note it' * bool(secret)}")
+    console.note(f"added {name} to {users}{'; note the secret, it is not stored' * bool(secret)}")
 
 
 @app.command("token", cls=Verb, epilog=EXAMPLES)
 def token(name: NameArgument, users: FileOption = DEFAULT) -> None:
-    """Give a user a new token, and print it; the old one is worth nothing any more."""
+    """Replace the token of a user, and print the new one; the old one stops working."""
     from tamis.broker.security.users import with_new_token
 
     known = _read(users)
@@ -126,7 +129,7 @@ def token(name: NameArgument, users: FileOption = DEFAULT) -> None:
 
 @app.command("remove", cls=Verb, epilog=EXAMPLES)
 def remove(name: NameArgument, users: FileOption = DEFAULT) -> None:
-    """Remove a user; what they subscribed to stays until a subscriber of that name closes it."""
+    """Remove a user; their subscriptions stay until a subscriber of that name removes them."""
     from tamis.broker.security.users import Users, write_users
 
     known = _read(users)
@@ -137,18 +140,18 @@ def remove(name: NameArgument, users: FileOption = DEFAULT) -> None:
 
 @app.command("list", cls=Verb, epilog=EXAMPLES)
 def list_(users: FileOption = DEFAULT) -> None:
-    """List users, a JSON object a line, without what is kept of their tokens."""
+    """List the users as JSON lines, without the hashes of their tokens."""
     import msgspec
 
     for name, user in sorted(_read(users).by_name.items()):
-        told = {
+        described = {
             "name": name,
             "roles": sorted(user.roles),
             "subscribers": user.all_subscribers,
             "token": bool(user.sha256),
             "nkey": user.nkey or None,
         }
-        typer.echo(msgspec.json.encode(told))
+        typer.echo(msgspec.json.encode(described))
 
 
 @app.command("config", cls=Verb, epilog=EXAMPLES)
@@ -156,9 +159,9 @@ def config(
     users: FileOption = DEFAULT,
     prefix: PrefixOption = "tamis",
 ) -> None:
-    """Print the accounts for the configuration of a NATS server of your own.
+    """Print the accounts section for the configuration of your own NATS server.
 
-    Brokers get in as the user `tamis-broker`, with the token that stands in the first line.
+    Brokers connect as the user `tamis-broker`, with the token in the first line.
     """
     import secrets
 
@@ -181,8 +184,8 @@ def _find_user(known: Users, name: str, file: Path) -> User:
     from tamis.errors import BrokerError
 
     if name not in known.by_name:
-        there = ", ".join(sorted(known.by_name)) or "nobody"
-        raise BrokerError(f"there is no user {name!r} in {file}; there is {there}", "unknown")
+        names = ", ".join(sorted(known.by_name)) or "none"
+        raise BrokerError(f"no user {name!r} in {file}; known users: {names}", "unknown")
     return known.by_name[name]
 
 

@@ -60,12 +60,12 @@ def test_the_event_from_a_file_or_standard_input(tmp_path: Path) -> None:
         ("{", "--event: not JSON: it ends early"),
         ("[1]", "--event: not a JSON object but array"),
         ('{"a": 1}\n{"a": 2}', "--event: not JSON: trailing characters"),
-        ("", "there is nothing"),
+        ("", "the input is empty"),
         ("@/no/such/file", "/no/such/file: No such file"),
         ('{"a": 99999999999999999999}', "does not fit into 64 bits"),
     ],
 )
-def test_events_that_are_none(event: str, reason: str) -> None:
+def test_bad_events_are_reported(event: str, reason: str) -> None:
     done = run("explain", "a = 1", "--event", event)
     assert done.exit_code == 2
     assert done.stderr.startswith("error: ") and reason in done.stderr
@@ -159,8 +159,8 @@ def test_a_plan_after_an_explanation() -> None:
 
 def test_usage_of_plans(tmp_path: Path) -> None:
     for args, message in (
-        (["a"], "give an --event, or ask for the --plan"),
-        (["a", "--event", "{}", "--events", "f"], "--events is for --plan"),
+        (["a"], "give --event or --plan"),
+        (["a", "--event", "{}", "--events", "f"], "--events needs --plan"),
         (["--plan", "-s", "-", "--id", "x"], "they cannot be stdin"),
         (["--plan"], "give a selector, or"),
     ):

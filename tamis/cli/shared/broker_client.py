@@ -1,4 +1,4 @@
-"""How verbs reach the brokers."""
+"""Options and credentials for verbs that connect to the brokers."""
 
 from __future__ import annotations
 
@@ -12,35 +12,38 @@ if TYPE_CHECKING:
     from tamis.broker.client.connect import ClientContext
 
 NatsOption = Annotated[
-    str, typer.Option("--nats", metavar="URL", help="Where the NATS server is.", envvar="NATS_URL")
+    str, typer.Option("--nats", metavar="URL", help="The NATS server.", envvar="NATS_URL")
 ]
 UserOption = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="Who you are; the token is taken from TAMIS_TOKEN, or the seed of a key from "
-        "TAMIS_NKEY_SEED.",
+        help="The user to connect as. The token is read from TAMIS_TOKEN, or the seed of an NKey "
+        "from TAMIS_NKEY_SEED.",
         envvar="TAMIS_USER",
     ),
 ]
 PrefixOption = Annotated[
-    str, typer.Option(metavar="NAME", help="What all names on NATS begin with.")
+    str,
+    typer.Option(metavar="NAME", help="The prefix of all subjects, streams and buckets on NATS."),
 ]
 AuthorityOption = Annotated[
     str | None,
-    typer.Option("--tls-ca", metavar="FILE", help="Certificates to trust.", envvar="TAMIS_TLS_CA"),
+    typer.Option(
+        "--tls-ca", metavar="FILE", help="The CA certificates to trust.", envvar="TAMIS_TLS_CA"
+    ),
 ]
 
 
 def client(
     nats: str, subscriber: str | None, prefix: str, user: str | None, authority: str | None
 ) -> ClientContext:
-    """A client, for `with`."""
+    """Return a client, to be used in a `with` statement."""
     from tamis.broker import connect
 
-    logging.getLogger("nats").setLevel(logging.CRITICAL)  # what goes wrong we say ourselves
+    logging.getLogger("nats").setLevel(logging.CRITICAL)  # we report errors ourselves
     options = credentials(user, authority, nats)
-    # Whoever has a name on NATS is the subscriber of that name.
+    # A user of NATS is the subscriber of the same name.
     return connect(nats, subscriber or user, prefix=prefix, **options)
 
 
@@ -52,30 +55,30 @@ def credentials(
     token: str = "TAMIS_TOKEN",
     seed: str = "TAMIS_NKEY_SEED",
 ) -> dict[str, Any]:
-    """What NATS is told about who we are, and whom we trust.
+    """Return the options for a NATS connection that concern credentials and TLS.
 
     Args:
-        user: Who we are, or None.
-        authority: A file of certificates to trust, or None.
-        url: Of the server.
-        token: The variable of the environment that holds the token.
-        seed: That which holds the seed of a key.
+        user: The user, or None.
+        authority: A file of CA certificates to trust, or None.
+        url: The URL of the server.
+        token: The environment variable that holds the token.
+        seed: The environment variable that holds the seed of an NKey.
 
     Raises:
-        BrokerError: A user without a token, or certificates that cannot be read.
+        BrokerError: The user has no token, or the certificates cannot be read.
     """
     from tamis.broker.security.tls import tls_context
     from tamis.errors import BrokerError
 
-    told: dict[str, Any] = {}
-    # Not on the command line, where everybody on the machine could read them.
+    options: dict[str, Any] = {}
+    # Not options: everybody on the machine could read them in the list of processes.
     secret, key = os.environ.get(token), os.environ.get(seed)
     if user is not None and key:
-        told["nkeys_seed_str"] = key
+        options["nkeys_seed_str"] = key
     elif user is not None and secret:
-        told |= {"user": user, "password": secret}
+        options |= {"user": user, "password": secret}
     elif user is not None:
-        raise BrokerError(f"who is {user!r}? Set {token}, or {seed}", "auth")
+        raise BrokerError(f"no credentials for user {user!r}: set {token} or {seed}", "auth")
     if authority is not None or url.startswith("tls://"):
-        told["tls"] = tls_context(authority)
-    return told
+        options["tls"] = tls_context(authority)
+    return options

@@ -1,4 +1,4 @@
-"""A text with carets under parts of it."""
+"""Carets under parts of a text."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ _ELLIPSIS = "…"
 
 
 def underline_spans(text: str, spans: Iterable[tuple[int, int]], width: int) -> tuple[str, str]:
-    """One line of the text, and carets under the spans in it.
+    """Return one line of the text, and a line of carets under the spans in it.
 
-    The line is that of the first span, cut to the width around it. Control characters, which would
-    move the carets off their place, are shown as one sign each.
+    The line is the one of the first span, cut to the width around it. Each control character is
+    replaced by one sign, because it would shift the carets.
     """
     spans = [span for span in spans if span[0] < span[1]]
     at = spans[0][0] if spans else 0

@@ -1,6 +1,6 @@
-"""Where the command line writes: answers to stdout, all else to stderr; colour on terminals only.
+"""Output of the command line: answers to stdout, everything else to stderr.
 
-Rich decides about colour: none where the stream is no terminal, or where NO_COLOR is set.
+Rich decides about colour: none if the stream is not a terminal or NO_COLOR is set.
 """
 
 from __future__ import annotations
@@ -12,49 +12,49 @@ from rich.text import Text
 
 
 class Console(RichConsole):
-    """Rich's console, without its opinions about what our text means, or how we end."""
+    """Rich's console, which prints text as it is and leaves a broken pipe to the caller."""
 
     def __init__(self, stderr: bool = False) -> None:
-        """Write to whatever stdout or stderr is now."""
+        """Write to the current stdout or stderr."""
         super().__init__(stderr=stderr, highlight=False, markup=False, emoji=False)
 
     def on_broken_pipe(self) -> None:
-        """Leave it to the guard; Rich would exit with the code that means "no" here."""
+        """Raise, for `GuardedVerbs` to handle; Rich would exit with 1, which means "no" here."""
         raise BrokenPipeError
 
 
 def stdout() -> Console:
-    """For answers."""
+    """Return a console for answers."""
     return Console()
 
 
 def stderr() -> Console:
-    """For all else."""
+    """Return a console for everything else."""
     return Console(stderr=True)
 
 
 def show(console: Console, text: Text | str) -> None:
-    """Print text as it is: no wrapping, no cropping, whatever the width."""
+    """Print text as it is, without wrapping or cropping."""
     console.print(text, soft_wrap=True)
 
 
 def error(message: str) -> None:
-    """Say what stopped us."""
+    """Report an error that ends the command."""
     _show_labelled("error", "bold red", message)
 
 
 def report_skipped(message: str) -> None:
-    """Say what did not stop us."""
+    """Report something that was skipped."""
     _show_labelled("skipped", "yellow", message)
 
 
 def note(message: str) -> None:
-    """Say something that is neither an answer nor an error."""
+    """Print a remark that is neither an answer nor an error."""
     show(stderr(), Text(message, style="dim"))
 
 
 def stdout_is_terminal() -> bool:
-    """Whether a person reads our answers."""
+    """Whether stdout is a terminal."""
     return sys.stdout.isatty()
 
 

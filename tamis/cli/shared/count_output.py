@@ -1,4 +1,4 @@
-"""How many events each subscription matched, once all are read."""
+"""The output of `tamis match --format counts`: how many events each subscription matched."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _NUMBER = 12
 
 
 class CountAnswers:
-    """A row per subscription, those that matched most first, and by id among equals."""
+    """Writes a row per subscription, most matches first, then by id."""
 
-    on_terminal = False  # not while events are read: there may be a progress bar
+    on_terminal = False  # nothing is printed while events are read, so a progress bar may be shown
 
     def __init__(self, file: BinaryIO | None, matcher: Matcher) -> None:
-        """Write to the file, or to stdout; the matcher knows those that match nothing too."""
+        """Write to the file, or to stdout; the matcher lists subscriptions without a match too."""
         self._file = file
         self._matcher = matcher
         self._counts: Counter[Id] = Counter()
@@ -36,7 +36,7 @@ class CountAnswers:
 
     @contextmanager
     def closing(self) -> Iterator[CountAnswers]:
-        """Write the rows at the end, if all went well."""
+        """Write the rows at the end, unless there was an error."""
         yield self
         counts = [(-self._counts[id], id) for id in self._matcher]
         rows = [(id, -negated) for negated, id in sorted(counts)]

@@ -1,4 +1,4 @@
-"""How a command ends: exit codes, and errors without tracebacks."""
+"""Exit codes, and errors reported without tracebacks."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ PIPE_CLOSED = 141  # 128 + SIGPIPE
 
 EXIT_CODES = f"""\
 [bold]Exit codes[/bold]
-  0    done
-  {NO}    the answer is no ([cyan]explain[/cyan]: the event does not match; [cyan]lint[/cyan]: there
-       are findings; [cyan]diff[/cyan]: there are changes)
-  {BAD_INPUT}    bad usage, or bad input
-  {SOME_SKIPPED}    done, but bad lines were skipped ([cyan]--bad skip[/cyan])
+  0    success
+  {NO}    [cyan]explain[/cyan]: the event does not match; [cyan]lint[/cyan]: there are findings;
+       [cyan]diff[/cyan]: there are changes
+  {BAD_INPUT}    bad usage or bad input
+  {SOME_SKIPPED}    success, but bad lines were skipped ([cyan]--bad skip[/cyan])
   {INTERRUPTED}  interrupted by Ctrl-C
-  {PIPE_CLOSED}  whoever read our output stopped reading
+  {PIPE_CLOSED}  the output pipe was closed
 
 [bold]Examples[/bold]
   tamis match --subscriptions rules.jsonl --events events.jsonl
@@ -35,28 +35,28 @@ EXIT_CODES = f"""\
   tamis lint rules.jsonl
   tamis parse --format tree "a = 1 AND NOT b > 2"
 
-More of them: [cyan]tamis match --help[/cyan], and so on.
+[cyan]tamis VERB --help[/cyan] shows the options and examples of a verb.
 """
 
 
 class Verb(TyperCommand):
-    """A verb whose `--help` does not say that it is a Boolean."""
+    """A verb whose help does not show `<bool>` beside `--help`."""
 
     def get_help_option(self, ctx: Any) -> Any:
-        """The option, without the name of its type."""
+        """Return the option without the name of its type."""
         return _hide_type(super().get_help_option(ctx))
 
 
 class Verbs(TyperGroup):
-    """The same for a group of verbs."""
+    """A group of verbs whose help does not show `<bool>` beside `--help`."""
 
     def get_help_option(self, ctx: Any) -> Any:
-        """The option, without the name of its type."""
+        """Return the option without the name of its type."""
         return _hide_type(super().get_help_option(ctx))
 
 
 class GuardedVerbs(Verbs):
-    """A group of verbs whose errors are told in a line or two."""
+    """A group of verbs that reports errors in a line or two and sets the exit code."""
 
     def invoke(self, ctx: Any) -> Any:
         """Run a verb."""
@@ -72,7 +72,7 @@ class GuardedVerbs(Verbs):
         except BrokenPipeError:
             _drop_stdout()
             raise typer.Exit(PIPE_CLOSED) from None
-        except OSError as error:  # what we read is blamed where it is read; this is our output
+        except OSError as error:  # reading reports its own errors: this is our output
             _drop_stdout()
             console.error(f"cannot write: {error.strerror or error}")
             raise typer.Exit(BAD_INPUT) from None
@@ -85,5 +85,5 @@ def _hide_type(option: Any) -> Any:
 
 
 def _drop_stdout() -> None:
-    # Python flushes once more on its way out, and would complain: let it do so to nobody.
+    # Python flushes stdout once more at exit, and would report the error again.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

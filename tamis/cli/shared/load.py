@@ -1,4 +1,4 @@
-"""Subscriptions from a file into a matcher, with what is wrong in them."""
+"""Load subscriptions from a file into a matcher, and report bad lines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tamis.events.records import BadLine
     from tamis.matcher import Matcher
 
-# So many are added between two looks at the progress bar.
+# Subscriptions added between two updates of the progress bar.
 _STEP = 5_000
 
 
@@ -28,7 +28,7 @@ def load(
     """Add all subscriptions of a file.
 
     Raises:
-        InputError: A bad line, unless such are to be skipped; then `on_bad` is told.
+        InputError: There is a bad line and `bad` is `fail`; with `skip`, `on_bad` gets it.
     """
     from tamis.events.records import BadLine, InputFile
     from tamis.events.subscription_files import read_subscriptions
@@ -51,15 +51,15 @@ def load(
 
 @contextmanager
 def bad_line_hint() -> Iterator[None]:
-    """Say what can be done about a bad line."""
+    """Add a hint to errors about a bad line."""
     try:
         yield
     except InputError as error:
         if error.line is not None:
-            error.add_note("--bad skip reports such lines and goes on")
+            error.add_note("--bad skip reports such lines and continues")
         raise
 
 
 def format_count(number: int, noun: str) -> str:
-    """A number of something, for a summary."""
+    """Return a number with its noun, for a summary: `3 events`."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

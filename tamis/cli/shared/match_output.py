@@ -1,4 +1,4 @@
-"""Where the answers of `tamis match` go, and in what form."""
+"""Writers for the output of `tamis match`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class MatchFormat(StrEnum):
-    """How to write answers."""
+    """How to write matches."""
 
     table = "table"
     jsonl = "jsonl"
@@ -31,19 +31,19 @@ class MatchFormat(StrEnum):
 
 
 class Answers(Protocol):
-    """Something that takes answers, a batch at a time, and keeps none of them."""
+    """A writer of matches, batch by batch."""
 
     on_terminal: bool
 
     def write(self, numbers: list[int], batch: EventBatch, matches: Matches) -> None:
-        """Take the answers for a batch; the numbers are those of its events."""
+        """Write the matches of a batch; `numbers` are the numbers of its events."""
 
 
 @contextmanager
 def open_answers(
     format: MatchFormat | None, out: str | None, matcher: Matcher
 ) -> Iterator[Answers]:
-    """Choose form and place; what is written to a file appears there when all went well."""
+    """Open the writer for a format; an output file appears only when it is complete."""
     if out is None:
         format = format or (
             MatchFormat.table if console.stdout_is_terminal() else MatchFormat.jsonl
@@ -61,7 +61,9 @@ def open_answers(
             yield JsonAnswers(None)
         return
     if format is MatchFormat.table:
-        raise typer.BadParameter("a table is for reading; --out takes jsonl, parquet or counts")
+        raise typer.BadParameter(
+            "--out writes jsonl, parquet or counts; a table is for the terminal"
+        )
     if format is None:
         format = MatchFormat.parquet if out.endswith(".parquet") else MatchFormat.jsonl
     with _atomic_file(_output_path(out, format)) as draft:
@@ -78,7 +80,7 @@ def open_answers(
 
 def _output_path(out: str, format: MatchFormat) -> Path:
     path = Path(out)
-    # A suffix makes a file, unless such a directory is there.
+    # A path with a suffix is a file, unless a directory of that name exists.
     if path.suffix and not path.is_dir() and not out.endswith(("/", os.sep)):
         return path
     return path / ("counts.jsonl" if format is MatchFormat.counts else f"matches.{format.value}")
@@ -92,16 +94,16 @@ def _atomic_file(path: Path) -> Iterator[Path]:
         yield draft
         os.replace(draft, path)
     except OSError as error:
-        if isinstance(error, BrokenPipeError):  # of our stderr: not the file's fault
+        if isinstance(error, BrokenPipeError):  # of our stderr, not of the file
             raise
         raise InputError(error.strerror or str(error), str(path)) from error
     finally:
-        with suppress(OSError):  # it was moved, or never made
+        with suppress(OSError):  # it was moved, or never created
             draft.unlink()
 
 
 class JsonAnswers:
-    """A line of JSON per event."""
+    """Writes a line of JSON per event."""
 
     def __init__(self, file: BinaryIO | None) -> None:
         """Write to the file, or to stdout."""
@@ -113,7 +115,7 @@ class JsonAnswers:
         self.on_terminal = file is None and console.stdout_is_terminal()
 
     def write(self, numbers: list[int], batch: EventBatch, matches: Matches) -> None:
-        """Write a line for each event, whether or not it matched anything."""
+        """Write a line for each event, also without a match."""
         lines = [
             self._format(self._encode({"event": number, "matches": ids}), indent=0) + b"\n"
             for number, ids in zip(numbers, matches.per_event(), strict=True)
@@ -125,19 +127,19 @@ class JsonAnswers:
 
 
 class ParquetAnswers:
-    """A row per match: event, subscription, priority."""
+    """Writes a row per match: event, subscription, priority."""
 
     on_terminal = False
 
     def __init__(self, path: Path, matcher: Matcher) -> None:
-        """Open the file; the matcher knows what its ids are, once it has some."""
+        """Write to a file; the matcher knows the type of ids, once it has subscriptions."""
         self._path = path
         self._matcher = matcher
         self._writer: Any = None
 
     @contextmanager
     def closing(self) -> Iterator[ParquetAnswers]:
-        """Close the file at the end; without any answers it is a table without rows."""
+        """Close the file at the end; without any match, write an empty table."""
         try:
             yield self
             if self._writer is None:

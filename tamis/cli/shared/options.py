@@ -1,4 +1,4 @@
-"""The options that several verbs share."""
+"""Options that several verbs share."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from tamis.schema import Schema
 
 
-# Written out rather than taken from tamis.schema, which would import Arrow; a test compares them.
+# Repeated here because importing tamis.schema would import Arrow; a test compares the two.
 class Semantics(StrEnum):
     """What a missing attribute means."""
 
@@ -30,8 +30,8 @@ class BadLinePolicy(StrEnum):
 
 SEMANTICS = typer.Option(
     metavar="NAME",
-    help="What a missing attribute means: [cyan]sql[/cyan] (NULL, as by default), "
-    "[cyan]strict[/cyan] (no match), [cyan]default[/cyan] (the schema's default) or "
+    help="What a missing attribute means: [cyan]sql[/cyan] (NULL; the default), "
+    "[cyan]strict[/cyan] (no match), [cyan]default[/cyan] (the schema's default value) or "
     "[cyan]total[/cyan] (an error).",
 )
 SemanticsOption = Annotated[Semantics, SEMANTICS]
@@ -39,29 +39,29 @@ BadOption = Annotated[
     BadLinePolicy,
     typer.Option(
         metavar="WHAT",
-        help="At a bad line, [cyan]fail[/cyan], or [cyan]skip[/cyan] it, report it and go on.",
+        help="What to do with a bad line: [cyan]fail[/cyan], or [cyan]skip[/cyan] and report it.",
     ),
 ]
 QuietOption = Annotated[
-    bool, typer.Option("--quiet", "-q", metavar="", help="No progress bar and no summary.")
+    bool, typer.Option("--quiet", "-q", metavar="", help="Show no progress bar and no summary.")
 ]
 SchemaOption = Annotated[
     str | None,
     typer.Option(
         metavar="FILE",
-        help='The attributes, as JSON: [cyan]{"price": "DBL", "city": {"type": "STR", '
-        '"default": ""}}[/cyan]. Selectors may then name no other attribute, unless it is open: '
-        '[cyan]{"open": true, "attributes": {"price": "DBL"}}[/cyan].',
+        help='The attributes and their types, as JSON: [cyan]{"price": "DBL", "city": {"type": '
+        '"STR", "default": ""}}[/cyan]. Selectors may use no other attributes, unless the schema '
+        'is open: [cyan]{"open": true, "attributes": {"price": "DBL"}}[/cyan].',
     ),
 ]
 SubscriptionsHelp = (
-    "JSON lines, CSV or Parquet with [cyan]id[/cyan], [cyan]selector[/cyan] and, if you like, "
-    "[cyan]priority[/cyan]; any other file: a selector a line."
+    "The subscriptions: JSON lines, CSV or Parquet with [cyan]id[/cyan], [cyan]selector[/cyan] and "
+    "optionally [cyan]priority[/cyan]; in any other file, one selector per line."
 )
 
 
 def read_schema(file: str | None) -> Schema | None:
-    """Read the schema, if there is one."""
+    """Return the schema in a file, or None without a file."""
     from tamis.schema import Schema
 
     return None if file is None else Schema.read(file)

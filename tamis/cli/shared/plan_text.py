@@ -1,4 +1,4 @@
-"""The plan of a subscription among others: what `tamis explain --plan` shows."""
+"""The plan of a subscription, for `tamis explain --plan`."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
 def subscription_plan(
     matcher: Matcher, id: Id, selector: str, subscriptions: str | None, events: str | None
 ) -> SubscriptionPlan:
-    """Load the subscriptions, for a plan depends on all of them, and ask for one.
+    """Return the plan of one subscription, which depends on all others that are loaded.
 
     Args:
-        matcher: An empty one, whose engine has plans.
-        id: The subscription.
+        matcher: An empty matcher, whose engine has plans.
+        id: The id of the subscription.
         selector: Its selector.
-        subscriptions: The file that it is from, if any.
+        subscriptions: The file of all subscriptions, if any.
         events: A file of typical events, if any.
     """
     if subscriptions is not None:
         from tamis.events.subscription_files import read_subscriptions
 
-        # Bad lines elsewhere are no matter of this one, as with the event.
+        # Bad lines of other subscriptions do not matter here, as without --plan.
         rows = read_subscriptions(subscriptions, "skip")
         matcher.add_many([row[:3] for row in rows], bad="skip")
     if id not in matcher:
@@ -35,7 +35,7 @@ def subscription_plan(
 
 
 def _typical_events(file: str, matcher: Matcher) -> EventBatch | None:
-    """The first events of a file: as many as a batch of it has."""
+    """Return the first batch of events of a file."""
     from tamis.events.files import read_events
 
     for chunk in read_events(file, matcher.schema, matcher.semantics):

@@ -1,4 +1,4 @@
-"""A progress bar on stderr, where a person sees it and it does not stand in the way."""
+"""A progress bar on stderr."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from tamis.cli.shared import console
 
 
 class Progress:
-    """What is being read, and how much of it; silent where nobody looks."""
+    """A progress bar, shown only if stderr is a terminal and answers do not scroll over it."""
 
     def __init__(self, quiet: bool, answers_on_terminal: bool) -> None:
-        """Decide whether there is a bar.
+        """Decide whether to show a bar.
 
-        Answers that roll over the terminal are progress enough, and a bar would break into them.
+        Answers printed on the terminal show the progress, and a bar would disturb them.
         """
         self._bar = None
         if not quiet and sys.stderr.isatty() and not answers_on_terminal:
@@ -44,23 +44,23 @@ class Progress:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         if self._bar:
             self._bar.stop()
 
     @property
     def is_shown(self) -> bool:
-        """Whether anybody sees it."""
+        """Whether the bar is shown."""
         return self._bar is not None
 
     def start(self, what: str) -> None:
-        """Begin with something else."""
+        """Start the bar anew for another task."""
         if self._bar:
             self._bar.reset(self._task, total=None, description=what, count="")
 
     def update(self, count: int, fraction: float | None, text: str | None = None) -> None:
-        """So many are done, which is such a part of all; `text` instead of the number."""
+        """Show the number done, or `text` instead, and the fraction of the whole if it is known."""
         if self._bar:
             total = None if fraction is None else 1.0
-            said = f"{count:,}" if text is None else text
-            self._bar.update(self._task, completed=fraction or 0, total=total, count=said)
+            label = f"{count:,}" if text is None else text
+            self._bar.update(self._task, completed=fraction or 0, total=total, count=label)

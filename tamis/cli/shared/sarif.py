@@ -8,13 +8,13 @@ _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def sarif(findings: list[Finding], file: str, version: str, by_line: bool) -> dict[str, object]:
-    """The findings as one run.
+    """Return the findings as a SARIF log with one run.
 
     Args:
-        findings: What was found.
+        findings: The findings.
         file: The file of the subscriptions.
-        version: Of Tamis.
-        by_line: Whether a selector begins where its line does, so that columns can be told.
+        version: The version of Tamis.
+        by_line: Whether each selector is a whole line, so that its columns are known.
     """
     names = list(RULES)
     driver = {
@@ -35,7 +35,7 @@ def sarif(findings: list[Finding], file: str, version: str, by_line: bool) -> di
 
 
 def _result(finding: Finding, names: list[str], file: str, by_line: bool) -> dict[str, object]:
-    told = finding.to_dict()
+    fields = finding.to_dict()
     kept = ("id", "ids", "selector", "spans", "event", "proof", "suggestion")
     named = f"{finding.id!r}: " if finding.id is not None else ""
     return {
@@ -44,7 +44,7 @@ def _result(finding: Finding, names: list[str], file: str, by_line: bool) -> dic
         "level": finding.level,
         "message": {"text": named + finding.message},
         "locations": [_location(finding, span, file, by_line) for span in finding.spans or (None,)],
-        "properties": {name: told[name] for name in kept if name in told},
+        "properties": {name: fields[name] for name in kept if name in fields},
     }
 
 

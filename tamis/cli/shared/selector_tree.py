@@ -1,4 +1,4 @@
-"""Selectors as trees, for people (`drawn`) and for programs (`as_dict`)."""
+"""Selectors as trees: drawn for people (`draw_tree`), and as JSON (`as_dict`)."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from tamis.values import Type, plain_value
 
 
 def draw_tree(expr: e.Expr) -> list[str]:
-    """A line for each node, under the node it is part of."""
+    """Return the tree as lines, one per node, children indented below their parent."""
     label = _LABELS.get(type(expr))
-    # AND, OR, NOT, BETWEEN and the like are called what they are written as.
+    # The class names of AND, OR, XOR, NOT, BETWEEN and IN are their keywords.
     lines = [label(expr) if label else type(expr).__name__.upper()]
     parts = [draw_tree(child) for child in e.children(expr)]
     if isinstance(expr, e.Sequence) and expr.per:
@@ -27,7 +27,7 @@ def draw_tree(expr: e.Expr) -> list[str]:
 
 
 def as_dict(expr: e.Expr) -> dict[str, object]:
-    """The node's kind and its fields, down to JSON's types."""
+    """Return the node's class and fields as JSON can hold them."""
     named = {field.name: getattr(expr, field.name) for field in fields(expr)}
     return {
         "node": type(expr).__name__,
@@ -49,7 +49,7 @@ def _plain_field(value: object) -> object:
 
 def _literal(expr: e.Literal) -> str:
     text = literal_text(expr.value)
-    # TIMESTAMP '…' and NULL say their type themselves.
+    # TIMESTAMP '…' and NULL show their type already.
     return text if expr.type in (None, Type.TIMESTAMP) else f"{text} {expr.type.value}"
 
 

@@ -1,4 +1,4 @@
-"""What stands around a broker that is served: its users, its certificate, its gateway."""
+"""Settings of `tamis serve`: overlay node, users, certificate, HTTP gateway."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Routing(StrEnum):
-    """How events find their way from node to node."""
+    """How events are routed between the nodes of an overlay."""
 
     edge = "edge"
     covering = "covering"
@@ -34,10 +34,10 @@ def node_settings(
     queue: int,
     authority: str | None,
 ) -> NodeSettings | None:
-    """What makes the broker a node of an overlay, if it is to be one.
+    """Return the settings of an overlay node, or None if the broker is not to be one.
 
     Raises:
-        BrokerError: Links without a name, or a name that is none.
+        BrokerError: There are links but no name, or the name is not valid.
     """
     from tamis.bloom.hashing import Shape
     from tamis.broker.config.settings import NodeSettings
@@ -63,7 +63,7 @@ def node_settings(
 def build_guard(
     users: Path | None, data: Path, prefix: str, certificate: str | None, key: str | None
 ) -> Guard:
-    """Who may do what, and how it is hidden from others.
+    """Return the guard: users, their permissions, and TLS.
 
     Raises:
         BrokerError: A file is missing.
@@ -75,7 +75,7 @@ def build_guard(
         raise BrokerError("give both --tls-cert and --tls-key", "tls")
     for file in (certificate, key):
         if file is not None and not Path(file).is_file():
-            raise BrokerError(f"{file}: there is no such file", "tls")
+            raise BrokerError(f"{file}: no such file", "tls")
     return Guard(
         store=data,
         names=Names(prefix),
@@ -86,10 +86,10 @@ def build_guard(
 
 
 def hosts_of(http: str | None) -> list[str]:
-    """Where HTTP would listen, if it would.
+    """Return the host that HTTP listens on, or an empty list without HTTP.
 
     Raises:
-        BrokerError: It is no address.
+        BrokerError: It is not a valid address.
     """
     from tamis.broker.security.exposure import parsed_address
 
@@ -99,10 +99,10 @@ def hosts_of(http: str | None) -> list[str]:
 def gateway_runner(
     http: str | None, guard: Guard, say: Callable[[str], None]
 ) -> Callable[[Broker], AbstractAsyncContextManager[object]] | None:
-    """The gateway, if there is to be one.
+    """Return what runs the HTTP gateway beside a broker, or None without HTTP.
 
     Raises:
-        BrokerError: It is not installed, or would be open to everybody.
+        BrokerError: The gateway is not installed, or would be open to everybody.
     """
     if http is None:
         return None
@@ -117,7 +117,7 @@ def gateway_runner(
     host, port = parsed_address(http)
     check_exposed(host, guard.file is not None, "HTTP")
     settings = GatewaySettings(host=host, port=port, certificate=guard.certificate, key=guard.key)
-    # Read for itself: the guard looks for changes too, and each wants to see them.
+    # Its own UsersFile: the guard polls for changes too, and each must see them.
     file = None if guard.file is None else UsersFile(guard.file.path)
 
     @asynccontextmanager

@@ -1,6 +1,6 @@
-"""Answers for the eye: a line per event, what it was, and what it matched.
+"""The table of `tamis match`: a line per event with its attributes and matches.
 
-The columns have fixed widths, so that lines can be printed as they come.
+Columns have fixed widths, so that lines can be printed while events are read.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _PLAIN = re.compile(r"[\w./:@+-]+")
 
 
 class TableAnswers:
-    """A table on stdout."""
+    """Writes a table to stdout."""
 
     def __init__(self) -> None:
-        """Divide the width of the terminal between events and matches."""
+        """Divide the terminal's width between attributes and matches."""
         self._console = console.stdout()
         self.on_terminal = console.stdout_is_terminal()
         free = max(self._console.width - _NUMBER - 2 * _GAP, 20)
@@ -36,7 +36,7 @@ class TableAnswers:
         self._headed = False
 
     def write(self, numbers: list[int], batch: EventBatch, matches: Matches) -> None:
-        """Print the events of a batch."""
+        """Print the events of a batch with their matches."""
         if not self._headed:
             self._headed = True
             self._line("event", "attributes", "matches", "bold")
@@ -59,7 +59,7 @@ class TableAnswers:
 
 
 def render_event(event: Mapping[str, object]) -> str:
-    """An event on one line: `price=900 user.city=Lyon`."""
+    """Return an event as one line: `price=900 user.city=Lyon`."""
     return " ".join(f"{name}={word(value)}" for name, value in _leaves(event, ()))
 
 
@@ -72,9 +72,9 @@ def _leaves(event: Mapping[str, object], above: tuple[str, ...]) -> Iterator[tup
 
 
 def word(value: object) -> str:
-    """A value as a word of a line: `900`, `Lyon`, `"New York"`."""
+    """Return a value as a word of a line: `900`, `Lyon`, `"New York"`."""
     if isinstance(value, str):
-        # Quotes where a reader could not tell where the text ends; control characters escaped.
+        # Quoted where the end of the text would be unclear; control characters are escaped.
         return value if _PLAIN.fullmatch(value) else _escape(json.dumps(value, ensure_ascii=False))
     if isinstance(value, Timestamp):
         return str(value).replace(" ", "T")
@@ -96,7 +96,7 @@ def _fit(text: str, width: int) -> str:
 
 
 def _wrap(words: list[str], width: int) -> list[str]:
-    """The words with commas, in lines of the width; a longer word has a line for itself."""
+    """Join words with commas into lines of the width; a longer word gets its own line."""
     lines = [""]
     for i, word in enumerate(words):
         comma = "," if i < len(words) - 1 else ""

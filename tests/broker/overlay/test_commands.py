@@ -33,7 +33,7 @@ def test_it_is_shown_and_drawn(served: Served, tmp_path: Path) -> None:
     lines = shown.stdout.splitlines()
     assert lines[0].split()[:2] == ["node", "brokers"]
     assert [line.split()[0] for line in lines[1:4]] == ["lyon", "paris", "rome"]
-    links = [line.split() for line in lines if line.endswith("in step")]
+    links = [line.split() for line in lines if line.endswith("in sync")]
     assert sorted(tuple(words[:2]) for words in links) == [
         ("lyon", "paris"), ("paris", "lyon"), ("paris", "rome"), ("rome", "paris"),
     ]  # fmt: skip
