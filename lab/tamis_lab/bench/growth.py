@@ -34,8 +34,8 @@ class LinearFit(NamedTuple):
 def fit_line(sizes: Sequence[float], figures: Sequence[float]) -> LinearFit:
     """The line that fits best, where being off by a tenth is as bad at every size.
 
-    >>> fitted([1, 10, 100], [7, 25, 205])
-    Line(fixed=5.0, each=2.0, worst=1.0)
+    >>> fit_line([1, 10, 100], [7, 25, 205])
+    LinearFit(fixed=5.0, each=2.0, worst=1.0)
     """
     x, y = np.asarray(sizes, float), np.asarray(figures, float)
     fixed, each = np.linalg.lstsq(np.column_stack([1 / y, x / y]), np.ones(len(y)), rcond=None)[0]

@@ -231,7 +231,7 @@ def _number(figure: float) -> str:
 def exact_values(values: Iterable[tuple[float, float]]) -> list[CurveValue]:
     """Values without spread, for those who have none.
 
-    >>> above("a", "b", times=2)({"a": measured([(1, 6)]), "b": measured([(1, 2)])})
-    Verdict(holds=True, shown='a / b: 3 (at 1)')
+    >>> above("a", "b", times=2)({"a": exact_values([(1, 6)]), "b": exact_values([(1, 2)])})
+    Verdict(holds=True, evidence='a / b: 3 (at 1)')
     """
     return [CurveValue(x, y, y, y) for x, y in values]

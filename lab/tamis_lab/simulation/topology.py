@@ -25,7 +25,7 @@ class OverlayTree(NamedTuple):
     """Brokers 0, 1, … with a link from each but the first to its parent.
 
     >>> tree_of([-1, 0, 1, 0])
-    Tree(parent=array([-1,  0,  1,  0], dtype=int32), size=array([4, 2, 1, 1], dtype=int32))
+    OverlayTree(parent=array([-1,  0,  1,  0], dtype=int32), size=array([4, 2, 1, 1], dtype=int32))
 
     Attributes:
         parent: The broker above; -1 of the first.

@@ -1,6 +1,6 @@
 """Events with few of the attributes, and selectors that tell a missing one from another.
 
->>> workload = Sparse(subscriptions=1000)
+>>> workload = SparseWorkload(subscriptions=1000)
 >>> next(workload.selectors())
 'i0 BETWEEN 238 AND 438 AND d2 = 52.9 AND d6 = 47.2'
 >>> workload.events(100)

@@ -7,7 +7,7 @@ Most subscribers rank selectors by how near their home is, by number of broker, 
 each other want the same; the others all rank them alike, so that a few are wanted everywhere.
 Events are those of the same workload, published at any broker.
 
->>> workload = Overlay(brokers=10, subscriptions=100)
+>>> workload = OverlayWorkload(brokers=10, subscriptions=100)
 >>> workload.subscriptions_table(1, 1).to_pylist()
 [{'number': 1, 'broker': 6, 'selector': 'beitgleictgeem > 90'}]
 >>> workload.events_table(1, start=1).to_pylist()

@@ -2,7 +2,7 @@
 
 The shape that most published engines are measured by; it is of no paper in particular.
 
->>> workload = Selective(subscriptions=1000, predicates=3)
+>>> workload = SelectiveWorkload(subscriptions=1000, predicates=3)
 >>> next(workload.selectors())
 'a6 BETWEEN 318 AND 518 AND a14 BETWEEN 652 AND 852 AND a19 BETWEEN 224 AND 424'
 >>> workload.events(100)

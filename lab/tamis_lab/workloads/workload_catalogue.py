@@ -3,10 +3,12 @@
 An `EventBatch` leaves out an attribute that none of its events has. A table that others go on with
 cannot: all parts of it have the same columns, which are known before any of them is made.
 
->>> listed = named("nulls", seed=1)
+>>> listed = workload_by_name("nulls", seed=1)
 >>> listed.table(start=1_000_000, count=3).select(["i0", "d9"]).num_rows
 3
->>> listed = named("selective", subscriptions=1_000_000, parameters={"predicates": 1})
+>>> listed = workload_by_name(
+...     "selective", subscriptions=1_000_000, parameters={"predicates": 1}
+... )
 >>> listed.subscriptions(start=999_999, count=1).to_pylist()
 [{'id': 999999, 'selector': 'a12 BETWEEN 538 AND 738', 'priority': 0}]
 """

@@ -1,7 +1,7 @@
 """A workload as people ask for it: a name, parameters as text, SNPS and SMPE; and what came of it.
 
->>> request = requested("selective", subscriptions=500, texts={"predicates": "2"})
->>> request.listed.workload.predicates, 0 < request.facts()["selectivity"] < 0.1
+>>> request = request_workload("selective", subscriptions=500, texts={"predicates": "2"})
+>>> request.tables.workload.predicates, 0 < request.facts()["selectivity"] < 0.1
 (2, True)
 """
 

@@ -37,7 +37,7 @@ class SplitSelector(NamedTuple):
 def split_selector(selector: str) -> SplitSelector:
     """Take a selector apart.
 
-    >>> apart("a = 1 AND b > 2").parts
+    >>> split_selector("a = 1 AND b > 2").parts
     [['a = 1', 'b > 2']]
 
     Raises:

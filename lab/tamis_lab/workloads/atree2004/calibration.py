@@ -9,12 +9,12 @@ that they depend on are corrected until what is measured is what was asked for, 
 
 Everything is drawn from the seed, so the same request gives the same workload everywhere.
 
->>> found = steered(subscriptions=2000, predicates=6, relation=">", snps=0.4, smpe=0.3)
+>>> found = steer_workload(subscriptions=2000, predicates=6, relation=">", snps=0.4, smpe=0.3)
 >>> abs(found.snps - 0.4) < 0.02, abs(found.smpe - 0.3) < 0.02
 (True, True)
 >>> found.events(100)
 EventBatch(100 events, 20 attributes)
->>> Steered.of(found.knobs()) == found  # plain values, for another process
+>>> SteeredWorkload.of(found.knobs()) == found  # plain values, for another process
 True
 """
 
@@ -229,9 +229,9 @@ def _measure_snps(workload: Workload) -> float:
 class ExpectedSharing:
     """SNPS as it would be if nothing were shared by chance.
 
-    >>> Expected(10, 0.9).snps(4, 0.1)
+    >>> ExpectedSharing(10, 0.9).snps(4, 0.1)
     0.36
-    >>> Expected(10, 0.9).parameters(0.36, range(1, 10), 0.0, 1.0)
+    >>> ExpectedSharing(10, 0.9).parameters(0.36, range(1, 10), 0.0, 1.0)
     (4, 0.1)
 
     Attributes:

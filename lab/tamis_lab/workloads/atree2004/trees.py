@@ -35,7 +35,7 @@ def build_tree(leaves: Sequence[BoolExpr], shape: int, operators: Sequence[int])
 
     >>> from tamis.language.expr import Attribute
     >>> leaves = [Attribute((name,)) for name in "abc"]
-    >>> [str(grown(leaves, shape, [0, 1])) for shape in range(shapes(3))]
+    >>> [str(build_tree(leaves, shape, [0, 1])) for shape in range(shapes(3))]
     ['a AND (b OR c)', '(a OR b) AND c']
     """
     return fold_tree(leaves, shape, operators, join_trees)
@@ -51,7 +51,7 @@ def fold_tree(
 ) -> T:
     """The same of anything that can be joined by an operator.
 
-    >>> folded([3, 4, 5], 0, [0, 1], lambda operator, left, right: left * right + operator)
+    >>> fold_tree([3, 4, 5], 0, [0, 1], lambda operator, left, right: left * right + operator)
     63
     """
     if len(leaves) == 1:
@@ -69,7 +69,7 @@ def satisfying_values(leaves: int, shape: int, operators: Sequence[int]) -> list
 
     False leaves make any tree false, for there is no NOT: so one side of an XOR is left false.
 
-    >>> satisfying(3, 1, [2, 0])
+    >>> satisfying_values(3, 1, [2, 0])
     [True, True, False]
     """
     if leaves == 1:

@@ -5,7 +5,7 @@ rule here is a name and its alternatives, each with its probability in brackets;
 stands for itself:
 
 >>> coin = Grammar.of('toss = [0.5] "heads" | [0.5] "tails"\ntwo = [1] toss ", " toss')
->>> coin.derived("two", iter([0.1, 0.3, 0.9]).__next__)
+>>> coin.derive("two", iter([0.1, 0.3, 0.9]).__next__)
 'heads, tails'
 
 `grammar()` is ours. A query is a chain: an atom, joined to the rest of the query, which stands in
