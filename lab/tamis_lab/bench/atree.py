@@ -19,6 +19,7 @@ from tamis.engines.atree import AtreeEngine
 from tamis.engines.atree.filters import FILTERS
 from tamis.engines.subscription import Subscription
 from tamis.events.batch import EventBatch
+from tamis_lab.bench.atree_metrics import filter_views, smpe, tree_sizes
 from tamis_lab.bench.comparison import compare_engines
 from tamis_lab.bench.insertion import parse_in_chunks, seconds_to_add, seconds_to_remove
 from tamis_lab.harness.measure import (
@@ -28,9 +29,9 @@ from tamis_lab.harness.measure import (
     Row,
     calibrate_count,
     event_rates,
-    resident_memory,
     rounds,
 )
+from tamis_lab.harness.process_memory import resident_memory
 from tamis_lab.workloads.atree2004 import Workload
 
 EVENTS = 5_000
@@ -123,7 +124,7 @@ def memory(size: int, say: Report) -> Iterator[Row]:
         | {"resident_bytes": resident_memory() - before}
         | {"inserted_per_s": size / seconds}
         | event_rates(seconds_each, len(events))["tvp"]
-        | {"smpe": _smpe(engine, events, size)}
+        | {"smpe": smpe(engine, events, size)}
     )
 
 
@@ -298,23 +299,16 @@ def _add_all(engine: AtreeEngine, subscriptions: Iterable[Subscription]) -> Atre
 
 
 def _sizes(workload: Workload, engine: AtreeEngine) -> Row:
-    shared, shared_internal = engine.tree.sharing(range(workload.subscriptions))
     return {
         "subscriptions": workload.subscriptions,
         "predicates": workload.predicates,
-        "nodes": len(engine.tree),
-        "bytes": engine.tree.bytes,
-        "snps": shared,
-        "snps_internal": shared_internal,
+        **tree_sizes(engine, workload.subscriptions),
     }
 
 
 def _filter_rows(engine: AtreeEngine, batch: EventBatch, sizes: Row) -> Iterator[Row]:
     """One tree, three filters: all may have it, if it is AND and OR only."""
-    views = {}
-    for name, filter in FILTERS.items():
-        views[name] = AtreeEngine(name)
-        views[name].__dict__.update({**engine.__dict__, "filter": filter, "_boards": []})
+    views = filter_views(engine)
     yield from _comparison_rows(
         {name: (view, batch) for name, view in views.items()}, dict.fromkeys(views, sizes)
     )
@@ -325,12 +319,16 @@ def _comparison_rows(
 ) -> Iterator[Row]:
     seconds = _seconds({name: (*both, None) for name, both in work.items()})
     *_, (engine, batch) = work.values()
-    smpe = _smpe(engine, batch.slice(0, 500), int(sizes[next(iter(sizes))]["subscriptions"]))  # type: ignore[call-overload]
+    size = int(sizes[next(iter(sizes))]["subscriptions"])  # type: ignore[call-overload]
+    fraction = smpe(engine, batch.slice(0, 500), size)
     general = statistics.median(seconds["general"])
     for name, found in event_rates(seconds, 1).items():
         times_general = general / statistics.median(seconds[name])
         yield (
-            sizes[name] | {"smpe": smpe, "filter": name} | found | {"times_general": times_general}
+            sizes[name]
+            | {"smpe": fraction, "filter": name}
+            | found
+            | {"times_general": times_general}
         )
 
 
@@ -357,11 +355,6 @@ def _match_ahead(engine: AtreeEngine, pieces: list[EventBatch], pool: ThreadPool
         if i + 1 < len(pieces):
             coming = pool.submit(engine.index.satisfied_predicates, pieces[i + 1])
         engine.climb(pieces[i], satisfied)
-
-
-def _smpe(engine: AtreeEngine, batch: EventBatch, subscriptions: int) -> float:
-    codes, _ = engine.match_codes(batch)
-    return len(codes) / len(batch) / subscriptions
 
 
 def _shorten_batch(

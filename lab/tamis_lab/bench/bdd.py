@@ -24,6 +24,7 @@ from tamis.schema import Schema
 from tamis_lab.bench.growth import exponent
 from tamis_lab.bench.insertion import seconds_to_add
 from tamis_lab.harness.measure import Experiments, Report, Row
+from tamis_lab.harness.plots import load_pyplot
 from tamis_lab.workloads.bdd2001 import Workload
 from tamis_lab.workloads.bdd2001.atoms import DOUBLES, INTEGERS, STRINGS
 from tamis_lab.workloads.bdd2001.grammar import CONJUNCTIVE
@@ -246,11 +247,7 @@ def draw(found: dict[str, list[Row]], folder: Path) -> Path:
     Raises:
         ImportError: There is no Matplotlib.
     """
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
+    pyplot = load_pyplot()
     figure, (left, right) = pyplot.subplots(1, 2, figsize=(11, 4.5), layout="constrained")
     rows = found.get("nodes", [])
     for name, label in (("before", "before restriction"), ("after", "after restriction")):

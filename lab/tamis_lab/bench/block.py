@@ -10,7 +10,6 @@ from functools import partial, wraps
 from pathlib import Path
 
 from tamis.engines import ENGINES
-from tamis.errors import InputError
 from tamis.matcher import Matcher
 from tamis_lab.bench import cold_start
 from tamis_lab.bench.atree import expressions
@@ -21,6 +20,7 @@ from tamis_lab.harness import footprint
 from tamis_lab.harness.fresh_process import run_in_fresh_process
 from tamis_lab.harness.measure import Experiments, Report, Row
 from tamis_lab.workloads import bdd2001, bloom2008
+from tamis_lab.workloads.known_names import check_known
 from tamis_lab.workloads.nulls import SparseWorkload
 from tamis_lab.workloads.selective import SelectiveWorkload
 from tamis_lab.workloads.texts import Requests
@@ -165,9 +165,7 @@ def experiments(engine: str = "block") -> Experiments:
     Raises:
         InputError: There is no such engine.
     """
-    if engine not in ENGINES:
-        known = ", ".join(sorted(ENGINES))
-        raise InputError(f"there is no engine {engine!r} to measure; --engine takes {known}")
+    check_known("engine", [engine], sorted(ENGINES), "--engine")
     return {
         name: (_bind_engine(engine, run), usual, whole)
         for name, (run, usual, whole) in _EXPERIMENTS.items()

@@ -41,6 +41,8 @@ ROUNDS = 2
 FEWER = 4  # of so many events the baselines, which are slow, get one
 SLOWEST = 1_200.0  # seconds: an engine that takes longer gets no more subscriptions
 BASELINES = ("siena", "forest")
+# The pair that the paper draws: the predicates of an event, then the brokers its filter goes to.
+ROUTED = "bfposet + sbstree"
 
 
 def paper_workload(subscriptions: int, names: int, choice: str) -> Workload:
@@ -83,11 +85,8 @@ def predicates(size: int, say: Report) -> Iterator[Row]:
             events = list(workload.events_as_dicts(EVENTS))
             for subscriptions in _steps(size):
                 table.extend(parse_subscriptions(workload, len(table), subscriptions))
-                satisfied = [
-                    sum(1 for _ in table.poset.satisfied_predicates(event)) for event in events
-                ]
-                filters = table.poset.match_many(events)
-                bits = statistics.mean(map(len, filters))
+                row = filter_figures(table, events)
+                bits = row["bits_per_event"]
                 worst = choice == "pareto" and subscriptions == 30_000 and values == VALUES
                 yield {
                     "names": names,
@@ -95,16 +94,26 @@ def predicates(size: int, say: Report) -> Iterator[Row]:
                     "values": values,
                     "equalities": equalities,
                     "subscriptions": subscriptions,
-                    "predicates_per_event": statistics.mean(satisfied),
+                    "predicates_per_event": row["predicates_per_event"],
                     "bits_per_event": bits,
                     "fill_ratio": bits / SHAPE.m,
                     "bytes_16": 2 * bits,
-                    "wire_bytes": statistics.mean(
-                        encoded_size(SHAPE, bloom.bits) for bloom in filters
-                    ),
+                    "wire_bytes": row["wire_bytes"],
                     "paper_bits": 200 if worst else "",
                     "paper_bytes": 400 if worst else "",
                 }
+
+
+def filter_figures(table: BloomRoutingTable, events: Sequence[Event]) -> dict[str, float]:
+    """Return means over events: predicates satisfied, bits of the filter, and its encoded bytes."""
+    filters = table.poset.match_many(events)
+    return {
+        "predicates_per_event": statistics.mean(
+            sum(1 for _ in table.poset.satisfied_predicates(event)) for event in events
+        ),
+        "bits_per_event": statistics.mean(map(len, filters)),
+        "wire_bytes": statistics.mean(encoded_size(SHAPE, bloom.bits) for bloom in filters),
+    }
 
 
 def probability(size: int, say: Report) -> Iterator[Row]:
@@ -115,19 +124,27 @@ def probability(size: int, say: Report) -> Iterator[Row]:
         for n in (10, 100, 1_000, 5_000, 10_000, 30_000):
             m = 1 << logarithm
             k = best_hashes(m, n)
-            found = []
-            for _ in range(10):
-                keys = rng.integers(0, 2**64 - 1, n + size, dtype=np.uint64)
-                found.append(Bloom.of(Shape(m, k), keys[:n]).may_have(keys[n:]).mean())
-            spread = statistics.stdev(map(float, found))
+            rates = false_positive_rates(rng, Shape(m, k), n, size)
             yield {
                 "log2_m": logarithm,
                 "n": n,
                 "k": k,
                 "equation_10": false_positive_rate(m, k, n),
-                "measured": float(np.mean(found)),
-                "deviation": spread / len(found) ** 0.5,
+                "measured": statistics.mean(rates),
+                "deviation": statistics.stdev(rates) / len(rates) ** 0.5,
             }
+
+
+def false_positive_rates(
+    rng: np.random.Generator, shape: Shape, elements: int, trials: int
+) -> list[float]:
+    """Measure how often a filter reports a key that it does not hold, with ten random filters."""
+    rates = []
+    for _ in range(10):
+        keys = rng.integers(0, 2**64 - 1, elements + trials, dtype=np.uint64)
+        bloom = Bloom.of(shape, keys[:elements])
+        rates.append(float(bloom.may_have(keys[elements:]).mean()))
+    return rates
 
 
 def routing(size: int, say: Report) -> Iterator[Row]:
@@ -166,13 +183,11 @@ def _comparison_rows(
 ) -> Iterator[Row]:
     gc.collect()
     gc.freeze()
-    filters = table.filters(rows)
     few = events.slice(0, len(events) // FEWER)
     work: dict[str, Callable[[], object]] = {
-        "bfposet": lambda: table.filters(rows),
-        "sbstree": lambda: table.tree.publish_many(*filters),
+        **table.match_tasks(rows),
         **{
-            name: _match_task(engine, few if name in BASELINES else events)
+            name: match_task(engine, few if name in BASELINES else events)
             for name, engine in engines.items()
         },
     }
@@ -181,19 +196,18 @@ def _comparison_rows(
         found[name] *= len(events) / len(few)
     gc.unfreeze()
     inserted = {"bfposet": table.poset_seconds, "sbstree": table.tree_seconds, **taken}
-    both = "bfposet + sbstree"
-    inserted[both] = table.poset_seconds + table.tree_seconds
-    found[both] = found["bfposet"] + found["sbstree"]
-    for name in (both, "bfposet", "sbstree", *engines):
+    inserted[ROUTED] = table.poset_seconds + table.tree_seconds
+    found[ROUTED] = found["bfposet"] + found["sbstree"]
+    for name in (ROUTED, "bfposet", "sbstree", *engines):
         yield {
             "names": names,
             "choice": choice,
             "subscriptions": len(table),
             "structure": name,
             "insertion_s": inserted[name],
-            "insertion_times": inserted[name] / inserted[both],
+            "insertion_times": inserted[name] / inserted[ROUTED],
             "matching_s": found[name],
-            "matching_times": found[name] / found[both],
+            "matching_times": found[name] / found[ROUTED],
         }
 
 
@@ -302,6 +316,14 @@ class BloomRoutingTable:
         """The filters of events, as `publish_many` wants them."""
         return self.poset.match_bits(rows)
 
+    def match_tasks(self, rows: Sequence[Event]) -> dict[str, Callable[[], object]]:
+        """The two steps of matching events, to be timed: by structure."""
+        filters = self.filters(rows)
+        return {
+            "bfposet": lambda: self.filters(rows),
+            "sbstree": lambda: self.tree.publish_many(*filters),
+        }
+
 
 def warm_up() -> None:
     """Have everything compiled before it is measured."""
@@ -333,7 +355,8 @@ def _steps(size: int, count: int = 6) -> list[int]:
     return [size * step // count for step in range(1, count + 1)]
 
 
-def _match_task(engine: Engine, events: EventBatch) -> Callable[[], object]:
+def match_task(engine: Engine, events: EventBatch) -> Callable[[], object]:
+    """Matching events with an engine, to be timed; all pairs are computed."""
     return lambda: engine.match(events).event
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from tamis_lab.bench.bloom import VALUES
 from tamis_lab.harness.measure import Row
+from tamis_lab.harness.plots import load_pyplot
 
 Rows = Sequence[Row]
 
@@ -18,11 +19,7 @@ def draw(found: Mapping[str, Rows], folder: Path) -> list[Path]:
     Raises:
         ImportError: There is no Matplotlib.
     """
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
+    pyplot = load_pyplot()
     folder.mkdir(parents=True, exist_ok=True)
     files = []
     for experiment, name, paint in _FIGURES:

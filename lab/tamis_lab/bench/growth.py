@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tamis_lab.harness.measure import Row
+from tamis_lab.harness.plots import load_pyplot
 
 
 class LinearFit(NamedTuple):
@@ -71,11 +72,7 @@ def draw(rows: Iterable[Row], folder: Path) -> list[str]:
     Raises:
         ImportError: There is no Matplotlib.
     """
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
+    pyplot = load_pyplot()
     by_executors: dict[object, list[Mapping[str, object]]] = {}
     for row in rows:
         by_executors.setdefault(row["executors"], []).append(row)

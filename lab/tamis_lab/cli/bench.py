@@ -105,8 +105,10 @@ def bdd(
     """Binary decision diagrams on the queries of their paper: nodes, restriction, time, order."""
     from tamis_lab.bench import bdd
     from tamis_lab.harness.measure import keep
+    from tamis_lab.harness.plots import require_matplotlib
 
-    _check_drawing(plots)
+    if plots:
+        require_matplotlib("--plots")
     found = _run("bdd", bdd.EXPERIMENTS, experiments, full, out, bdd.warm_up)
     lines = bdd.growth_lines(found)
     if out:
@@ -168,8 +170,10 @@ def bloom(
     """Routing by Bloom filters, against Siena's poset and the forest; what filters let through."""
     from tamis_lab.bench.bloom import EXPERIMENTS, warm_up
     from tamis_lab.bench.bloom_plots import draw
+    from tamis_lab.harness.plots import require_matplotlib
 
-    _check_drawing(plots)
+    if plots:
+        require_matplotlib("--plots")
     found = _run("bloom", EXPERIMENTS, experiments, full, out, warm_up)
     if plots:
         for file in draw(found, plots):
@@ -219,8 +223,10 @@ def spark(
     """The pipeline on Spark, and what people do without it: throughput, compiling, growth."""
     from tamis_lab.bench.growth import draw
     from tamis_lab.bench.spark import EXPERIMENTS
+    from tamis_lab.harness.plots import require_matplotlib
 
-    _check_drawing(plots)
+    if plots:
+        require_matplotlib("--plots")
     found = _run("spark", EXPERIMENTS, experiments, full, out)
     if plots and "growth" in found:
         for fit in draw(found["growth"], plots):
@@ -237,7 +243,10 @@ def papers(
     parquet: bench_papers.ParquetOption = None,
 ) -> None:
     """Every table and figure of the three papers, measured here."""
-    _check_drawing(report, "--report")
+    from tamis_lab.harness.plots import require_matplotlib
+
+    if report:
+        require_matplotlib("--report")
     bench_papers.papers(figures, scale, out, report, spark, parquet)
 
 
@@ -248,7 +257,10 @@ def report(
     plots: bench_papers.PlotsFlag = True,
 ) -> None:
     """A page of what `papers` has measured: plots, claims, and whether they hold."""
-    _check_drawing(out if plots else None, "it (or --no-plots)")
+    from tamis_lab.harness.plots import require_matplotlib
+
+    if plots:
+        require_matplotlib("--plots", otherwise="pass --no-plots")
     bench_papers.write_report(results, out, plots)
 
 
@@ -313,16 +325,6 @@ def overlay(
     _run("overlay", known, experiments, full, out)
 
 
-def _check_drawing(plots: Path | None, what: str = "--plots") -> None:
-    """See that figures can be drawn, before the long work and not after it."""
-    from importlib.util import find_spec
-
-    from tamis.errors import InputError
-
-    if plots and not find_spec("matplotlib"):
-        raise InputError(f"{what} needs Matplotlib: pip install 'tamis-lab[bench]'")
-
-
 def _run(
     bench: str,
     known: Experiments,
@@ -332,12 +334,10 @@ def _run(
     warm_up: Callable[[], None] = lambda: None,
 ) -> dict[str, list[dict[str, object]]]:
     """Run experiments, print what they found and keep it."""
-    from tamis.errors import InputError
     from tamis_lab.harness.measure import keep
+    from tamis_lab.workloads.known_names import check_known
 
-    for name in asked or ():
-        if name not in known:
-            raise InputError(f"unknown experiment {name!r}; one of {', '.join(known)}")
+    check_known("experiment", asked or (), known)
     warm_up()
     found: dict[str, list[dict[str, object]]] = {}
     for name in asked or known:
@@ -365,13 +365,15 @@ def _rows(rows: list[dict[str, object]]) -> object:
     for heading in rows[0]:
         table.add_column(heading.replace("_", " "), justify="right")
     for row in rows:
-        table.add_row(*map(_figure, row.values()))
+        table.add_row(*map(_cell, row.values()))
     return table
 
 
-def _figure(value: object) -> str:
+def _cell(value: object) -> str:
+    from tamis_lab.harness.figure_text import number
+
     if isinstance(value, float):
-        return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+        return number(value)
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 

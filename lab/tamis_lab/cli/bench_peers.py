@@ -14,7 +14,7 @@ EXAMPLES = """\
   tamis bench peers --full --out results/peers.json
 
 Each in a process of its own, on one thread; its answers are compared with the oracle. A peer that
-is not installed is skipped, and its row says why. pip install 'tamis\\[bench]' brings rule-engine,
+is not installed is skipped, and its row says why. pip install 'tamis-lab\\[bench]' brings rule-engine,
 Polars and DuckDB, 'tamis\\[spark]' Spark. The drivers of the others are built on first use: a-tree
 with cargo, quamina with go, event-ruler and lucene-monitor with mvn and javac. A slow one gets
 fewer events, and fewer rules if it takes more than 10 s to take them in.

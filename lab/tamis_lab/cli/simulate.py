@@ -129,10 +129,11 @@ def simulate(
     Each event goes hop by hop from the broker that publishes it; four ways of routing decide where.
     """
     from tamis.bloom.hashing import Shape
+    from tamis_lab.harness.plots import require_matplotlib
     from tamis_lab.simulation.sizes import SCALES
 
     if report is not None:
-        _check_plots()
+        require_matplotlib("--report")
     if results is not None:
         _show_run(results, scale.value, report)
         return
@@ -198,21 +199,11 @@ def _split_names(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
-def _check_plots() -> None:
-    """Refuse before the work, not after it."""
-    from importlib.util import find_spec
-
-    from tamis.errors import InputError
-
-    if find_spec("matplotlib") is None:
-        raise InputError("plots need Matplotlib: pip install 'tamis-lab[bench]'", "--report")
-
-
 def _table(lines: list[dict[str, Any]]) -> Table:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    from tamis_lab.simulation.figure_text import number
+    from tamis_lab.harness.figure_text import number
 
     table = Table(
         box=SIMPLE_HEAD,

@@ -7,7 +7,8 @@ import gc
 from itertools import islice
 
 from tamis.matcher import Matcher
-from tamis_lab.harness.measure import Row, resident_memory
+from tamis_lab.harness.measure import Row
+from tamis_lab.harness.process_memory import resident_memory
 from tamis_lab.workloads.selective import SelectiveWorkload
 
 PREDICATES = 5

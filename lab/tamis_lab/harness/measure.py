@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import platform
-import resource
 import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -109,14 +108,6 @@ def calibrate_count(
         if settled or count >= most or took >= 10 * seconds:
             return max(count, min(most, int(count * seconds / took)))
         count, before = min(most, 4 * count), took
-
-
-def resident_memory() -> int:
-    """The memory of this process, in bytes; the most it has had where the system says no more."""
-    pages = Path("/proc/self/statm")
-    if pages.exists():
-        return int(pages.read_text().split()[1]) * resource.getpagesize()
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
 def machine() -> dict[str, object]:

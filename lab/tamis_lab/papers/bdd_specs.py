@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from tamis_lab.bench import bdd
 from tamis_lab.papers.curve_claims import above, alike, all_hold, grows, near
 from tamis_lab.papers.spec import Claim, Curve, CurvePoint, Figure, Point
 
 PAPER = "bdd"
 QUERIES = {"small": (1_000, 2_000, 4_000), "paper": tuple(bdd.PAPER_NODES)}
+_over_queries = partial(Curve.over, "queries")
 _BEFORE, _AFTER = "before restriction", "after restriction"
 
 
@@ -25,9 +28,9 @@ def _nodes(queries: tuple[int, ...]) -> Figure:
     points = [Point("bdd nodes", {"queries": n, "order": "attribute"}, 900) for n in queries]
     shuffled = [Point("bdd nodes", {"queries": queries[0], "order": "random"}, 900)]
     curves = (
-        _curve_over(_BEFORE, points, "nodes_before"),
-        _curve_over(_AFTER, points, "nodes_after"),
-        _curve_over("after restriction, variables in random order", shuffled, "nodes_after"),
+        _over_queries(_BEFORE, points, "nodes_before"),
+        _over_queries(_AFTER, points, "nodes_after"),
+        _over_queries("after restriction, variables in random order", shuffled, "nodes_after"),
     )
     return Figure(
         PAPER,
@@ -66,15 +69,15 @@ def _seconds(queries: tuple[int, ...]) -> Figure:
     for place, density in enumerate(bdd.DENSITIES):
         label = _strict_label(density)
         metric = f"one_by_one_s_{100 * density:g}"
-        curves.append(_curve_over(label, [_messages(n, "StSL") for n in queries], metric))
+        curves.append(_over_queries(label, [_messages(n, "StSL") for n in queries], metric))
         told[label] = [(n, seconds[place]) for n, seconds in bdd.PAPER_SECONDS.items()]
     total = [_messages(n, "SiSL") for n in queries]
-    curves.append(_curve_over("SiSL", total, "one_by_one_s_100"))
+    curves.append(_over_queries("SiSL", total, "one_by_one_s_100"))
     told["SiSL"] = [(n, seconds[-1]) for n, seconds in bdd.PAPER_SECONDS.items()]
     blocks = [_messages(n, "StSL") for n in queries]
-    curves.append(_curve_over("StSL 100 %, 512 at a time", blocks, "blocks_s_100", True))
+    curves.append(_over_queries("StSL 100 %, 512 at a time", blocks, "blocks_s_100", True))
     ours = [Point("bdd in blocks", {"queries": n}) for n in queries]
-    curves.append(_curve_over("StSL 100 %, block (ours), counts", ours, "counts_s_100", True))
+    curves.append(_over_queries("StSL 100 %, block (ours), counts", ours, "counts_s_100", True))
     return Figure(
         PAPER,
         "Table 2",
@@ -130,8 +133,3 @@ def _strict_label(density: float) -> str:
 
 def _messages(queries: int, language: str) -> Point:
     return Point("bdd messages", {"queries": queries, "language": language}, 900)
-
-
-def _curve_over(label: str, points: list[Point], metric: str, is_ours: bool = False) -> Curve:
-    places = (CurvePoint(point.parameters["queries"], point, metric) for point in points)
-    return Curve(label, tuple(places), is_ours)

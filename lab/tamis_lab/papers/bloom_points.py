@@ -9,23 +9,18 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from tamis.bloom.filter import Bloom
-from tamis.bloom.filter_codec import encoded_size
 from tamis.bloom.filter_size import best_hashes
 from tamis.bloom.hashing import Shape
-from tamis.engines import ENGINES, Engine
+from tamis.engines import ENGINES
 from tamis_lab.bench import bloom
 from tamis_lab.bench.insertion import seconds_to_add
 from tamis_lab.harness.footprint import settled_memory
 from tamis_lab.harness.measure import Row, rounds, spread
 
-# What the paper draws: predicates of an event, and then the brokers that its filter goes to.
-ROUTED = "bfposet + sbstree"
 ROUNDS = 3
 
 
@@ -35,16 +30,8 @@ def predicates(parameters: Mapping[str, Any]) -> Row:
     table = bloom.BloomRoutingTable(bloom.SHAPE)
     table.extend(bloom.parse_subscriptions(workload, 0, parameters["subscriptions"]))
     events = list(workload.events_as_dicts(bloom.EVENTS))
-    filters = table.poset.match_many(events)
-    bits = statistics.mean(map(len, filters))
-    return {
-        "predicates_per_event": statistics.mean(
-            sum(1 for _ in table.poset.satisfied_predicates(event)) for event in events
-        ),
-        "bits_per_event": bits,
-        "fill_percent": 100 * bits / bloom.SHAPE.m,
-        "wire_bytes": statistics.mean(encoded_size(bloom.SHAPE, each.bits) for each in filters),
-    }
+    figures = bloom.filter_figures(table, events)
+    return {**figures, "fill_percent": 100 * figures["bits_per_event"] / bloom.SHAPE.m}
 
 
 def probability(parameters: Mapping[str, Any]) -> Row:
@@ -53,13 +40,9 @@ def probability(parameters: Mapping[str, Any]) -> Row:
     rng = np.random.default_rng(2008)
     row: Row = {}
     for n in parameters["elements"]:
-        k = best_hashes(m, n)
-        found = []
-        for _ in range(10):
-            keys = rng.integers(0, 2**64 - 1, n + trials, dtype=np.uint64)
-            found.append(float(Bloom.of(Shape(m, k), keys[:n]).may_have(keys[n:]).mean()))
-        row |= spread(f"measured_{n}", found)
-        row[f"measured_{n}"] = statistics.mean(found)
+        rates = bloom.false_positive_rates(rng, Shape(m, best_hashes(m, n)), n, trials)
+        row |= spread(f"measured_{n}", rates)
+        row[f"measured_{n}"] = statistics.mean(rates)
     return row
 
 
@@ -70,21 +53,12 @@ def routing(parameters: Mapping[str, Any]) -> Row:
     events = workload.events(bloom.EVENTS)
     chunk = list(bloom.parse_subscriptions(workload, 0, parameters["subscriptions"]))
     before = settled_memory(None)
-    if parameters["structure"] == ROUTED:
+    if parameters["structure"] == bloom.ROUTED:
         table = bloom.BloomRoutingTable(bloom.SHAPE)
         begun = time.process_time()
         table.extend(chunk)
         inserted = time.process_time() - begun
-        rows = events.rows()
-        filters = table.filters(rows)
-        taken = rounds(
-            {
-                "bfposet": lambda: table.filters(rows),
-                "sbstree": lambda: table.tree.publish_many(*filters),
-            },
-            ROUNDS,
-            time.process_time,
-        )
+        taken = rounds(table.match_tasks(events.rows()), ROUNDS, time.process_time)
         both = [sum(pair) for pair in zip(*taken.values(), strict=True)]
         parts: Row = {f"{name}_s": statistics.median(found) for name, found in taken.items()}
         return (
@@ -98,8 +72,9 @@ def routing(parameters: Mapping[str, Any]) -> Row:
     # The posets are slow: a part of the events will do.
     fewer = bloom.FEWER if parameters["structure"] in bloom.BASELINES else 1
     part = events.slice(0, len(events) // fewer)
-    work = partial(_match_events, engine, part)
-    found = rounds({"": work}, 1 if fewer > 1 else ROUNDS, time.process_time)[""]
+    found = rounds(
+        {"": bloom.match_task(engine, part)}, 1 if fewer > 1 else ROUNDS, time.process_time
+    )[""]
     return {"insertion_s": inserted, "resident_bytes": resident} | spread(
         "matching_s", [fewer * seconds for seconds in found]
     )
@@ -128,7 +103,3 @@ def false_positives(parameters: Mapping[str, Any]) -> Row:
 
 def _workload(parameters: Mapping[str, Any]) -> dict[str, Any]:
     return {name: parameters[name] for name in ("subscriptions", "names", "choice")}
-
-
-def _match_events(engine: Engine, events: Any) -> object:
-    return engine.match(events).event

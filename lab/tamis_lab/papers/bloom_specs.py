@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from tamis.bloom.filter_size import best_hashes, false_positive_rate
-from tamis_lab.bench.bloom import BASELINES, SETTINGS
-from tamis_lab.papers.bloom_points import ROUTED
+from tamis_lab.bench.bloom import BASELINES, ROUTED, SETTINGS
 from tamis_lab.papers.curve_claims import (
     Check,
     above,
@@ -23,6 +23,7 @@ from tamis_lab.papers.spec import Claim, Curve, CurvePoint, Curves, Figure, Poin
 
 PAPER = "bloom"
 _LETTERS = "abc"
+_over_subscriptions = partial(Curve.over, "subscriptions")
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ def _predicates(sizes: BloomSizes) -> Iterator[Figure]:
             for metric, what in (("predicates_per_event", "predicates"), ("bits_per_event", "bits"),
                                  ("wire_bytes", "bytes on the wire")):  # fmt: skip
                 curves.append(
-                    _curve_over(
+                    _over_subscriptions(
                         f"{names:,} names, {choice}: {what}", points, metric, what[:2] == "by"
                     )
                 )
@@ -225,7 +226,7 @@ def _false_positives(sizes: BloomSizes) -> Iterator[Figure]:
                     for n in sizes.notified
                 ]
                 label = f"m = 2^{logarithm}, k = {k}"
-                found.append(_curve_over(label, points, f"{metric}_{k}"))
+                found.append(_over_subscriptions(label, points, f"{metric}_{k}"))
         return tuple(found)
 
     yield Figure(
@@ -296,8 +297,3 @@ def _false_positives(sizes: BloomSizes) -> Iterator[Figure]:
 
 def _point(kind: str, n: int, names: int, choice: str, **more: str) -> Point:
     return Point(kind, {"subscriptions": n, "names": names, "choice": choice, **more}, 900)
-
-
-def _curve_over(label: str, points: list[Point], metric: str, is_ours: bool = False) -> Curve:
-    places = (CurvePoint(point.parameters["subscriptions"], point, metric) for point in points)
-    return Curve(label, tuple(places), is_ours)

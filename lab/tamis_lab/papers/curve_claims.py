@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 
 from tamis_lab.bench.growth import exponent
+from tamis_lab.harness.figure_text import number
 from tamis_lab.papers.spec import Curves, CurveValue, Verdict
 
 Check = Callable[[Curves], Verdict]
@@ -86,8 +87,7 @@ def grows(label: str, least: float, most: float, what: str = "x") -> Check:
         power = exponent([value.x for value in curve], [value.y for value in curve])
         return Verdict(
             least <= power <= most,
-            f"{label} is as {what}^{power:.2f}, from {_number(curve[0].y)} to "
-            f"{_number(curve[-1].y)}",
+            f"{label} is as {what}^{power:.2f}, from {number(curve[0].y)} to {number(curve[-1].y)}",
         )
 
     return check
@@ -118,7 +118,7 @@ def at_least(label: str, x: float, y: float) -> Check:
         found = [value for value in curves.get(label, ()) if value.x == x]
         if not found:
             return Verdict(None, f"{label} was not measured at {x:,.0f}")
-        return Verdict(found[0].y >= y, f"{label}: {_number(found[0].y)} at {x:,.0f}")
+        return Verdict(found[0].y >= y, f"{label}: {number(found[0].y)} at {x:,.0f}")
 
     return check
 
@@ -130,7 +130,7 @@ def at_most(label: str, x: float, y: float) -> Check:
         found = [value for value in curves.get(label, ()) if value.x == x]
         if not found:
             return Verdict(None, f"{label} was not measured at {x:,.0f}")
-        return Verdict(found[0].y <= y, f"{label}: {_number(found[0].y)} at {x:,.0f}")
+        return Verdict(found[0].y <= y, f"{label}: {number(found[0].y)} at {x:,.0f}")
 
     return check
 
@@ -220,12 +220,8 @@ def _x_range(pairs: Pairs) -> str:
 
 def _range(figures: Iterable[float]) -> str:
     found = list(figures)
-    low, high = _number(min(found)), _number(max(found))
+    low, high = number(min(found)), number(max(found))
     return low if low == high else f"{low} to {high}"
-
-
-def _number(figure: float) -> str:
-    return f"{figure:,.0f}" if abs(figure) >= 100 else f"{figure:.3g}"
 
 
 def exact_values(values: Iterable[tuple[float, float]]) -> list[CurveValue]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tamis.errors import InputError
 from tamis_lab.papers import bdd_specs, beyond_specs, bloom_specs, thesis_specs
 from tamis_lab.papers.spec import SCALES, Figure
+from tamis_lab.workloads.known_names import check_known
 
 TITLES = {
     "bdd": "Efficient filtering in publish-subscribe systems using binary decision diagrams "
@@ -31,15 +32,13 @@ def figures(scale: str, asked: list[str] | None = None) -> list[Figure]:
     Raises:
         InputError: There is no such scale, paper or figure.
     """
-    if scale not in SCALES:
-        raise InputError(f"there is no scale {scale!r}; one of {', '.join(SCALES)}", "scale")
+    check_known("scale", [scale], SCALES, "scale")
     if not asked:
         return [figure for specs in _SPECS.values() for figure in specs(scale)]
     found: list[Figure] = []
     for name in asked:
         paper, _, number = name.partition(":")
-        if paper not in _SPECS:
-            raise InputError(f"there is no paper {paper!r}; one of {', '.join(_SPECS)}")
+        check_known("paper", [paper], _SPECS)
         chosen = [f for f in _SPECS[paper](scale) if not number or number in f.number.split()]
         if not chosen:
             known = ", ".join(f.number for f in _SPECS[paper](scale))

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tamis_lab.harness.plots import load_pyplot
 from tamis_lab.papers.spec import CurveValue, Figure
 
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C8C00")
@@ -25,15 +26,11 @@ def draw(figure: Figure, curves: Mapping[str, Sequence[CurveValue]], folder: Pat
     Raises:
         ImportError: There is no Matplotlib.
     """
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
+    pyplot = load_pyplot()
     if not any(curves.values()):
         return None
     # The same input gives the same file: no date, and no random names inside.
-    matplotlib.rcParams["svg.hashsalt"] = figure.name
+    pyplot.rcParams["svg.hashsalt"] = figure.name
     drawing, plot = pyplot.subplots(figsize=(7.2, 4.4), layout="constrained")
     for number, curve in enumerate(figure.curves):
         colour, marker = (kind[number % len(kind)] for kind in (_COLOURS, _MARKERS))

@@ -11,6 +11,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
+from tamis_lab.harness.figure_text import number
 from tamis_lab.papers.engine_points import WORKLOADS
 from tamis_lab.papers.figure_catalogue import TITLES
 from tamis_lab.papers.figure_plots import draw
@@ -131,7 +132,7 @@ def _matrix(one: FigureResult) -> Iterator[tuple[str, list[str]]]:
     """The rows of a table of engines and workloads."""
     for curve in one.figure.curves:
         values = {value.x: value.y for value in one.curves[curve.label]}
-        yield curve.label, [_number(values.get(number)) for number in range(len(WORKLOADS))]
+        yield curve.label, [_cell(values.get(place)) for place in range(len(WORKLOADS))]
 
 
 # -- HTML -----------------------------------------------------------------------------------------
@@ -219,7 +220,7 @@ def _values(one: FigureResult) -> Iterator[str]:
         told = dict(one.figure.paper_values.get(label, ()))
         for value in values:
             figures = (value.x, value.y, value.low, value.high, told.get(value.x))
-            cells = "".join(f"<td class='n'>{_number(figure)}</td>" for figure in figures)
+            cells = "".join(f"<td class='n'>{_cell(figure)}</td>" for figure in figures)
             yield f"<tr><td>{escape(label)}</td>{cells}</tr>"
     yield "</table></details>"
 
@@ -228,7 +229,5 @@ def _kind(holds: bool | None) -> str:
     return {True: "holds", False: "fails", None: "unknown"}[holds]
 
 
-def _number(figure: float | None) -> str:
-    if figure is None:
-        return "-"
-    return f"{figure:,.0f}" if abs(figure) >= 100 or figure == 0 else f"{figure:.3g}"
+def _cell(figure: float | None) -> str:
+    return "-" if figure is None else number(figure)

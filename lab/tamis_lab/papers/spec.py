@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -57,6 +57,14 @@ class Curve:
     label: str
     places: tuple[CurvePoint, ...]
     is_ours: bool = False
+
+    @classmethod
+    def over(
+        cls, x: str, label: str, points: Iterable[Point], metric: str, is_ours: bool = False
+    ) -> Curve:
+        """Draw a metric of points over one of their parameters."""
+        places = (CurvePoint(point.parameters[x], point, metric) for point in points)
+        return cls(label, tuple(places), is_ours)
 
 
 class CurveValue(NamedTuple):

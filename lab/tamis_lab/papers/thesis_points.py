@@ -23,6 +23,7 @@ from tamis.engines.subscription import Subscription
 from tamis.events.batch import EventBatch
 from tamis.language.expr import And, BoolExpr
 from tamis_lab.bench.atree import load_engine
+from tamis_lab.bench.atree_metrics import filter_views, smpe, tree_sizes
 from tamis_lab.bench.comparison import ANSWERS
 from tamis_lab.bench.insertion import CHUNK, seconds_to_add, seconds_to_remove
 from tamis_lab.harness.footprint import settled_memory
@@ -82,15 +83,15 @@ def _use(
         **_sizes(engine, workload.subscriptions),
     }
     if name != ADDED:
-        ways = {"": engine} if name != "atree" else _views(engine, workload, filters)
-        for way, view in ways.items():
+        for way, view in _views(engine, workload, filters).items():
             name_of_rate = f"events_per_s {way}" if way else "events_per_s"
             row |= spread(name_of_rate, _rates(view, batch, round_s))
             if way:
                 boards = int(view.stats()["board_bytes"])  # type: ignore[call-overload]
                 row[f"bytes {way}"] = int(row["bytes"]) + boards  # type: ignore[call-overload]
     if name not in ("brute", ADDED):
-        row["smpe"] = _smpe(engine, batch, workload.subscriptions)
+        part = batch.slice(0, min(len(batch), 200))
+        row["smpe"] = smpe(engine, part, workload.subscriptions)
     if name != "brute":
         row["deleted_per_s"] = _deletion_rate(engine, workload.subscriptions)
     return row
@@ -126,16 +127,12 @@ def _expressions(workload: Workload) -> Iterator[BoolExpr]:
             yield And(tuple(known.get(n) or known.setdefault(n, make(n)) for n in numbers))
 
 
-def _views(engine: Engine, workload: Workload, filters: Sequence[str]) -> dict[str, AtreeEngine]:
-    """One tree, seen through each of the filters that can be used on it."""
-    found = {}
-    for name in filters:
-        filter = FILTERS[name]
-        if workload.operators == "mixed" and filter.paths:
-            continue
-        found[name] = AtreeEngine(name)
-        found[name].__dict__.update({**engine.__dict__, "filter": filter, "_boards": []})
-    return found
+def _views(engine: Engine, workload: Workload, filters: Sequence[str]) -> Mapping[str, Engine]:
+    """An A-Tree behind each of the filters that can use it; any other engine as it is."""
+    if not isinstance(engine, AtreeEngine):
+        return {"": engine}
+    mixed = workload.operators == "mixed"
+    return filter_views(engine, [name for name in filters if not (mixed and FILTERS[name].paths)])
 
 
 def _rates(engine: Engine, batch: EventBatch, round_s: float) -> list[float]:
@@ -158,26 +155,13 @@ def _pairs(engine: Engine, batch: EventBatch) -> object:
 
 def _sizes(engine: Engine, subscriptions: int) -> Row:
     if isinstance(engine, AtreeEngine):
-        shared, shared_internal = engine.tree.sharing(range(subscriptions))
-        return {
-            "bytes": engine.tree.bytes,
-            "nodes": len(engine.tree),
-            "snps": shared,
-            "snps_internal": shared_internal,
-        }
+        return tree_sizes(engine, subscriptions)
     stats = engine.stats()
     size = stats.get("bytes")
     row: Row = {"nodes": stats["nodes"]} if "nodes" in stats else {}
     if size is not None:
         row["bytes"] = size["all"] if isinstance(size, dict) else size
     return row
-
-
-def _smpe(engine: Engine, batch: EventBatch, subscriptions: int) -> float:
-    part = batch.slice(0, min(len(batch), 200))
-    if isinstance(engine, AtreeEngine):
-        return len(engine.match_codes(part)[0]) / len(part) / subscriptions
-    return len(engine.match(part)) / len(part) / subscriptions
 
 
 def _deletion_rate(engine: Engine, subscriptions: int) -> float:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 
-from tamis.errors import InputError
 from tamis_lab.harness.measure import Experiments, Report, Row
 from tamis_lab.peers.contest import contests
 from tamis_lab.peers.peer_catalogue import PEERS
 from tamis_lab.peers.peer_workload import WORKLOADS
+from tamis_lab.workloads.known_names import check_known
 
 SIZES, FULL_SIZES = (1_000, 10_000), (1_000, 10_000, 100_000)
 
@@ -24,20 +24,14 @@ def experiments(
     Raises:
         InputError: There is no peer, or no workload, of some name.
     """
-    _check("peer", peers, PEERS)
-    _check("workload", workloads, WORKLOADS)
+    check_known("peer", peers or (), PEERS)
+    check_known("workload", workloads or (), WORKLOADS)
     chosen = [name for name in PEERS if name in (peers or PEERS)]
     sizes = sorted(set(rules or (FULL_SIZES if full else SIZES)))
     return {
         name: (_experiment(name, chosen, sizes), sizes[-1], sizes[-1])
         for name in workloads or WORKLOADS
     }
-
-
-def _check(what: str, asked: Collection[str] | None, known: Collection[str]) -> None:
-    for name in asked or ():
-        if name not in known:
-            raise InputError(f"unknown {what} {name!r}; one of {', '.join(known)}")
 
 
 def _experiment(

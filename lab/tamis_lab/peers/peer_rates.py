@@ -5,14 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from itertools import cycle
-from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tamis_lab.harness.measure import resident_memory
+from tamis_lab.harness.process_memory import peak_memory
 from tamis_lab.peers.peer import Limits, Outcome
 
 E = TypeVar("E")
@@ -103,24 +102,6 @@ def true_cells(columns: Iterable[tuple[list[int], npt.NDArray[np.bool_]]]) -> Pa
     return np.concatenate(events), np.concatenate(rules)
 
 
-def peak() -> int:
-    """The most memory that this process has had, in bytes.
-
-    Not ru_maxrss: on Linux that begins with what the parent had, which made the process.
-    """
-    return peak_of("self") or resident_memory()
-
-
-def peak_of(process: int | str) -> int:
-    """The same of any process; 0 where the system does not say."""
-    try:
-        lines = Path(f"/proc/{process}/status").read_text().splitlines()
-    except OSError:
-        return 0
-    kilobytes = [line.split()[1] for line in lines if line.startswith("VmHWM:")]
-    return int(kilobytes[0]) * 1024 if kilobytes else 0
-
-
 def _outcome(
     loaded: tuple[int, float], count: int, took: float, answers: list[list[int]]
 ) -> Outcome:
@@ -130,5 +111,5 @@ def _outcome(
         "events": count,
         "match_s": took,
         "answers": answers,
-        "peak_mb": peak() / 1e6,
+        "peak_mb": peak_memory() / 1e6,
     }

@@ -13,6 +13,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from tamis_lab.harness.figure_text import number
+
 BEGIN, END = "<!-- figures: begin -->", "<!-- figures: end -->"
 HEADINGS = ("peer", "rules", "events/s", "Tamis is times as fast", "build", "peak", "right", "note")
 
@@ -50,9 +52,9 @@ def _lines(rows: Iterable[dict[str, Any]]) -> Iterable[str]:
             cells = [
                 f"{row['peer']} {row['version']}",
                 f"{row['rules']:,}{share}",
-                _figure(row["events_per_s"]),
-                _figure(row["tamis_is_times"]),
-                f"{_figure(row['build_s'])} s",
+                _cell(row["events_per_s"]),
+                _cell(row["tamis_is_times"]),
+                f"{_cell(row['build_s'])} s",
                 f"{row['peak_mb']:,.0f} MB",
                 right,
                 row["note"],
@@ -60,10 +62,8 @@ def _lines(rows: Iterable[dict[str, Any]]) -> Iterable[str]:
         yield "| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |"
 
 
-def _figure(value: object) -> str:
-    if not isinstance(value, int | float):
-        return ""
-    return f"{value:,.0f}" if value >= 100 else f"{value:.2g}"
+def _cell(value: object) -> str:
+    return number(value, digits=2) if isinstance(value, int | float) else ""
 
 
 if __name__ == "__main__":

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from tamis.language.expr import Like, StringTest
+from tamis_lab.harness.process_memory import peak_memory
 from tamis_lab.harness.spark_setup import read, spark_session
 from tamis_lab.peers.infix import Sql
 from tamis_lab.peers.peer import TABLE, Outcome, Peer, missing_package, package_version
-from tamis_lab.peers.peer_rates import add_rules, peak, peak_of
+from tamis_lab.peers.peer_rates import add_rules
 from tamis_lab.peers.peer_workload import read_rules
 from tamis_lab.peers.python_peers import process_runner
 from tamis_lab.peers.rule_chunks import Chunk, chunks
@@ -71,7 +72,7 @@ def contest(folder: str, build: float, match: float, sample: int) -> Outcome:
         for _, columns in queries:
             _drop_rows(events.selectExpr(*columns))
         match_s = time.perf_counter() - begun
-        memory = peak() + sum(map(peak_of, _child_processes()))
+        memory = peak_memory() + sum(map(peak_memory, _child_processes()))
         return {
             "rules": sum(len(ids) for ids, _ in queries),
             "build_s": build_s,

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tamis_lab.harness.process_memory import proportional_memory
+
 _LOOK = 1.0  # seconds
 
 
@@ -36,7 +38,7 @@ class PeakMemory:
 
     def _sample(self) -> None:
         while True:
-            self.bytes = max(self.bytes, _memory_of(_process_tree(os.getpid())))
+            self.bytes = max(self.bytes, sum(map(proportional_memory, _process_tree(os.getpid()))))
             if self._done.wait(_LOOK):
                 return
 
@@ -57,15 +59,3 @@ def _process_tree(root: int) -> list[int]:
         found.append(process)
         pending += below.get(process, [])
     return found
-
-
-def _memory_of(processes: list[int]) -> int:
-    total = 0
-    for process in processes:
-        try:
-            text = Path(f"/proc/{process}/smaps_rollup").read_text()
-        except OSError:
-            continue
-        _, found, rest = text.partition("\nPss:")
-        total += int(rest.split()[0]) << 10 if found else 0
-    return total

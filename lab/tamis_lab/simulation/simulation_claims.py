@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from math import factorial
 
-from tamis_lab.simulation.figure_text import bytes_text, number, share, times
+from tamis_lab.harness.figure_text import bytes_text, number, share, times
 from tamis_lab.simulation.job.findings import Line
 
 ClaimRow = tuple[str, str, str]

@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tamis_lab.simulation.figure_text import number
+from tamis_lab.harness.figure_text import number
+from tamis_lab.harness.plots import load_pyplot
 from tamis_lab.simulation.job.findings import Line
 
 _STYLES = {
@@ -24,14 +25,10 @@ _LINES = {"line": "-", "star": ":", "balanced": "--", "random": "-."}
 
 @contextmanager
 def _drawing(file: Path, columns: int = 1) -> Iterator[Any]:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
+    pyplot = load_pyplot()
     # The same input gives the same file: no date, and no random names inside.
-    matplotlib.rcParams["svg.hashsalt"] = file.stem
-    matplotlib.rcParams["svg.fonttype"] = "none"  # text as text: small, and to be found
+    pyplot.rcParams["svg.hashsalt"] = file.stem
+    pyplot.rcParams["svg.fonttype"] = "none"  # text as text: small, and to be found
     drawing, plots = pyplot.subplots(
         1, columns, figsize=(4.2 * columns + 1.6, 3.6), layout="constrained", squeeze=False
     )

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from tamis.errors import InputError
+from tamis_lab.harness.figure_text import bytes_text, number
 from tamis_lab.simulation import simulation_plots
-from tamis_lab.simulation.figure_text import bytes_text, number
 from tamis_lab.simulation.job.findings import Line
 from tamis_lab.simulation.simulation_claims import claims, meaning
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from tamis.bloom.hashing import Shape
@@ -10,6 +10,7 @@ from tamis.errors import InputError
 from tamis.routing.strategies import SHAPE
 from tamis_lab.simulation.job.event_walk import STRATEGIES
 from tamis_lab.simulation.topology import TOPOLOGIES, OverlayTree, topology
+from tamis_lab.workloads.known_names import check_known
 from tamis_lab.workloads.overlay_workload import OverlayWorkload
 
 FEW = 20_000  # events of a sweep, at most
@@ -45,8 +46,8 @@ class SimulationSizes:
         Raises:
             InputError: There is no such strategy, or a number is out of range.
         """
-        _check(self.strategies, STRATEGIES, "strategies")
-        _check(self.topologies, TOPOLOGIES, "topology")
+        _check("strategy", self.strategies, STRATEGIES, "strategies")
+        _check("topology", self.topologies, TOPOLOGIES, "topology")
         if self.events < 1:
             raise InputError("must be 1 or more", "events")
 
@@ -68,12 +69,10 @@ class SimulationSizes:
         return [Shape(m, self.shape.k) for m in self.sweep]
 
 
-def _check(given: Sequence[str], known: Sequence[str] | dict[str, int], option: str) -> None:
-    for name in given:
-        if name not in known:
-            raise InputError(f"there is no {name!r}; there are {', '.join(known)}", option)
-    if not given:
-        raise InputError(f"name one at least of {', '.join(known)}", option)
+def _check(what: str, names: Sequence[str], known: Collection[str], option: str) -> None:
+    check_known(what, names, known, option)
+    if not names:
+        raise InputError(f"name at least one of {', '.join(known)}", option)
 
 
 # Filters of a sweep: from those that claim nearly everything to those that claim nothing in vain.

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.errors import InputError
+from tamis_lab.workloads.known_names import check_known
 
 Ints = npt.NDArray[np.int32]
 
@@ -174,8 +175,7 @@ def topology(name: str, brokers: int, seed: int = 0) -> OverlayTree:
     Raises:
         InputError: There is none of that name, or there are no brokers.
     """
-    if name not in _BUILDERS:
-        raise InputError(f"there is no {name!r}; there are {', '.join(TOPOLOGIES)}", "topology")
+    check_known("topology", [name], TOPOLOGIES, "topology")
     if brokers < 1:
         raise InputError("must be 1 or more", "brokers")
     return _BUILDERS[name](brokers, seed)

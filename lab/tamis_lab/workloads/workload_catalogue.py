@@ -15,7 +15,6 @@ cannot: all parts of it have the same columns, which are known before any of the
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
@@ -27,6 +26,7 @@ from tamis_lab.workloads import atree2004, bdd2001, bloom2008, nulls
 from tamis_lab.workloads.bdd2001.atoms import DOUBLES, INTEGERS, STRINGS
 from tamis_lab.workloads.flights import Flights
 from tamis_lab.workloads.flights.departures import DEPARTURES
+from tamis_lab.workloads.known_names import check_known, suggest_name
 from tamis_lab.workloads.selective import SelectiveWorkload
 from tamis_lab.workloads.texts import Requests
 
@@ -130,10 +130,7 @@ def check_name(name: str) -> None:
     Raises:
         InputError: There is none.
     """
-    if name not in _LISTED:
-        raise InputError(
-            f"unknown workload {shorten(name)!r}; {_hint(name, list(_LISTED))}", "workload"
-        )
+    check_known("workload", [name], _LISTED, "workload")
 
 
 def check_parameters(name: str, given: Iterable[str]) -> None:
@@ -145,7 +142,7 @@ def check_parameters(name: str, given: Iterable[str]) -> None:
     known = parameters_of(name)
     for parameter in given:
         if parameter not in known:
-            raise InputError(f"{name} has no such parameter; {_hint(parameter, list(known))}",
+            raise InputError(f"{name} has no such parameter; {suggest_name(parameter, known)}",
                              shorten(parameter))  # fmt: skip
 
 
@@ -162,11 +159,6 @@ def parameters_of(name: str) -> dict[str, Any]:
 def description_of(name: str) -> str:
     """What a workload is, in a line."""
     return _DESCRIPTIONS[name]
-
-
-def _hint(name: str, known: list[str]) -> str:
-    close = difflib.get_close_matches(name, known, n=1)
-    return f"did you mean {close[0]!r}?" if close else f"there are {', '.join(known) or 'none'}"
 
 
 def _size_name(workload: object) -> str:

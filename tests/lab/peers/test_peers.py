@@ -192,7 +192,7 @@ def test_the_help_names_all_peers_and_workloads() -> None:
 
 
 def test_names_are_checked() -> None:
-    with pytest.raises(InputError, match=r"unknown peer 'polar'; one of tamis, "):
+    with pytest.raises(InputError, match=r"unknown peer 'polar'; did you mean 'polars'"):
         experiments.experiments(peers=["polar"])
     with pytest.raises(InputError, match=r"unknown workload 'x'; one of equality, "):
         experiments.experiments(workloads=["x"])

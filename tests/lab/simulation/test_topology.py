@@ -86,7 +86,7 @@ def test_what_cannot_be_renumbered(parents: list[int], reason: str) -> None:
 
 
 def test_unknown_topologies_are_refused() -> None:
-    with pytest.raises(InputError, match="there are line, star"):
+    with pytest.raises(InputError, match="one of line, star"):
         topology("ring", 3)
     with pytest.raises(InputError, match="1 or more"):
         topology("star", 0)

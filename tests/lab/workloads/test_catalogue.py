@@ -27,7 +27,7 @@ def test_another_seed_gives_others_but_of_what_took_place(name: str) -> None:
 def test_names_that_are_not_there(name: str) -> None:
     with pytest.raises(InputError, match=f"did you mean '{name}'"):
         workload_by_name(name + "x")
-    with pytest.raises(InputError, match="there are atree2004, "):
+    with pytest.raises(InputError, match="one of atree2004, "):
         workload_by_name("?")
     with pytest.raises(InputError, match="seed"):
         workload_by_name(name, seed=-1)

@@ -1,21 +1,19 @@
-"""Figures as people read them."""
+"""Figures as text: numbers, sizes, shares and ratios, the same in every table and report."""
 
 from __future__ import annotations
 
 
-def number(figure: float) -> str:
-    """A figure with as many digits as mean something.
+def number(figure: float, digits: int = 3) -> str:
+    """Format a figure: whole from 100 on, with so many significant digits below.
 
-    >>> number(12345.6), number(3.14159), number(0.00123), number(0)
-    ('12,346', '3.14', '0.00123', '0')
+    >>> number(12345.6), number(3.14159), number(0.00123), number(0), number(0.0567, digits=1)
+    ('12,346', '3.14', '0.00123', '0', '0.06')
     """
-    if figure == int(figure) or abs(figure) >= 1000:
-        return f"{figure:,.0f}"
-    return f"{figure:.3g}"
+    return f"{figure:,.0f}" if abs(figure) >= 100 else f"{figure:.{digits}g}"
 
 
 def bytes_text(size: float) -> str:
-    """A number of bytes.
+    """Format a number of bytes.
 
     >>> bytes_text(2_500_000)
     '2.5 MB'
@@ -28,7 +26,7 @@ def bytes_text(size: float) -> str:
 
 
 def share(part: float, whole: float) -> str:
-    """A part of a whole, in percent.
+    """Format a part of a whole in percent.
 
     >>> share(1, 8), share(1, 0)
     ('12.5 %', '-')
@@ -37,5 +35,5 @@ def share(part: float, whole: float) -> str:
 
 
 def times(one: float, other: float) -> str:
-    """How many times one figure is the other."""
+    """Format the ratio of two figures."""
     return f"{number(one / other)} times" if other else "-"
