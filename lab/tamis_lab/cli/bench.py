@@ -15,17 +15,23 @@ from tamis_lab.cli import bench_papers, bench_peers
 if TYPE_CHECKING:
     from tamis_lab.harness.measure import Experiments, Rate
 
-app = typer.Typer(cls=Verbs, no_args_is_help=True, rich_markup_mode="rich", help="Measure.")
+app = typer.Typer(
+    cls=Verbs,
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    help="Run benchmarks: the engines, Spark, the brokers, the papers' figures, other tools.",
+)
 
 ExperimentsArgument = Annotated[
-    list[str] | None, typer.Argument(metavar="[EXPERIMENT]…", help="Which; all if none.")
+    list[str] | None,
+    typer.Argument(metavar="[EXPERIMENT]…", help="The experiments to run; by default all."),
 ]
 OutOption = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Keep the figures there, as JSON.")
+    Path | None, typer.Option(metavar="FILE", help="Write the figures to this file as JSON.")
 ]
 
 PlotsOption = Annotated[
-    Path | None, typer.Option(metavar="FOLDER", help="Draw the figures there, as SVG.")
+    Path | None, typer.Option(metavar="FOLDER", help="Draw plots into this folder as SVG.")
 ]
 
 PARSE_EXAMPLES = """\
@@ -33,19 +39,19 @@ PARSE_EXAMPLES = """\
   tamis bench parse
   tamis bench parse --count 50000 --predicates 20 --out results/parse.json
 
-Five runs each; the slowest and the fastest are shown beside the median.
+Each step runs five times. The table shows the median, the slowest and the fastest run.
 """
 
 
 @app.command("parse", cls=Verb, epilog=PARSE_EXAMPLES)
 def parse(
-    count: Annotated[int, typer.Option(min=1, metavar="N", help="How many selectors.")] = 10_000,
+    count: Annotated[int, typer.Option(min=1, metavar="N", help="Number of selectors.")] = 10_000,
     predicates: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Predicates in each of them.")
+        int, typer.Option(min=1, metavar="N", help="Number of predicates in each selector.")
     ] = 8,
     out: OutOption = None,
 ) -> None:
-    """How fast selectors are read, rewritten, printed and added, on one core."""
+    """Measure how fast selectors are parsed, rewritten, printed and added, on one core."""
     from tamis_lab.bench.parse import measure
     from tamis_lab.harness.measure import write
 
@@ -63,9 +69,9 @@ ATREE_EXAMPLES = """\
   tamis bench atree baselines            counting, Gryphon and all other engines
   tamis bench atree --full --out results/atree.json
 
-Without --full a tenth or less of the subscriptions of the thesis, in some minutes; with it up to
-4,000,000 of them, in an hour. What is compared runs in turns; the slowest and the fastest round are
-shown beside the median.
+By default a tenth or less of the subscriptions of the thesis, which takes some minutes. With
+--full up to 4,000,000, which takes an hour. Variants run in turns, round by round; the table
+shows the median, the slowest and the fastest round.
 """
 
 
@@ -73,11 +79,11 @@ shown beside the median.
 def atree(
     experiments: ExperimentsArgument = None,
     full: Annotated[
-        bool, typer.Option("--full", help="As many subscriptions as in the thesis.")
+        bool, typer.Option("--full", help="Use as many subscriptions as the thesis.")
     ] = (False),
     out: OutOption = None,
 ) -> None:
-    """The A-Tree on the workload of its thesis: insertion, deletion, memory, the three filters."""
+    """Measure the A-Tree on the workload of its thesis: insertion, deletion, memory, filters."""
     from tamis_lab.bench.atree import EXPERIMENTS, warm_up
 
     _run("atree", EXPERIMENTS, experiments, full, out, warm_up)
@@ -89,20 +95,20 @@ BDD_EXAMPLES = """\
   tamis bench bdd nodes orders
   tamis bench bdd --full --out results/bdd.json --plots plots
 
-The tables of the BDD paper, its figures beside ours; then how ours grow. Without --full fewer than
-a tenth of the paper's 100,000 queries, in a minute; with it some ten minutes. Needs CUDD:
-pip install 'tamis[bdd]'.
+Prints the tables of the BDD paper with the paper's figures beside ours, and how ours grow. By
+default fewer than a tenth of the paper's 100,000 queries, which takes a minute; with --full about
+ten minutes. Needs CUDD: pip install 'tamis\\[bdd]'.
 """
 
 
 @app.command("bdd", cls=Verb, epilog=BDD_EXAMPLES)
 def bdd(
     experiments: ExperimentsArgument = None,
-    full: Annotated[bool, typer.Option("--full", help="As many queries as in the paper.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Use as many queries as the paper.")] = False,
     out: OutOption = None,
     plots: PlotsOption = None,
 ) -> None:
-    """Binary decision diagrams on the queries of their paper: nodes, restriction, time, order."""
+    """Measure decision diagrams on the queries of their paper: nodes, restriction, time, order."""
     from tamis_lab.bench import bdd
     from tamis_lab.harness.measure import keep
     from tamis_lab.harness.plots import require_matplotlib
@@ -116,7 +122,7 @@ def bdd(
     for line in lines:
         console.stdout().print(line, highlight=False, soft_wrap=True)
     if plots:
-        console.note(f"drawn: {bdd.draw(found, plots)}")
+        console.note(f"written: {bdd.draw(found, plots)}")
 
 
 BLOCK_EXAMPLES = """\
@@ -127,21 +133,24 @@ BLOCK_EXAMPLES = """\
   tamis bench block latency --engine atree
   tamis bench block selective --engine counting
 
-All engines have the same subscriptions, and run in turns; a slow one gets fewer events, which its
-row says; one that cannot express them takes no part. With --full up to 1,000,000 subscriptions.
+All engines get the same subscriptions and run in turns. A slow engine gets fewer events; its row
+says so. An engine that cannot express the subscriptions is left out. With --full up to 1,000,000
+subscriptions.
 """
 
 
 @app.command("block", cls=Verb, epilog=BLOCK_EXAMPLES)
 def block(
     experiments: ExperimentsArgument = None,
-    full: Annotated[bool, typer.Option("--full", help="Up to a million subscriptions.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Use up to a million subscriptions.")
+    ] = False,
     out: OutOption = None,
     engine: Annotated[
-        str, typer.Option(metavar="NAME", help="Measure another engine in its place.")
+        str, typer.Option(metavar="NAME", help="The engine to compare with all others.")
     ] = "block",
 ) -> None:
-    """The engine block and all others: throughput, latency, changes, memory, start."""
+    """Compare the block engine with all others: throughput, latency, changes, memory, start."""
     from tamis_lab.bench import block
 
     _run("block", block.experiments(engine), experiments, full, out)
@@ -153,8 +162,9 @@ BLOOM_EXAMPLES = """\
   tamis bench bloom routing --plots plots
   tamis bench bloom --full --out results/bloom.json --plots results/bloom
 
-Figures 4 to 8 of the paper. Without --full a tenth or a fifth of its subscriptions, in two minutes;
-with it all 30,000, in an hour or less: the posets that it is compared with are slow to fill.
+Reproduces Figures 4 to 8 of the paper. By default with a tenth or a fifth of its subscriptions,
+which takes two minutes; with --full all 30,000, which takes up to an hour: the posets that serve
+as baselines are slow to fill.
 """
 
 
@@ -162,12 +172,12 @@ with it all 30,000, in an hour or less: the posets that it is compared with are 
 def bloom(
     experiments: ExperimentsArgument = None,
     full: Annotated[
-        bool, typer.Option("--full", help="As many subscriptions as in the paper.")
+        bool, typer.Option("--full", help="Use as many subscriptions as the paper.")
     ] = False,
     out: OutOption = None,
     plots: PlotsOption = None,
 ) -> None:
-    """Routing by Bloom filters, against Siena's poset and the forest; what filters let through."""
+    """Compare Bloom filter routing with Siena's poset and the forest; count false positives."""
     from tamis_lab.bench.bloom import EXPERIMENTS, warm_up
     from tamis_lab.bench.bloom_plots import draw
     from tamis_lab.harness.plots import require_matplotlib
@@ -177,7 +187,7 @@ def bloom(
     found = _run("bloom", EXPERIMENTS, experiments, full, out, warm_up)
     if plots:
         for file in draw(found, plots):
-            console.note(f"drawn: {file}")
+            console.note(f"written: {file}")
 
 
 LINT_EXAMPLES = """\
@@ -186,17 +196,17 @@ LINT_EXAMPLES = """\
   tamis bench lint flights
   tamis bench lint --full --out results/lint.json
 
-Each in a process of its own. With --full 100,000 subscriptions, but 5,000 of the BDD paper's.
+Each workload runs in its own process. With --full 100,000 subscriptions, but 5,000 of bdd2001.
 """
 
 
 @app.command("lint", cls=Verb, epilog=LINT_EXAMPLES)
 def lint(
     experiments: ExperimentsArgument = None,
-    full: Annotated[bool, typer.Option("--full", help="100,000 subscriptions.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Use 100,000 subscriptions.")] = False,
     out: OutOption = None,
 ) -> None:
-    """How long `tamis lint` takes on the workloads, and how much memory."""
+    """Measure the time and memory that `tamis lint` needs on the workloads."""
     from tamis_lab.bench.lint import EXPERIMENTS
 
     _run("lint", EXPERIMENTS, experiments, full, out)
@@ -208,7 +218,7 @@ SPARK_EXAMPLES = """\
   tamis bench spark match compile
   tamis bench spark --full --out results/spark.json
 
-Parquet in, Parquet out, on two cores. With --full 5,000,000 events and up to 1,000,000
+Reads and writes Parquet, on two cores. With --full 5,000,000 events and up to 1,000,000
 subscriptions.
 """
 
@@ -216,11 +226,13 @@ subscriptions.
 @app.command("spark", cls=Verb, epilog=SPARK_EXAMPLES)
 def spark(
     experiments: ExperimentsArgument = None,
-    full: Annotated[bool, typer.Option("--full", help="Up to a million subscriptions.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Use up to a million subscriptions.")
+    ] = False,
     out: OutOption = None,
     plots: PlotsOption = None,
 ) -> None:
-    """The pipeline on Spark, and what people do without it: throughput, compiling, growth."""
+    """Measure matching on Spark beside plain Spark SQL: throughput, compilation, growth."""
     from tamis_lab.bench.growth import draw
     from tamis_lab.bench.spark import EXPERIMENTS
     from tamis_lab.harness.plots import require_matplotlib
@@ -242,7 +254,7 @@ def papers(
     spark: bench_papers.SparkOption = 0,
     parquet: bench_papers.ParquetOption = None,
 ) -> None:
-    """Every table and figure of the three papers, measured here."""
+    """Measure every table and figure of the three papers."""
     from tamis_lab.harness.plots import require_matplotlib
 
     if report:
@@ -256,7 +268,7 @@ def report(
     out: bench_papers.ReportFolderOption = Path("report"),
     plots: bench_papers.PlotsFlag = True,
 ) -> None:
-    """A page of what `papers` has measured: plots, claims, and whether they hold."""
+    """Write a report from the results of `papers`: plots, and whether each claim holds."""
     from tamis_lab.harness.plots import require_matplotlib
 
     if plots:
@@ -272,7 +284,7 @@ def peers(
     full: bench_peers.FullOption = False,
     out: OutOption = None,
 ) -> None:
-    """The same rules and events through what you might use instead of Tamis, and who is right."""
+    """Run the same rules and events through other tools, and check their answers."""
     from tamis_lab.peers.experiments import experiments
 
     _run("peers", experiments(peers, workload, rules, full), None, full, out)
@@ -283,8 +295,8 @@ BROKER_EXAMPLES = """\
   tamis bench broker
   tamis bench broker --out results/broker.json
 
-A NATS server of its own, a broker, and a process that publishes and receives; the floor is the same
-without matching: who gets an event is known.
+Starts a NATS server, a broker, and a process that publishes and receives. The baseline is the
+same fan-out without matching: the receivers of each event are known in advance.
 """
 
 
@@ -293,7 +305,7 @@ def broker(
     experiments: ExperimentsArgument = None,
     out: OutOption = None,
 ) -> None:
-    """A broker end to end: events per second, latency, against plain fan-out on NATS."""
+    """Measure a broker end to end: throughput and latency, beside plain fan-out on NATS."""
     from tamis_lab.bench.broker import EXPERIMENTS
 
     _run("broker", EXPERIMENTS, experiments, True, out)
@@ -305,9 +317,9 @@ OVERLAY_EXAMPLES = """\
   tamis bench overlay line
   tamis bench overlay --full --out results/overlay.json
 
-line: in one process, without NATS, what the routers of a line of eight brokers do with an event,
-hop by hop; with --full 10,000 subscriptions instead of 1,000. nodes: three nodes on NATS, events a
-second and latency over no link, one and two; with --full 5,000 events instead of 1,000.
+line: the work of the routers in a line of eight brokers, hop by hop, in one process without NATS;
+with --full 10,000 subscriptions instead of 1,000. nodes: three nodes on NATS, throughput and
+latency over zero, one and two links; with --full 5,000 events instead of 1,000. See
 docs/guides/overlay.md.
 """
 
@@ -315,10 +327,12 @@ docs/guides/overlay.md.
 @app.command("overlay", cls=Verb, epilog=OVERLAY_EXAMPLES)
 def overlay(
     experiments: ExperimentsArgument = None,
-    full: Annotated[bool, typer.Option("--full", help="More of it.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="Use more subscriptions and events.")
+    ] = False,
     out: OutOption = None,
 ) -> None:
-    """Routing between brokers: the first hop and later ones, by strategy; and links on NATS."""
+    """Measure routing between brokers: first and later hops by strategy, and links on NATS."""
     from tamis_lab.bench import overlay, overlay_nats
 
     known = {**overlay.EXPERIMENTS, **overlay_nats.EXPERIMENTS}
@@ -333,7 +347,7 @@ def _run(
     out: Path | None,
     warm_up: Callable[[], None] = lambda: None,
 ) -> dict[str, list[dict[str, object]]]:
-    """Run experiments, print what they found and keep it."""
+    """Run experiments, print their rows and write them to a file."""
     from tamis_lab.harness.measure import keep
     from tamis_lab.workloads.known_names import check_known
 
@@ -345,11 +359,11 @@ def _run(
         found[name] = []
         for row in run(whole if full else usual, console.note):
             found[name].append(row)
-            if out:  # row by row: the long ones may be interrupted
+            if out:  # after every row: a long run may be interrupted
                 keep(out, bench, full=full, experiments=found)
         console.stdout().print(f"\n{name}: {_first_line(run)}", style="bold")
         wide = console.stdout()
-        wide.width = 1000  # as wide as it must be: a figure that is cut off is none
+        wide.width = 1000  # never truncate a figure
         wide.print(_rows(found[name]))
     return found
 

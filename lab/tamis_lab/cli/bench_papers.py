@@ -1,4 +1,4 @@
-"""`tamis bench papers` and `tamis bench report`: the papers' evaluation, and a page of it."""
+"""`tamis bench papers` and `tamis bench report`: the papers' evaluation, and a report of it."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ PAPERS_EXAMPLES = """\
   tamis bench papers --scale paper --out results/papers.jsonl --report docs/papers
   tamis bench papers --spark 2 --parquet results.parquet
 
-Every table and figure of the three papers, each point in a process of its own. A run that was
-interrupted goes on where it stopped, if it has the same --out. At scale small it takes a quarter of
-an hour, at scale paper hours, and as much memory as there is.
+Every point of a table or figure is measured in its own process. An interrupted run continues
+where it stopped if you pass the same --out. Scale small takes a quarter of an hour; scale paper
+takes hours, and all the memory there is.
 """
 
 REPORT_EXAMPLES = """\
@@ -31,32 +31,40 @@ REPORT_EXAMPLES = """\
   tamis bench report results/papers.jsonl --out report
   tamis bench report results.jsonl --no-plots
 
-Writes report.html, which is one file with everything in it, report.md, and a folder of plots as SVG
-and PNG; all from the results alone.
+Writes report.html, a single self-contained file; report.md; and a folder of plots as SVG and PNG.
+Everything comes from the results alone.
 """
 
 FiguresArgument = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[FIGURE]…", help="A paper, or a figure as atree:5.4; all if none."),
+    typer.Argument(
+        metavar="[FIGURE]…", help="A paper, or one figure such as atree:5.4; by default all."
+    ),
 ]
 ScaleOption = Annotated[
-    str, typer.Option(metavar="small|paper", help="Minutes, or the papers' sizes.")
+    str, typer.Option(metavar="small|paper", help="Minutes of work, or the sizes of the papers.")
 ]
 KeptOption = Annotated[
-    Path, typer.Option(metavar="FILE", help="Keep results there, as JSON lines, and go on there.")
+    Path,
+    typer.Option(metavar="FILE", help="Append results to this file as JSON lines, and resume it."),
 ]
 ReportOption = Annotated[
-    Path | None, typer.Option(metavar="FOLDER", help="Write a report there at the end.")
+    Path | None, typer.Option(metavar="FOLDER", help="Write a report into this folder at the end.")
 ]
 SparkOption = Annotated[
-    int, typer.Option(min=0, metavar="N", help="Run by Spark, so many points side by side.")
+    int, typer.Option(min=0, metavar="N", help="Run on Spark, with N points at a time.")
 ]
 ParquetOption = Annotated[
-    Path | None, typer.Option(metavar="FOLDER", help="Write results as a table too, by Spark.")
+    Path | None,
+    typer.Option(metavar="FOLDER", help="Also write the results as a Parquet table, with Spark."),
 ]
-ResultsArgument = Annotated[Path, typer.Argument(metavar="RESULTS", help="What papers has kept.")]
-ReportFolderOption = Annotated[Path, typer.Option(metavar="FOLDER", help="Where it goes.")]
-PlotsFlag = Annotated[bool, typer.Option("--plots/--no-plots", help="With plots, or without.")]
+ResultsArgument = Annotated[
+    Path, typer.Argument(metavar="RESULTS", help="The file that `tamis bench papers` has written.")
+]
+ReportFolderOption = Annotated[Path, typer.Option(metavar="FOLDER", help="The folder to write to.")]
+PlotsFlag = Annotated[
+    bool, typer.Option("--plots/--no-plots", help="Draw plots, or leave them out.")
+]
 
 
 def papers(
@@ -67,7 +75,7 @@ def papers(
     spark: int,
     parquet: Path | None,
 ) -> None:
-    """Measure what is missing, and write what is asked for."""
+    """Measure the points that have no result yet, and write the tables and reports."""
     from tamis_lab.papers import runner
     from tamis_lab.papers.figure_catalogue import figures
     from tamis_lab.papers.results import Results
@@ -109,10 +117,10 @@ def write_report(file: Path, out: Path, plots: bool) -> None:
     from tamis_lab.papers.results import Results
 
     if not file.exists():
-        raise InputError(f"there is no file {file}; tamis bench papers --out {file} makes it")
+        raise InputError(f"no such file; create it: tamis bench papers --out {file}", str(file))
     results = Results.open(file)
     if not results.scale:
-        raise InputError(f"{file} does not say its scale: it is no file of tamis bench papers")
+        raise InputError("names no scale: not a file of `tamis bench papers`", str(file))
     _report(results, results.scale, out, plots)
 
 
@@ -121,9 +129,7 @@ def _report(results: Results, scale: str, folder: Path, plots: bool) -> None:
 
     found = write(results, scale, folder, plots=plots)
     hold, fail, unknown = (found.tally[kind] for kind in (True, False, None))
-    console.stdout().print(
-        f"claims of the papers: {hold} hold, {fail} fail, {unknown} cannot be told"
-    )
+    console.stdout().print(f"claims of the papers: {hold} hold, {fail} fail, {unknown} undecided")
     console.note(f"written: {found.page}, {found.markdown}")
 
 

@@ -13,18 +13,19 @@ EXAMPLES = """\
   tamis bench peers --workload flights --workload bdd2001 --rules 1000
   tamis bench peers --full --out results/peers.json
 
-Each in a process of its own, on one thread; its answers are compared with the oracle. A peer that
-is not installed is skipped, and its row says why. pip install 'tamis-lab\\[bench]' brings rule-engine,
-Polars and DuckDB, 'tamis\\[spark]' Spark. The drivers of the others are built on first use: a-tree
-with cargo, quamina with go, event-ruler and lucene-monitor with mvn and javac. A slow one gets
-fewer events, and fewer rules if it takes more than 10 s to take them in.
+Each peer runs in its own process, on one thread. Its answers are compared with the oracle. A peer
+that is not installed is skipped, and its row says why. pip install 'tamis-lab\\[bench]' installs
+rule-engine, Polars and DuckDB; 'tamis\\[spark]' installs Spark. The drivers of the others are
+built on first use: a-tree with cargo, quamina with go, event-ruler and lucene-monitor with mvn
+and javac. A slow peer gets fewer events, and fewer rules if loading them takes more than 10 s.
 """
 
 PeersArgument = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[PEER]…",
-        help="Which, all if none: tamis, tamis-json, tamis-single, rule-engine, polars, duckdb, "
+        help="The peers to run, by default all: tamis, tamis-json, tamis-single, rule-engine, "
+        "polars, duckdb, "
         "spark, a-tree, quamina, event-ruler, lucene-monitor.",
     ),
 ]
@@ -33,11 +34,11 @@ WorkloadOption = Annotated[
     typer.Option(
         metavar="NAME",
         help="[cyan]equality[/cyan], [cyan]selective[/cyan], [cyan]flights[/cyan] or "
-        "[cyan]bdd2001[/cyan]; again for more of them; all if none.",
+        "[cyan]bdd2001[/cyan]; may be repeated; by default all.",
     ),
 ]
 RulesOption = Annotated[
     list[int] | None,
-    typer.Option(min=1, metavar="N", help="How many rules; again for more sizes."),
+    typer.Option(min=1, metavar="N", help="Number of rules; may be repeated."),
 ]
-FullOption = Annotated[bool, typer.Option("--full", help="Up to 100,000 rules.")]
+FullOption = Annotated[bool, typer.Option("--full", help="Use up to 100,000 rules.")]

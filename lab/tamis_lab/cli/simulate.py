@@ -1,4 +1,4 @@
-"""`tamis simulate`: networks of brokers on Spark, and what the four ways of routing do in them."""
+"""`tamis simulate`: networks of brokers on Spark, under four routing strategies."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ EXAMPLES = """\
   tamis simulate --strategies edge,covering --events 100000 --seed 7
   tamis simulate --scale large --from results/simulate.jsonl --report page
 
-Counts are exact: those of brokers that send each message. --out keeps them as JSON lines, a line
-for each network and strategy; --report writes a page with plots of them, which need Matplotlib.
+Counts are exact: every message of every broker is counted. --out writes JSON lines, one for each
+network and strategy. --report writes a page with plots, which need Matplotlib.
 """
 
 
-_MEMORY = "spark.driver.memory=4g"  # tables of a thousand brokers come together there
+_MEMORY = "spark.driver.memory=4g"  # the tables of a thousand brokers are merged in the driver
 
 
 class SimulationScale(StrEnum):
-    """How large."""
+    """The size of a simulation."""
 
     small = "small"
     large = "large"
@@ -52,7 +52,7 @@ def simulate(
         SimulationScale,
         typer.Option(
             metavar="small|large",
-            help="50 brokers, 20,000 subscriptions and events; or 1,000, and a million of both.",
+            help="50 brokers, 20,000 subscriptions and events; or 1,000, and a million of each.",
         ),
     ] = SimulationScale.small,
     topology: Annotated[
@@ -60,7 +60,7 @@ def simulate(
         typer.Option(
             metavar="NAMES",
             help="[cyan]line[/cyan], [cyan]star[/cyan], [cyan]balanced[/cyan], "
-            "[cyan]random[/cyan], several with commas, or [cyan]all[/cyan].",
+            "[cyan]random[/cyan], several separated by commas, or [cyan]all[/cyan].",
         ),
     ] = "all",
     strategies: Annotated[
@@ -68,23 +68,24 @@ def simulate(
         typer.Option(
             metavar="NAMES",
             help="[cyan]flooding[/cyan], [cyan]siena[/cyan], [cyan]covering[/cyan], "
-            "[cyan]edge[/cyan], several with commas, or [cyan]all[/cyan].",
+            "[cyan]edge[/cyan], several separated by commas, or [cyan]all[/cyan].",
         ),
     ] = "all",
     brokers: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="How many.", show_default=False)
+        int | None,
+        typer.Option(min=1, metavar="N", help="Number of brokers.", show_default=False),
     ] = None,
     subscriptions: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="How many.", show_default=False)
+        int | None,
+        typer.Option(min=1, metavar="N", help="Number of subscriptions.", show_default=False),
     ] = None,
     events: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="How many.", show_default=False)
+        int | None, typer.Option(min=1, metavar="N", help="Number of events.", show_default=False)
     ] = None,
-    m: Annotated[
-        int, typer.Option(min=1, metavar="BITS", help="How many bits a Bloom filter has.")
-    ] = 16384,
+    m: Annotated[int, typer.Option(min=1, metavar="BITS", help="Bits of a Bloom filter.")] = 16384,
     k: Annotated[
-        int, typer.Option(min=1, max=64, metavar="N", help="How many of them a predicate sets.")
+        int,
+        typer.Option(min=1, max=64, metavar="N", help="Bits that a predicate sets."),
     ] = 4,
     seed: Annotated[
         int, typer.Option(min=0, metavar="N", help="The same seed gives the same figures.")
@@ -93,22 +94,22 @@ def simulate(
         bool,
         typer.Option(
             "--sweep/--no-sweep",
-            help="Try other sizes of filters too, with the first 20,000 events.",
+            help="Also try other filter sizes, with the first 20,000 events.",
         ),
     ] = True,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="Keep figures there, as JSON lines."),
+        typer.Option("--out", "-o", metavar="FILE", help="Write the figures there as JSON lines."),
     ] = None,
     report: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write a page about them there.")
+        Path | None, typer.Option(metavar="DIR", help="Write a report into this folder.")
     ] = None,
     results: Annotated[
         Path | None,
         typer.Option(
             "--from",
             metavar="FILE",
-            help="Simulate nothing: take what --out has kept of a run of this scale.",
+            help="Do not simulate: read a run of this scale from a file that --out has written.",
             show_default=False,
         ),
     ] = None,
@@ -116,7 +117,7 @@ def simulate(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="For what is written on the way; all workers must see it.",
+            help="Folder for intermediate files; every worker must be able to read it.",
             show_default=False,
         ),
     ] = None,
@@ -126,7 +127,8 @@ def simulate(
 ) -> None:
     """Simulate networks of brokers on Spark: traffic, hops, evaluations, tables, false positives.
 
-    Each event goes hop by hop from the broker that publishes it; four ways of routing decide where.
+    Each event travels hop by hop from the broker that publishes it. One of four routing strategies
+    decides where it goes.
     """
     from tamis.bloom.hashing import Shape
     from tamis_lab.harness.plots import require_matplotlib
@@ -172,7 +174,7 @@ def simulate(
 
 
 def _show_run(results: Path, run: str, report: Path | None) -> None:
-    """Show what was kept of a run."""
+    """Print a run from a file of results."""
     lines = _read_lines(results)
     console.stdout().print(_table([line for line in lines if line["run"] == run]))
     if report is not None:
@@ -216,7 +218,7 @@ def _table(lines: list[dict[str, Any]]) -> Table:
     table.add_column("strategy", no_wrap=True)
     columns: dict[str, Callable[[dict[str, Any]], float]] = {
         "messages": lambda line: line["messages"],
-        "in vain": lambda line: line["wasted"],
+        "wasted": lambda line: line["wasted"],
         "evaluations": lambda line: line["evaluations"],
         "hops": lambda line: line["delivery_hops"],
         "bytes": lambda line: line["bytes"] + line["filter_bytes"],

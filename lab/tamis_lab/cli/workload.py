@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\
 [bold]Examples[/bold]
-  tamis workload                              what there is, and its parameters
+  tamis workload                              list the workloads and their parameters
   tamis workload selective --out work --subscriptions 100000 --events 10000
   tamis workload atree2004 -o work --set predicates=10 --set operators=mixed \\
       --set 'relation=>' --snps 0.4 --smpe 0.2
@@ -39,18 +39,18 @@ EXAMPLES = """\
   tamis workload selective -o big --subscriptions 10000000 --events 100000000 --spark
   tamis match --subscriptions work/subscriptions.parquet --events work/events.parquet
 
-workload.json, beside the files, says what they were made by and what was measured: which fraction
-of the subscriptions an event matches, and of atree2004 SNPS and SMPE. The same seed and parameters
-give the same files. With --spark each table is a folder of parts, for [cyan]tamis compile
+workload.json, beside the files, records the parameters and what was measured: the fraction of the
+subscriptions that an event matches, and for atree2004 SNPS and SMPE. The same seed and parameters
+give the same files. With --spark each table is a folder of part files, for [cyan]tamis compile
 --spark[/cyan] and [cyan]tamis match --spark[/cyan].
 """
 
-# Rows that are drawn and written at a time, and cells, where rows are wide.
+# Rows, and cells where rows are wide, that are generated and written at a time.
 _ROWS, _CELLS = 1 << 16, 4_000_000
 
 
 class WorkloadFormat(StrEnum):
-    """How files are written."""
+    """The format of the files."""
 
     parquet = "parquet"
     jsonl = "jsonl"
@@ -58,19 +58,24 @@ class WorkloadFormat(StrEnum):
 
 def workload(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Which; without it, a list of them.")
+        str | None,
+        typer.Argument(metavar="[NAME]", help="The workload; without it, all are listed."),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="DIR", help="Where the files go; made if need be."),
+        typer.Option(
+            "--out", "-o", metavar="DIR", help="Folder for the files; created if it does not exist."
+        ),
     ] = None,
     subscriptions: Annotated[
-        int, typer.Option(min=1, metavar="N", help="How many subscriptions.")
+        int, typer.Option(min=1, metavar="N", help="Number of subscriptions.")
     ] = 10_000,
-    events: Annotated[int, typer.Option(min=0, metavar="N", help="How many events.")] = 10_000,
+    events: Annotated[int, typer.Option(min=0, metavar="N", help="Number of events.")] = 10_000,
     seed: Annotated[
         int | None,
-        typer.Option(min=0, metavar="N", help="Instead of the workload's own.", show_default=False),
+        typer.Option(
+            min=0, metavar="N", help="Replaces the workload's own seed.", show_default=False
+        ),
     ] = None,
     set_: Annotated[
         list[str] | None,
@@ -87,7 +92,7 @@ def workload(
             min=0,
             max=1,
             metavar="SHARE",
-            help="atree2004: the fraction of the inner nodes of a subscription that others share.",
+            help="atree2004: fraction of a subscription's inner nodes that others share.",
             show_default=False,
         ),
     ] = None,
@@ -97,7 +102,7 @@ def workload(
             min=0,
             max=1,
             metavar="SHARE",
-            help="atree2004: the fraction of the subscriptions that an event matches.",
+            help="atree2004: fraction of the subscriptions that an event matches.",
             show_default=False,
         ),
     ] = None,
@@ -110,12 +115,12 @@ def workload(
     conf: ConfOption = None,
     quiet: QuietOption = False,
 ) -> None:
-    """Write the subscriptions and events of a workload, to try and to measure with."""
+    """Write the subscriptions and events of a workload to files, for trials and benchmarks."""
     if name is None:
         _list()
         return
     if out is None:
-        raise typer.BadParameter("where do the files go? --out DIR")
+        raise typer.BadParameter("name the folder for the files: --out DIR")
     if not spark:
         refuse_without_spark(master, conf)
     elif format is not WorkloadFormat.parquet:
@@ -136,7 +141,7 @@ def workload(
         )
         length = made.tables.length
         if length is not None and events > length:
-            raise InputError(f"{name} has {length:,}, not {events:,}", "events")
+            raise InputError(f"{name} has {length:,} events, not {events:,}", "--events")
         try:
             out.mkdir(parents=True, exist_ok=True)
             if not spark:
@@ -192,7 +197,7 @@ def _write(
         bar.start(what)
         parts = _parts(table, count, max(1, min(_ROWS, _CELLS // len(schema))), bar)
         file = out / f"{what}.{format.value}"
-        # Under another name until it is whole: half a file looks like a whole one.
+        # A temporary name until the file is complete: a partial file would look like a whole one.
         unfinished = file.with_name(f".{file.name}.unfinished")
         try:
             _WRITERS[format](unfinished, schema, parts)
@@ -225,7 +230,7 @@ def _write_jsonl(file: Path, schema: pa.Schema, parts: Iterator[pa.Table]) -> No
     with file.open("wb") as lines:
         for part in parts:
             for row in part.to_pylist():
-                # An attribute that is not there is left out, as people write it.
+                # Leave out missing attributes instead of writing null.
                 lines.write(encode({k: v for k, v in row.items() if v is not None}) + b"\n")
 
 

@@ -1,5 +1,6 @@
-"""`python -m tamis_lab.demo`: a year of departures against many alerts, streamed on Spark.
+"""`python -m tamis_lab.demo`: a year of departures matched against many alerts, streamed on Spark.
 
-The alerts are compiled on executors, the departures come as files and are matched in micro-batches,
-and the alerts change while that goes on. At the end some answers are checked; a report stays.
+The alerts are compiled on executors. The departures arrive as files and are matched in
+micro-batches, while the alerts change. At the end a sample of the answers is checked and a report
+is written.
 """

@@ -12,16 +12,16 @@ from rich.console import Console
 from tamis.errors import TamisError
 from tamis_lab.workloads.flights.departures import DEPARTURES
 
-# Some days, so that version 2 has departures to judge.
+# A few days, so that version 2 of the index has departures to match.
 _LEAST_EVENTS = 3000
 _WRONG, _BAD_INPUT, _INTERRUPTED = 1, 2, 130
 
 
 def main() -> int:
-    """Run it; gives the exit code."""
+    """Run the demo and return the exit code."""
     options = _options()
     errors = Console(stderr=True, highlight=False, markup=False)
-    # Py4J logs an interrupt with all its frames; what goes wrong is raised anyway.
+    # Py4J logs an interrupt with its whole stack; errors are raised anyway.
     logging.disable(logging.ERROR)
     try:
         from tamis_lab.demo.demo_run import run
@@ -38,18 +38,22 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m tamis_lab.demo",
-        description="A year of departures against many alerts, as a streaming job on Spark.",
+        description="Match a year of departures against many alerts, as a streaming job on Spark.",
     )
     parser.add_argument(
-        "--out", type=Path, default=Path("demo-report"), help="folder for the report"
+        "--out", type=Path, default=Path("demo-report"), help="folder for the report (%(default)s)"
     )
-    parser.add_argument("--alerts", type=int, default=100_000, help="how many; 100,000")
-    parser.add_argument("--events", type=int, default=DEPARTURES, help="how many departures; all")
+    parser.add_argument(
+        "--alerts", type=int, default=100_000, help="number of alerts (default: 100,000)"
+    )
+    parser.add_argument(
+        "--events", type=int, default=DEPARTURES, help="number of departures (default: all)"
+    )
     options = parser.parse_args()
     if options.alerts < 1:
-        parser.error("--alerts: 1 or more")
+        parser.error("--alerts must be 1 or more")
     if not _LEAST_EVENTS <= options.events <= DEPARTURES:
-        parser.error(f"--events: {_LEAST_EVENTS:,} to {DEPARTURES:,}")
+        parser.error(f"--events must be from {_LEAST_EVENTS:,} to {DEPARTURES:,}")
     return options
 
 

@@ -1,4 +1,4 @@
-"""Plots as SVG, written by hand: bars over a few ticks are all that the report needs."""
+"""Bar charts as SVG, written by hand: the report needs no more than bars and a few ticks."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ class Bar(NamedTuple):
     """A bar.
 
     Attributes:
-        value: How high it is.
-        hint: What it says when one points at it.
-        tick: What stands below it, if anything.
-        kind: The class that styles colour, such as `v1`.
+        value: The height.
+        hint: The tooltip.
+        tick: The label below the bar, if any.
+        kind: The CSS class for the colour, such as `v1`.
     """
 
     value: float
@@ -28,7 +28,7 @@ class Bar(NamedTuple):
 
 
 def bars(values: Sequence[Bar], x_title: str, y_title: str) -> str:
-    """A plot of bars."""
+    """Return a bar chart as SVG."""
     step, top = _scale(max((bar.value for bar in values), default=0))
     wide = (_WIDTH - _LEFT - _RIGHT) / max(1, len(values))
     high = _HEIGHT - _TOP - _BOTTOM
@@ -74,7 +74,7 @@ def _grid(step: float, top: float, floor: int, high: int) -> list[str]:
 
 
 def _scale(greatest: float) -> tuple[float, float]:
-    """A round step between lines, and where the last of them is: at the greatest or above."""
+    """Return a round distance between grid lines, and the topmost line, at `greatest` or above."""
     if greatest <= 0:
         return 1, 1
     rough = greatest / 4

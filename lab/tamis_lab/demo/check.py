@@ -1,4 +1,4 @@
-"""Whether Spark answered what it should: some answers, once more in this process."""
+"""Check the answers of Spark: match a sample again in this process and compare."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 _COLUMNS = ("id", "index_version", "subscriptions")
 
 _SEED = 7
-# Events that are matched again with the whole index of their version.
+# Events that are matched again with the complete index of their version.
 _EVENTS = 2000
-# Events of a version, and alerts, that are judged by the meaning itself, one by one.
+# Per version, the events and alerts that the oracle evaluates one by one.
 _FEW_EVENTS, _FEW_ALERTS = 100, 500
 
 
 class CheckResult(NamedTuple):
-    """What was compared.
+    """The result of the comparison.
 
     Attributes:
         events: Events matched again by the Matcher of their version.
-        different: Those of them whose answers differ: there should be none.
-        pairs: Pairs of an event and an alert judged again by the meaning itself.
-        different_pairs: Events whose answers differ from that.
+        different: The events among them whose answers differ; there should be none.
+        pairs: Pairs of an event and an alert that the oracle evaluated.
+        different_pairs: Events whose answers differ from the oracle's.
     """
 
     events: int
@@ -43,11 +43,11 @@ class CheckResult(NamedTuple):
 
     @property
     def equal(self) -> bool:
-        """Whether all is well."""
+        """Whether all answers agree."""
         return not self.different and not self.different_pairs
 
     def verdicts(self) -> tuple[str, str]:
-        """The verdicts: of the matchers, and of the meaning."""
+        """Return the verdicts as text: against the matchers, and against the oracle."""
         return (
             f"checked {self.events:,} events: {_verdict(self.different)}",
             f"checked {self.pairs:,} pairs of alert and event: {_verdict(self.different_pairs)}",
@@ -65,7 +65,7 @@ def check_answers(
     alerts: Mapping[int, Alerts],
     folders: Folders,
 ) -> CheckResult:
-    """Compare a sample of what the stream has written; `alerts` are those of each version."""
+    """Compare a sample of the stream's output; `alerts` holds the alerts of each version."""
     rng = np.random.default_rng(_SEED)
     count = min(_EVENTS, events.num_rows)
     wanted = np.sort(rng.choice(events.num_rows, count, replace=False)).tolist()
@@ -85,10 +85,10 @@ def check_answers(
             different += differing_events(matcher, mine, events)
         some = rng.choice(len(known), min(_FEW_ALERTS, len(known)), replace=False).tolist()
         listed = list(known.values())
-        meaning = Matcher(schema, engine="brute")
-        meaning.add_many(listed[place] for place in some)
-        few = [(id, [x for x in ids if x in meaning]) for id, ids in mine[:_FEW_EVENTS]]
-        different_pairs += differing_events(meaning, few, events)
+        oracle = Matcher(schema, engine="brute")
+        oracle.add_many(listed[place] for place in some)
+        few = [(id, [x for x in ids if x in oracle]) for id, ids in mine[:_FEW_EVENTS]]
+        different_pairs += differing_events(oracle, few, events)
         pairs += len(few) * len(some)
     return CheckResult(len(rows), different, pairs, different_pairs)
 
@@ -100,6 +100,6 @@ def _id_filter(ids: list[int]) -> str:
 def differing_events(
     matcher: Matcher, answers: list[tuple[int, list[str]]], events: pa.Table
 ) -> list[int]:
-    """The events whose answers, sorted, are not what a matcher finds."""
+    """Return the events whose sorted answers differ from those of a matcher."""
     again = matcher.match_batch(events.take([id for id, _ in answers])).per_event()
     return [id for (id, ids), other in zip(answers, again, strict=True) if ids != sorted(other)]

@@ -1,4 +1,4 @@
-"""What the job reads: departures in pieces of some days, alerts, and changes of alerts."""
+"""The input of the job: departures in files of some days each, alerts, and changes to alerts."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ YEAR = 2013
 
 _ALERT = ("id", "selector", "priority")
 
-# Pieces of the whole year: each is a micro-batch, and has its overhead.
+# Files for the whole year: each becomes a micro-batch, which has a fixed overhead.
 _PIECES = 36
-# One alert of so many is added, replaced, removed.
+# One alert in this many is added, replaced or removed.
 _CHANGED = 200
-# What a too broad alert begins with: it names no flight, route or aircraft.
+# The beginning of an alert that is too broad: it names no flight, route or aircraft.
 _BROAD = "dep_delay > "
 _OF_AIRCRAFT = "tailnum = "
 
@@ -39,14 +39,14 @@ class AlertChange(NamedTuple):
 
 
 class Input(NamedTuple):
-    """What there is to work with.
+    """The input of the job.
 
     Attributes:
         alerts: The alerts of version 1.
-        changed: Those of version 2.
+        changed: The alerts of version 2.
         events: The departures.
-        alerts_file: Version 1 as a file, with some that will be refused.
-        changes_file: What leads to version 2.
+        alerts_file: The alerts of version 1 as a file, with some invalid ones.
+        changes_file: The changes that lead to version 2.
         pieces: The departures as files, in order of time.
     """
 
@@ -59,16 +59,16 @@ class Input(NamedTuple):
 
     @property
     def alert_count(self) -> int:
-        """How many alerts there were at one time or another."""
+        """The number of alerts in both versions together."""
         return len(self.alerts.keys() | self.changed.keys())
 
     def selector(self, id: str) -> str:
-        """What an alert says, now or before."""
+        """Return the selector of an alert, in version 2 if it is there, else in version 1."""
         return (self.changed.get(id) or self.alerts[id])[1]
 
 
 def prepare_input(workload: Flights, events: int, scratch: Path) -> Input:
-    """Draw the alerts, and write the files of the job."""
+    """Draw the alerts and write the input files."""
     alerts = {alert[0]: alert for alert in workload.subscriptions()}
     changes = drawn_changes(workload, alerts)
     table = workload.table(events)
@@ -85,24 +85,24 @@ def prepare_input(workload: Flights, events: int, scratch: Path) -> Input:
 
 
 def day_of(month: int, day: int) -> dt.date:
-    """A day of the year of the departures."""
+    """Return a day of the year of the departures."""
     return dt.date(YEAR, month, day)
 
 
 def write_pieces(events: pa.Table, folder: Path) -> list[Path]:
-    """Write departures as files of some whole days each, in order of time."""
+    """Write departures as files of whole days, in order of time."""
     folder.mkdir()
     files = []
     for number, (start, stop) in enumerate(_spans(events)):
         piece = events.slice(start, stop - start)
         files.append(folder / f"departures-{number:03}.parquet")
-        # Two row groups: so both cores share a file.
+        # Two row groups, so that both cores share a file.
         parquet.write_table(piece, files[-1], row_group_size=-(-piece.num_rows // 2))
     return files
 
 
 def _spans(events: pa.Table) -> list[tuple[int, int]]:
-    """From where to where the pieces go."""
+    """Return the first row and the end of each piece."""
     pairs = zip(events["month"].to_pylist(), events["day"].to_pylist(), strict=True)
     days = np.array([day_of(*pair).toordinal() for pair in pairs])
     days -= days[0]
@@ -112,14 +112,14 @@ def _spans(events: pa.Table) -> list[tuple[int, int]]:
 
 
 def write_rows(rows: list[Alert] | list[AlertChange], names: tuple[str, ...], file: Path) -> Path:
-    """Write alerts, or changes, as a Parquet file."""
+    """Write alerts or changes as a Parquet file."""
     columns = zip(*rows, strict=True)
     parquet.write_table(pa.table(dict(zip(names, map(list, columns), strict=True))), file)
     return file
 
 
 def drawn_changes(workload: Flights, alerts: Alerts) -> list[AlertChange]:
-    """What an operator might do: drop alerts that are too broad, narrow some, add new ones."""
+    """Return changes an operator might make: drop broad alerts, narrow some, add new ones."""
     count = max(1, len(alerts) // _CHANGED)
     broad = [alert for alert in alerts.values() if alert[1].startswith(_BROAD)]
     aircraft = [a for a in alerts.values() if a[1].startswith(_OF_AIRCRAFT) and " AND " not in a[1]]
@@ -135,7 +135,7 @@ def drawn_changes(workload: Flights, alerts: Alerts) -> list[AlertChange]:
 
 
 def apply_changes(alerts: Alerts, changes: list[AlertChange]) -> Alerts:
-    """The alerts after the changes, for whoever checks the answers."""
+    """Return the alerts after the changes, to check the answers with."""
     now = dict(alerts)
     for _, id, selector, priority in changes:
         if selector is None:

@@ -1,4 +1,4 @@
-"""The job itself: alerts compiled on Spark, departures matched as a stream, alerts changed."""
+"""The Spark job: compile alerts, match departures as a stream, change alerts meanwhile."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-# Columns of departures that are kept beside the answer.
+# Columns of a departure that the output keeps.
 _KEEP = ("id", "month", "day")
 _POLL = 0.1  # seconds
 
 
 @dataclass(frozen=True)
 class Folders:
-    """Where things are while the demo runs: all of it is temporary."""
+    """The folders of a run; all of them are temporary."""
 
     scratch: Path
 
     @property
     def events(self) -> Path:
-        """What the stream reads."""
+        """The input of the stream."""
         return self.scratch / "events"
 
     @property
@@ -44,13 +44,13 @@ class Folders:
 
     @property
     def answers(self) -> Path:
-        """What the stream writes."""
+        """The output of the stream."""
         return self.scratch / "answers"
 
 
 @contextmanager
 def start_spark(folders: Folders) -> Iterator[SparkSession]:
-    """Spark, for as long as it is needed."""
+    """Start Spark, and stop it at the end."""
     spark = session(
         "tamis demo",
         **{
@@ -60,7 +60,7 @@ def start_spark(folders: Folders) -> Iterator[SparkSession]:
             "spark.sql.files.openCostInBytes": "0",
         },
     )
-    # PySpark's own handler calls Java in the middle of another call, whose answer it may take.
+    # PySpark's own handler calls Java in the middle of another call, and may take its answer.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         yield spark
@@ -72,14 +72,14 @@ def start_spark(folders: Folders) -> Iterator[SparkSession]:
 
 
 def _silence_logs(spark: SparkSession) -> None:
-    """Java would tell at length how it was interrupted."""
+    """Stop Java from logging its interruption at length."""
     spark.sparkContext.setLogLevel("OFF")
 
 
 def compile_alerts(
     spark: SparkSession, alerts: Path, typical: Path, schema: Schema, folders: Folders
 ) -> Compiled:
-    """Version 1, laid out by some typical departures."""
+    """Compile version 1, laid out for some typical departures."""
     return compile(
         spark.read.parquet(str(alerts)),
         folders.index,
@@ -91,10 +91,10 @@ def compile_alerts(
 def run_stream(
     spark: SparkSession, pieces: list[Path], changes: Path, folders: Folders, live: LiveTable
 ) -> tuple[list[Batch], Compiled]:
-    """Match all departures; meanwhile make version 2, which the stream takes by itself.
+    """Match all departures; meanwhile compile version 2, which the stream picks up by itself.
 
-    The second half of the departures is held back until version 2 is there: so it has something to
-    judge however few there are.
+    The second half of the departures is held back until version 2 is published, so that it always
+    has some to match.
     """
     half = len(pieces) // 2
     folders.events.mkdir()
@@ -110,7 +110,7 @@ def run_stream(
                 batches.append(batch)
                 live.add(batch)
             if not query.isActive:
-                raise query.exception() or RuntimeError("the stream has ended by itself")
+                raise query.exception() or RuntimeError("the stream ended unexpectedly")
             if changing is None and len(batches) >= half // 2:
                 live.note("changing alerts, while the stream goes on …")
                 changing = aside.submit(change, spark.read.parquet(str(changes)), folders.index)
@@ -123,7 +123,7 @@ def run_stream(
         _silence_logs(spark)
         raise
     finally:
-        # Not waited for: after Ctrl-C the end of Spark ends it.
+        # Do not wait: after Ctrl-C the change ends with Spark.
         aside.shutdown(wait=False, cancel_futures=True)
         query.stop()
     assert changing is not None
@@ -144,7 +144,7 @@ def _query(spark: SparkSession, like: Path, folders: Folders) -> StreamingQuery:
 
 
 def _release(pieces: list[Path], folder: Path) -> None:
-    """Let departures happen: a file is there whole or not at all."""
+    """Publish departures to the stream: a rename makes a file appear whole."""
     for piece in pieces:
         os.rename(piece, _path_in(piece, folder))
 
@@ -155,6 +155,6 @@ def _path_in(piece: Path, folder: Path) -> Path:
 
 def _version_text(made: Compiled) -> str:
     return (
-        f"version {made.version} is there after {made.seconds:.1f} s: {made.added:,} alerts in, "
-        f"{made.removed:,} out, {made.subscriptions:,} now"
+        f"version {made.version} published after {made.seconds:.1f} s: {made.added:,} alerts "
+        f"added, {made.removed:,} removed, {made.subscriptions:,} in total"
     )

@@ -1,4 +1,4 @@
-"""The report that stays: one HTML file that needs nothing else."""
+"""The report of the demo: one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from tamis_lab.demo.totals import Totals
 
 
 class ReportData(NamedTuple):
-    """What the report tells.
+    """The content of the report.
 
     Attributes:
-        facts: Names and values, in short.
+        facts: The summary, as names and values.
         batches: All micro-batches.
         totals: Matches by day, version and alert.
-        alerts: How many alerts there were in all versions together.
-        top: Alerts with most matches: id, matches, selector.
-        rejects: Alerts that were refused: id, selector, position, reason.
-        seconds: By phase.
+        alerts: Number of alerts in all versions together.
+        top: The alerts with most matches: id, matches, selector.
+        rejects: The rejected alerts: id, selector, position, reason.
+        seconds: Duration of each phase.
     """
 
     facts: list[tuple[str, str]]
@@ -59,7 +59,7 @@ _KEY = '<span class="key v1"></span>version 1<span class="key v2"></span>version
 
 
 def write_report(data: ReportData, folder: Path) -> Path:
-    """Write it; gives the file."""
+    """Write the report and return its file."""
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "index.html"
     file.write_text(_page(data), encoding="utf-8")
@@ -91,18 +91,18 @@ def _page(data: ReportData) -> str:
         '<html lang="en"><head><meta charset="utf-8"><title>Tamis demo</title>',
         '<meta name="viewport" content="width=device-width">',
         f"<style>{_STYLE}</style></head><body>",
-        "<h1>Departures from New York in 2013 against alerts</h1>",
-        "<p>Compiled and matched on Spark, as a stream; meanwhile alerts were changed.</p>",
+        "<h1>Departures from New York in 2013, matched against alerts</h1>",
+        "<p>Compiled and matched on Spark, as a stream; alerts changed while it ran.</p>",
         _table((), data.facts),
-        f"<h2>Matches per day</h2><p>Judged by {_KEY}</p>",
+        f"<h2>Matches per day</h2><p>Index: {_KEY}</p>",
         bars(days, "day of scheduled departure", "matches"),
-        f"<h2>Events per second, by micro-batch</h2><p>Judged by {_KEY}</p>",
+        f"<h2>Events per second, by micro-batch</h2><p>Index: {_KEY}</p>",
         bars(rates, "micro-batch", "events/s"),
-        "<h2>Matches per alert</h2><p>How many alerts matched so many departures.</p>",
+        "<h2>Matches per alert</h2><p>Number of alerts by how many departures they matched.</p>",
         bars(_distribution(data), "matches of an alert", "alerts"),
-        "<h2>Alerts that matched most</h2><p>Of alerts that say the same, one.</p>",
+        "<h2>Alerts with most matches</h2><p>One of each group with the same selector.</p>",
         _table(("alert", "matches", "selector"), ((a, n, _Code(s)) for a, n, s in data.top)),
-        f"<h2>Refused alerts</h2><p>{len(data.rejects)} were set aside; the rest went on.</p>",
+        f"<h2>Rejected alerts</h2><p>{len(data.rejects)} rejected; the others were compiled.</p>",
         _table(
             ("alert", "selector", "position", "reason"),
             ((id, _Code(selector), at, why) for id, selector, at, why in data.rejects),
@@ -124,7 +124,7 @@ def _page(data: ReportData) -> str:
 
 
 def _distribution(data: ReportData) -> list[Bar]:
-    """Alerts by matches: 0, 1, 2 to 3, 4 to 7 and so on."""
+    """Count alerts by number of matches: 0, 1, 2 to 3, 4 to 7 and so on."""
     counts = Counter(number.bit_length() for number in data.totals.alerts.values())
     counts[0] = data.alerts - len(data.totals.alerts)
     found = []
@@ -132,7 +132,7 @@ def _distribution(data: ReportData) -> list[Bar]:
         low, high = (1 << bits) >> 1, (1 << bits) - 1
         name = f"{low}-{high}" if low > 1 else str(low)
         if low >= 1024:
-            name = f"{low >> 10}k-{2 * low >> 10}k"  # there is no room for more; the hint is exact
+            name = f"{low >> 10}k-{2 * low >> 10}k"  # short, to fit; the tooltip is exact
         found.append(Bar(counts[bits], f"{low:,} to {high:,}: {counts[bits]:,} alerts", name))
     return found
 

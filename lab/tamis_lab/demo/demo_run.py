@@ -1,4 +1,4 @@
-"""The demo from begin to end: one phase after the other, each with its seconds."""
+"""The demo from start to end, phase by phase; each phase is timed."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _REJECT = ("id", "selector", "position", "reason")
 
 
 def run(out: Path, alerts: int, events: int) -> bool:
-    """Match the first so many departures with so many alerts; gives whether the check went well.
+    """Match the first `events` departures against alerts; return whether the check succeeded.
 
-    The report goes to the folder `out`; all else is temporary.
+    The report goes to the folder `out`; everything else is temporary.
     """
     screen = Screen()
     workload = Flights(alerts=alerts)
     with ExitStack() as stack:
-        # What Spark still has open is no reason to end badly.
+        # A file that Spark still holds open is no reason to fail.
         scratch = tempfile.TemporaryDirectory(prefix="tamis-demo-", ignore_cleanup_errors=True)
         folders = Folders(Path(stack.enter_context(scratch)))
         with screen.phase("draw alerts, write departures"):
@@ -42,7 +42,7 @@ def run(out: Path, alerts: int, events: int) -> bool:
             )
             rejects = [tuple(row) for row in made.rejects.orderBy("id").collect()]
             screen.say(f"version {made.version}: {made.subscriptions:,} alerts")
-            screen.say(f"{len(rejects)} were refused:")
+            screen.say(f"{len(rejects)} were rejected:")
             screen.rows(_REJECT, rejects)
         with screen.phase("match the departures"), LiveTable(screen, len(given.pieces)) as live:
             batches, remade = run_stream(spark, given.pieces, given.changes_file, folders, live)
@@ -53,12 +53,12 @@ def run(out: Path, alerts: int, events: int) -> bool:
             verdict = check_answers(spark, given.events, workload.schema, known, folders)
     top = counted.top(_TOP, given.selector)
     facts = _facts(given, remade, counted, sum(b.seconds for b in batches), verdict)
-    screen.say("\nAlerts that matched most (of those that say the same, one)")
+    screen.say("\nAlerts with most matches (one of each group with the same selector)")
     screen.rows(("alert", "matches", "selector"), top)
     screen.say("")
     screen.rows(("", ""), facts)
-    told = ReportData(facts, batches, counted, given.alert_count, top, rejects, screen.seconds)
-    screen.say(f"\nreport: {write_report(told, out)}")
+    data = ReportData(facts, batches, counted, given.alert_count, top, rejects, screen.seconds)
+    screen.say(f"\nreport: {write_report(data, out)}")
     return verdict.equal
 
 
@@ -66,16 +66,16 @@ def _facts(
     given: Input, remade: Compiled, counted: Totals, seconds: float, verdict: CheckResult
 ) -> list[tuple[str, str]]:
     rate = counted.events / seconds
-    by_matcher, by_meaning = verdict.verdicts()
+    by_matcher, by_oracle = verdict.verdicts()
     facts = [
-        ("departures", f"{counted.events:,}, {rate:,.0f} a second"),
+        ("departures", f"{counted.events:,}; {rate:,.0f} per second"),
         ("matches", f"{counted.matches:,}"),
-        ("alerts", f"{len(given.alerts):,}, after the changes {remade.subscriptions:,}"),
+        ("alerts", f"{len(given.alerts):,}; after the changes {remade.subscriptions:,}"),
     ]
     for version, (events, matches) in sorted(counted.versions.items()):
         facts.append((f"by version {version}", f"{events:,} departures, {matches:,} matches"))
     return [
         *facts,
-        ("the Matcher of each version, in this process", by_matcher),
-        ("the meaning itself, one by one", by_meaning),
+        ("compared with the matcher of each version", by_matcher),
+        ("compared with the oracle, pair by pair", by_oracle),
     ]

@@ -20,22 +20,22 @@ _COLUMNS = (
     ("events/s", 9),
     ("index", 5),
 )
-# Lines of a terminal that are left for the rest.
+# Lines of the terminal that the table leaves free.
 _OTHER_LINES = 8
 
 
 class LiveTable:
-    """What the stream has done so far."""
+    """A table of the finished micro-batches."""
 
     def __init__(self, screen: Screen, expected: int) -> None:
-        """So many micro-batches are to come."""
+        """Start with an empty table; `expected` micro-batches will come."""
         self._console = screen.console
         self._expected = expected
         self._batches: list[Batch] = []
         self._live = Live(console=screen.console, transient=True, auto_refresh=False)
 
     def __enter__(self) -> LiveTable:
-        """Begin."""
+        """Show the table, or print its headings."""
         if self._console.is_terminal:
             self._live.start()
         else:
@@ -48,13 +48,13 @@ class LiveTable:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Leave the whole table behind."""
+        """Print the complete table, which stays on the screen."""
         if self._console.is_terminal:
             self._live.stop()
             self._console.print(self._table(self._batches))
 
     def add(self, batch: Batch) -> None:
-        """A micro-batch is done."""
+        """Show a finished micro-batch."""
         self._batches.append(batch)
         if self._console.is_terminal:
             self._refresh()
@@ -62,7 +62,7 @@ class LiveTable:
             self._line(_cells(batch))
 
     def note(self, text: str) -> None:
-        """Something else has happened."""
+        """Print a line about something else, above the table."""
         if self._console.is_terminal:
             self._live.console.print(Text(text, style="yellow"))
             self._refresh()

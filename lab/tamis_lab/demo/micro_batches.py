@@ -1,4 +1,4 @@
-"""What Spark says of micro-batches that are done."""
+"""Finished micro-batches, as Spark reports them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.streaming.query import StreamingQuery
 
-_METRICS = "judged"
+_METRICS = "matched"
 
 
 class Batch(NamedTuple):
-    """A micro-batch: its number from 1, its days, and what was found, in which time."""
+    """A finished micro-batch: its number from 1, its days, its counts, and how long it took."""
 
     number: int
     first: dt.date
@@ -28,18 +28,18 @@ class Batch(NamedTuple):
 
     @property
     def events_per_second(self) -> float:
-        """Of the whole micro-batch: reading, matching, writing, and Spark's own bookkeeping."""
+        """The rate of the whole micro-batch: reading, matching, writing, Spark's bookkeeping."""
         return self.events / self.seconds
 
 
 def span(batch: Batch) -> str:
-    """The days of a micro-batch, to be shown."""
+    """Return the days of a micro-batch as text."""
     first, last = (f"{day.day} {day:%b}" for day in (batch.first, batch.last))
     return first if first == last else f"{first} to {last}"
 
 
 def observe_counts(found: DataFrame) -> DataFrame:
-    """The same rows, counted by Spark on their way to the sink: nothing is read twice."""
+    """Have Spark count the rows on their way to the sink, so that nothing is read twice."""
     from pyspark.sql import functions as F
 
     # Metrics that are dates come back as text.
@@ -56,7 +56,7 @@ def observe_counts(found: DataFrame) -> DataFrame:
 
 
 def finished_batches(query: StreamingQuery, seen: int) -> Iterator[Batch]:
-    """The micro-batches that are done, without those `seen` already."""
+    """Yield the finished micro-batches, without the first `seen`."""
     for progress in query.recentProgress:
         if progress.batchId >= seen and progress.numInputRows:
             row = progress.observedMetrics[_METRICS]

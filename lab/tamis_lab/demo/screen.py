@@ -1,4 +1,4 @@
-"""What a person sees: notes and tables, and how long each phase took."""
+"""The output of the demo: notes, tables, and the duration of each phase."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-# Columns where nobody looks: no cell is cut.
+# Columns when the output is not a terminal, so that no cell is truncated.
 _WIDE = 240
 
 
 class Screen:
-    """Where the demo writes.
+    """The output of the demo.
 
     Attributes:
-        console: Rich's, without its opinions about what our text means.
-        seconds: How long each phase took, by name, in order.
+        console: Rich's console, without highlighting, markup or emoji.
+        seconds: Duration of each phase by name, in order.
     """
 
     def __init__(self) -> None:
-        """Write to whatever stdout is now."""
+        """Write to the current stdout."""
         width = None if sys.stdout.isatty() else _WIDE
         self.console = Console(highlight=False, markup=False, emoji=False, width=width)
         self.seconds: dict[str, float] = {}
 
     def say(self, text: Text | str) -> None:
-        """Print a line as it is, however long."""
+        """Print a line unchanged, however long."""
         self.console.print(text, soft_wrap=True)
 
     @contextlib.contextmanager
     def phase(self, name: str) -> Iterator[None]:
-        """Say what is being done, and how long it took."""
+        """Print the name of a phase, and how long it took."""
         self.say(Text(f"\n{name} …", style="bold"))
         begun = time.perf_counter()
         yield
@@ -43,7 +43,7 @@ class Screen:
         self.say(Text(f"{name}: {self.seconds[name]:.1f} s", style="dim"))
 
     def rows(self, names: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> None:
-        """A small table."""
+        """Print a small table."""
         table = empty_table(names)
         for row in rows:
             table.add_row(*(cell_text(cell) for cell in row))
@@ -51,7 +51,7 @@ class Screen:
 
 
 def empty_table(names: tuple[str, ...]) -> Table:
-    """A table of columns with these names."""
+    """Return a table with these columns."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in names:
         table.add_column(name)
@@ -59,7 +59,7 @@ def empty_table(names: tuple[str, ...]) -> Table:
 
 
 def cell_text(cell: object) -> Text:
-    """A cell: numbers with commas, and never markup."""
+    """Format a cell: numbers with commas, no markup."""
     if isinstance(cell, int | float):
         return Text(f"{cell:,.0f}", justify="right")
     return Text("" if cell is None else str(cell))

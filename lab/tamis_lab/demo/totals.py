@@ -1,4 +1,4 @@
-"""What came of it, counted by Spark from what the stream has written."""
+"""Totals over the output of the stream, counted by Spark."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 class Totals(NamedTuple):
-    """Counts.
+    """Totals over all answers.
 
     Attributes:
         days: Matches by day, in order.
-        versions: By version of the index, events and matches.
-        alerts: Matches by alert; one that never matched is not there.
+        versions: Events and matches by version of the index.
+        alerts: Matches by alert, without those that never matched.
     """
 
     days: dict[dt.date, int]
@@ -28,16 +28,16 @@ class Totals(NamedTuple):
 
     @property
     def events(self) -> int:
-        """All of them."""
+        """Number of events."""
         return sum(events for events, _ in self.versions.values())
 
     @property
     def matches(self) -> int:
-        """All of them."""
+        """Number of matches."""
         return sum(matches for _, matches in self.versions.values())
 
     def top(self, count: int, selector: Callable[[str], str]) -> list[tuple[str, int, str]]:
-        """The alerts that matched most often, with their selectors; of equal selectors one."""
+        """Return the alerts with most matches and their selectors; of equal selectors, one."""
         found: dict[str, tuple[str, int, str]] = {}
         for id, matches in sorted(self.alerts.items(), key=lambda item: (-item[1], item[0])):
             found.setdefault(selector(id), (id, matches, selector(id)))

@@ -92,7 +92,7 @@ def test_parameters_of_every_kind(tmp_path: Path) -> None:
         (["selective", "--snps", "0.3"], "snps: only atree2004 is steered by it"),
         (["atree2004", "--snps", "0.99"], "can be reached"),
         (["atree2004", "--smpe", "0.1", "--set", "scale=2"], "scale: is found where"),
-        (["flights", "--events", "400000"], "flights has 336,776, not 400,000"),
+        (["flights", "--events", "400000"], "flights has 336,776 events, not 400,000"),
         (["nulls", "--master", "local"], "--master needs --spark"),
         (["nulls", "--spark", "--format", "jsonl"], "--spark writes Parquet only"),
     ],

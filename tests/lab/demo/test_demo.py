@@ -69,8 +69,8 @@ def test_a_small_demo(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert "checked 2,000 events: equal" in done.stdout
     assert "checked 100,000 pairs of alert and event: equal" in done.stdout
-    assert "20 were refused" in done.stdout
-    # Every micro-batch has its line, and the second half is judged by version 2.
+    assert "20 were rejected" in done.stdout
+    # Every micro-batch has its line, and the second half is matched by version 2.
     lines = re.findall(r"^ +(\d+) +\d+ Jan .* v([12]) *$", done.stdout, re.M)
     assert [int(number) for number, _ in lines] == [1, 2, 3, 4]
     assert [version for _, version in lines][-2:] == ["2", "2"]
