@@ -85,5 +85,5 @@ def _tamis(
     """Register SQL conditions; Tamis tells you which of them each event satisfies.
 
     A condition is called a selector: what you would write after WHERE in Spark SQL, such as
-    [cyan]company IN ('IBM', 'Dell') AND price <= 1000[/cyan]. See docs/language.md.
+    [cyan]company IN ('IBM', 'Dell') AND price <= 1000[/cyan]. See docs/guides/language.md.
     """

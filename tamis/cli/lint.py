@@ -41,7 +41,7 @@ EXAMPLES = """\
   2  the file or the schema cannot be read, or bad usage
 
 Every finding is proved, or comes with an event that shows it. A question that could not be decided
-is reported as [cyan]undecided[/cyan]. docs/lint.md explains each kind of finding.
+is reported as [cyan]undecided[/cyan]. docs/guides/lint.md explains each kind of finding.
 """
 
 

@@ -35,7 +35,7 @@ EXAMPLES = """\
   tamis overlay unlink rome
   tamis overlay unlink rome --forget             rome will not come back
 
-All nodes are queried, from neighbour to neighbour. docs/overlay.md explains the figures.
+All nodes are queried, from neighbour to neighbour. docs/guides/overlay.md explains the figures.
 """
 UNLINK_EXAMPLES = """\
 [bold]Examples[/bold]

@@ -27,7 +27,7 @@ EXAMPLES = """\
   tamis publish --ttl 60 '{"price": 120}' '{"price": 7}'
 
 The command returns when NATS has stored all events. Lines of a file are published unchecked: the
-brokers set aside what is not a JSON object, and record the reason (docs/protocol.md).
+brokers set aside what is not a JSON object, and record the reason (docs/reference/protocol.md).
 """
 
 _CHUNK = 1000

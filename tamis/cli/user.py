@@ -27,7 +27,7 @@ ADD_EXAMPLES = """\
 The token is printed once; only its hash is stored. To use it:
   tamis subscribe "price > 100" --user ann       (with the token in TAMIS_TOKEN)
   curl -H "Authorization: Bearer $TAMIS_TOKEN" …
-A running `tamis serve` accepts new users at once. See docs/security.md.
+A running `tamis serve` accepts new users at once. See docs/operations/users-and-tls.md.
 """
 EXAMPLES = """\
 [bold]Examples[/bold]

@@ -1,7 +1,7 @@
 """A store on disk: immutable segments, a log of the changes after them, one writer, many readers.
 
 Every change is in the log when `append` returns. A commit atomically replaces changes by segments
-that hold them. docs/architecture.md describes the files and their guarantees.
+that hold them. docs/internals/architecture.md describes the files and their guarantees.
 """
 
 from __future__ import annotations
