@@ -43,8 +43,8 @@ Then, in other terminals:
 
 Start several brokers, on one machine or on many, and they share the work. Ctrl-C drains: the broker
 finishes the events it has started. By default it listens on this machine only; to listen elsewhere
-it needs users (`tamis user add`). See docs/operations/users-and-tls.md, docs/reference/http.md and, for clients in other
-languages, docs/reference/protocol.md.
+it needs users (`tamis user add`). See docs/operations/users-and-tls.md, docs/reference/http.md and,
+for clients in other languages, docs/reference/protocol.md.
 
 With --name and --link, brokers on several NATS servers form an overlay: a subscriber at one node
 receives what is published at any. `tamis overlay` shows it. See docs/guides/overlay.md.
@@ -146,7 +146,8 @@ def serve(
     http: Annotated[
         str | None,
         typer.Option(
-            metavar="HOST:PORT", help="Serve the HTTP API at this address; see docs/reference/http.md."
+            metavar="HOST:PORT",
+            help="Serve the HTTP API at this address; see docs/reference/http.md.",
         ),
     ] = None,
     users: Annotated[
