@@ -54,7 +54,7 @@ class BFPoset:
         self.shape = shape
         self.neighbours = frozenset(neighbours)
         self.universe = CountingBloom(shape)
-        self._held: dict[str, StoredPredicate] = {}
+        self._stored: dict[str, StoredPredicate] = {}
         self._posets: dict[ValueExpr, Poset] = {}
         # By the first name of a path: the posets for events that have this name.
         self._named: dict[str, dict[Path, Poset]] = {}
@@ -86,7 +86,7 @@ class BFPoset:
         Raises:
             KeyError: It is not stored. Nothing has changed.
         """
-        self.release([self._held[canonical_text(predicate)] for predicate in predicates])
+        self.release([self._stored[canonical_text(predicate)] for predicate in predicates])
         return set(self.neighbours - {address})
 
     def match(self, event: Event) -> Bloom:
@@ -101,68 +101,68 @@ class BFPoset:
 
     def hold(self, predicates: Iterable[Leaf]) -> list[StoredPredicate]:
         """Store predicates; count one more reference to those already stored."""
-        found = []
+        result = []
         for predicate in predicates:
             text = canonical_text(predicate)
-            held = self._held.get(text)
-            if held is None:
-                held = self._held[text] = StoredPredicate(predicate, text, self.shape)
-                self._place(held)
-            held.count += 1
-            found.append(held)
-        return found
+            stored = self._stored.get(text)
+            if stored is None:
+                stored = self._stored[text] = StoredPredicate(predicate, text, self.shape)
+                self._place(stored)
+            stored.count += 1
+            result.append(stored)
+        return result
 
-    def release(self, found: Iterable[StoredPredicate]) -> None:
+    def release(self, predicates: Iterable[StoredPredicate]) -> None:
         """Drop a reference to each predicate; after the last one, remove it."""
-        for held in found:
-            held.count -= 1
-            if not held.count:
-                del self._held[held.text]
-                self._displace(held)
+        for stored in predicates:
+            stored.count -= 1
+            if not stored.count:
+                del self._stored[stored.text]
+                self._displace(stored)
 
     def filter_of(self, predicates: Iterable[Leaf]) -> Bloom:
         """Return the filter of a conjunction, stored or not, without the bits of its covers."""
         texts = [(canonical_text(predicate), predicate) for predicate in predicates]
         return self.filter_of_stored(
             [
-                self._held.get(text) or StoredPredicate(leaf, text, self.shape)
+                self._stored.get(text) or StoredPredicate(leaf, text, self.shape)
                 for text, leaf in texts
             ]
         )
 
-    def filter_of_stored(self, found: Iterable[StoredPredicate]) -> Bloom:
+    def filter_of_stored(self, predicates: Iterable[StoredPredicate]) -> Bloom:
         """Return the same for stored predicates."""
-        return Bloom.at(self.shape, {place for held in found for place in held.places})
+        return Bloom.at(self.shape, {place for stored in predicates for place in stored.places})
 
     def match_bits(self, events: Iterable[Event]) -> tuple[Offsets, Bits]:
         """Return the offsets of the bits of each event's filter, and the bits, ascending."""
-        found: list[Bits] = [np.zeros(0, np.int32)]
+        arrays: list[Bits] = [np.zeros(0, np.int32)]
         ends, size = [0], 0
         for event in events:
-            begin = len(found)
-            self._gather(event, found)
-            size += sum(map(len, found[begin:]))
+            begin = len(arrays)
+            self._gather(event, arrays)
+            size += sum(map(len, arrays[begin:]))
             ends.append(size)
         out = np.empty(size, np.int32)
         words = np.zeros(self.shape.words, np.uint64)
-        begins = sorted_group_places(np.concatenate(found), np.array(ends), words, out)
+        begins = sorted_group_places(np.concatenate(arrays), np.array(ends), words, out)
         return begins, out[: begins[-1]]
 
     def satisfied_predicates(self, event: Event) -> Iterator[StoredPredicate]:
         """Iterate over all predicates that an event satisfies, each once."""
         for poset, value in self._relevant_posets(event):
-            yield from poset.satisfied_predicates(value, lambda held: held.holds(event))
+            yield from poset.satisfied_predicates(value, lambda stored: stored.holds(event))
         yield from self._satisfied_without_poset(event)
 
     # -- introspection ----------------------------------------------------------------------------
 
     def __len__(self) -> int:
         """Return the number of distinct predicates."""
-        return len(self._held)
+        return len(self._stored)
 
     def __contains__(self, predicate: Leaf) -> bool:
         """Return whether a predicate is stored."""
-        return canonical_text(predicate) in self._held
+        return canonical_text(predicate) in self._stored
 
     @property
     def attributes(self) -> list[str]:
@@ -175,9 +175,9 @@ class BFPoset:
         Raises:
             KeyError: It is not stored.
         """
-        held = self._held[canonical_text(predicate)]
-        poset = None if held.place.term is None else self._posets[held.place.term]
-        above = [held] if poset is None else [h for h in poset if h is held or h.covers(held)]
+        stored = self._stored[canonical_text(predicate)]
+        poset = None if stored.place.term is None else self._posets[stored.place.term]
+        above = [stored] if poset is None else [h for h in poset if h is stored or h.covers(stored)]
         return self.filter_of_stored(above)
 
     def diagrams(self) -> Iterator[tuple[str, HasseDiagram]]:
@@ -208,27 +208,27 @@ class BFPoset:
 
     def _satisfied_without_poset(self, event: Event) -> Iterator[StoredPredicate]:
         yield from self._always
-        for held in self._residual:
-            if held.holds(event):
-                yield held
+        for stored in self._residual:
+            if stored.holds(event):
+                yield stored
 
-    def _gather(self, event: Event, found: list[Bits]) -> None:
+    def _gather(self, event: Event, arrays: list[Bits]) -> None:
         """Append the bits of all predicates that an event satisfies, with duplicates."""
         for poset, value in self._relevant_posets(event):
-            found += poset.bits(value, lambda held: held.holds(event))
+            arrays += poset.bits(value, lambda stored: stored.holds(event))
         if self._always or self._residual:
             places = [
-                place for held in self._satisfied_without_poset(event) for place in held.places
+                place for stored in self._satisfied_without_poset(event) for place in stored.places
             ]
-            found.append(np.array(places, np.int32))
+            arrays.append(np.array(places, np.int32))
 
-    def _place(self, held: StoredPredicate) -> None:
-        self.universe.add(held.key)
-        term, tests, always, residual = held.place
+    def _place(self, stored: StoredPredicate) -> None:
+        self.universe.add(stored.key)
+        term, tests, always, residual = stored.place
         if always:
-            self._always[held] = None
+            self._always[stored] = None
         elif residual:
-            self._residual[held] = None
+            self._residual[stored] = None
         elif term is not None and tests:  # otherwise nothing satisfies it
             poset = self._posets.get(term)
             if poset is None:
@@ -237,20 +237,20 @@ class BFPoset:
                     self._named.setdefault(term.path[0], {})[term.path] = poset
                 else:
                     self._computed[term] = poset
-            poset.add(held)
+            poset.add(stored)
             if poset.null:
                 self._nullable[term] = poset
 
-    def _displace(self, held: StoredPredicate) -> None:
-        self.universe.remove(held.key)
-        term, tests, always, residual = held.place
+    def _displace(self, stored: StoredPredicate) -> None:
+        self.universe.remove(stored.key)
+        term, tests, always, residual = stored.place
         if always:
-            del self._always[held]
+            del self._always[stored]
         elif residual:
-            del self._residual[held]
+            del self._residual[stored]
         elif term is not None and tests:
             poset = self._posets[term]
-            poset.remove(held)
+            poset.remove(stored)
             if not poset.null:
                 self._nullable.pop(term, None)
             if len(poset):

@@ -46,8 +46,8 @@ class BFTree(FilterTree):
     def _find(self, bits: Ints) -> int:
         return bftree_find(self._trie, bits, self._bounds(bits))
 
-    def _publish(self, *asked: Any) -> tuple[Offsets, Ints, int]:
-        return bftree_publish(self._trie, *asked)
+    def _publish(self, *arguments: Any) -> tuple[Offsets, Ints, int]:
+        return bftree_publish(self._trie, *arguments)
 
     def _bounds(self, bits: Ints) -> Offsets:
         """Return the offsets at which the parts begin among the bits."""

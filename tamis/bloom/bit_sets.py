@@ -94,12 +94,12 @@ BitSet = SparseBits | DenseBits
 
 def bits_of(shape: Shape, places: Iterable[int] | npt.NDArray[np.integer]) -> BitSet:
     """Return the smaller set for places below m, in any order, with or without duplicates."""
-    found = places if isinstance(places, np.ndarray) else np.fromiter(places, np.int64)
-    if 2 * len(found) <= shape.words:
-        return compact_bits(shape, np.unique(found).astype(shape.dtype))
+    array = places if isinstance(places, np.ndarray) else np.fromiter(places, np.int64)
+    if 2 * len(array) <= shape.words:
+        return compact_bits(shape, np.unique(array).astype(shape.dtype))
     # For many places, setting bits is faster than sorting.
     words = np.zeros(shape.words, np.uint64)
-    words_of(found, words)
+    words_of(array, words)
     dense = DenseBits(shape, words)
     itemsize = np.dtype(shape.dtype).itemsize
     return SparseBits(shape, dense.places) if itemsize * len(dense) <= dense.nbytes else dense

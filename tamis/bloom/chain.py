@@ -34,30 +34,30 @@ class Chain:
         """Create an empty chain; `upper` half-lines are bounded from above."""
         self._upper = upper
         self.keys: list[Key] = []
-        self._held: dict[Key, list[StoredPredicate]] = {}
+        self._stored: dict[Key, list[StoredPredicate]] = {}
         self._layout: tuple[Bits, list[int]] | None = None
 
     def __len__(self) -> int:
         """Return the number of distinct half-lines."""
         return len(self.keys)
 
-    def add(self, interval: Interval, held: StoredPredicate) -> None:
+    def add(self, interval: Interval, stored: StoredPredicate) -> None:
         """Add a half-line."""
         key = self._key(interval)
-        if key not in self._held:
+        if key not in self._stored:
             insort(self.keys, key)
-            self._held[key] = []
-        self._held[key].append(held)
+            self._stored[key] = []
+        self._stored[key].append(stored)
         self._layout = None
 
-    def remove(self, interval: Interval, held: StoredPredicate) -> None:
+    def remove(self, interval: Interval, stored: StoredPredicate) -> None:
         """Remove a half-line."""
         key = self._key(interval)
-        members = self._held[key]
-        members.remove(held)
+        members = self._stored[key]
+        members.remove(stored)
         self._layout = None
         if not members:
-            del self._held[key]
+            del self._stored[key]
             del self.keys[bisect_left(self.keys, key)]
 
     def end(self, value: Scalar) -> int:
@@ -70,7 +70,7 @@ class Chain:
     def widest_predicates(self, count: int) -> list[StoredPredicate]:
         """Return the predicates of the `count` widest half-lines."""
         keys = reversed(self.keys) if self._upper else self.keys
-        return [held for key in islice(keys, count) for held in self._held[key]]
+        return [stored for key in islice(keys, count) for stored in self._stored[key]]
 
     def bits(self, count: int) -> Bits:
         """Return the bits of the `count` widest: the filter of the narrowest, with its covers.
@@ -80,9 +80,9 @@ class Chain:
         """
         if self._layout is None:
             keys = reversed(self.keys) if self._upper else self.keys
-            groups = [self._held[key] for key in keys]
-            bits = [place for group in groups for held in group for place in held.places]
-            sizes = (sum(len(held.places) for held in group) for group in groups)
+            groups = [self._stored[key] for key in keys]
+            bits = [place for group in groups for stored in group for place in stored.places]
+            sizes = (sum(len(stored.places) for stored in group) for group in groups)
             self._layout = np.array(bits, np.int32), [0, *accumulate(sizes)]
         laid_out, ends = self._layout
         return laid_out[: ends[count]]

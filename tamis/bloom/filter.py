@@ -54,10 +54,10 @@ class Bloom:
         Raises:
             InputError: A bit is out of range.
         """
-        found = np.fromiter(places, np.int64)
-        for wrong in found[(found < 0) | (found >= shape.m)].tolist():
+        array = np.fromiter(places, np.int64)
+        for wrong in array[(array < 0) | (array >= shape.m)].tolist():
             raise InputError(f"bit {wrong} is out of range: the filter has {shape.m:,} bits")
-        return cls(shape, bits_of(shape, found))
+        return cls(shape, bits_of(shape, array))
 
     @property
     def places(self) -> npt.NDArray[np.unsignedinteger]:
@@ -72,10 +72,10 @@ class Bloom:
     def may_have(self, keys: Keys) -> npt.NDArray[np.bool_]:
         """Return, by key, whether the filter may contain it."""
         words = self.bits.words
-        found = np.ones(len(keys), np.bool_)
+        result = np.ones(len(keys), np.bool_)
         for places in self.shape.places_of(keys):
-            found &= (words[places >> np.uint64(6)] >> (places & np.uint64(63)) & np.uint64(1)) > 0
-        return found
+            result &= (words[places >> np.uint64(6)] >> (places & np.uint64(63)) & np.uint64(1)) > 0
+        return result
 
     def __contains__(self, key: int) -> bool:
         """Return whether the filter may contain a key."""
@@ -135,8 +135,8 @@ class Bloom:
     @classmethod
     def from_many(cls, shape: Shape, filters: Sequence[bytes]) -> list[Bloom | None]:
         """Read several filters of one shape; None for invalid data and for other shapes."""
-        found = decode_filters(shape, filters)
-        return [None if bits is None else cls(shape, bits) for bits in found]
+        bit_sets = decode_filters(shape, filters)
+        return [None if bits is None else cls(shape, bits) for bits in bit_sets]
 
     def _check(self, other: Bloom) -> None:
         if self.shape != other.shape:

@@ -62,8 +62,8 @@ def decode_filter(data: bytes) -> tuple[Shape, BitSet]:
         InputError: It is not a filter, or has another version.
     """
     if not data or data[0] not in (SPARSE, DENSE):
-        found = f"the first byte is {data[0]}" if data else "it is empty"
-        raise InputError(f"not a Bloom filter of this version: {found}")
+        reason = f"the first byte is {data[0]}" if data else "it is empty"
+        raise InputError(f"not a Bloom filter of this version: {reason}")
     m, at = _take_varint(data, 1, MOST_BITS)
     k, at = _take_varint(data, at, MOST_HASHES)
     shape = Shape(m, k)
@@ -87,16 +87,16 @@ def decode_filters(shape: Shape, filters: Sequence[bytes]) -> list[BitSet | None
         (shape.m + 7) // 8,
         out,
     )
-    found: list[BitSet | None] = [
+    result: list[BitSet | None] = [
         SparseBits(shape, out[begin:end]) for begin, end in pairwise(begins.tolist())
     ]
     for i in np.flatnonzero(~is_sparse).tolist():
         try:
             of, bits = decode_filter(filters[i])
-            found[i] = bits if of == shape else None
+            result[i] = bits if of == shape else None
         except InputError:
-            found[i] = None
-    return found
+            result[i] = None
+    return result
 
 
 def _decode_sparse(shape: Shape, data: bytes, at: int) -> BitSet:
@@ -104,8 +104,8 @@ def _decode_sparse(shape: Shape, data: bytes, at: int) -> BitSet:
     if count > len(data) - at:  # check before allocating the array
         raise InputError("damaged Bloom filter: it is truncated")
     places = np.empty(count, shape.dtype)
-    taken = take_deltas(np.frombuffer(data, np.uint8)[at:], shape.m, places)
-    if taken != len(data) - at:
+    size = take_deltas(np.frombuffer(data, np.uint8)[at:], shape.m, places)
+    if size != len(data) - at:
         raise InputError("damaged Bloom filter: bits are out of range or missing")
     return SparseBits(shape, places)  # readers use the places
 

@@ -98,11 +98,11 @@ class FilterTree(ABC):
         while (node := self._insert(bits)) < 0:
             self._make_room(len(bits))
         code = self._addresses.hold(address)
-        found = self._entries.get((node, code))
-        if found is None:
+        entry = self._entries.get((node, code))
+        if entry is None:
             self._entries[node, code] = [add_entry(self._trie, node, code), 1]
         else:
-            found[1] += 1
+            entry[1] += 1
 
     def remove(self, bloom: Bloom, address: Hashable) -> None:
         """Undo one insertion.
@@ -113,13 +113,13 @@ class FilterTree(ABC):
         """
         node = self._find(self._bits(bloom))
         code = self._addresses.find(address)
-        found = None if node < 0 or code is None else self._entries.get((node, code))
-        if found is None or code is None:
+        entry = None if node < 0 or code is None else self._entries.get((node, code))
+        if entry is None or code is None:
             raise KeyError((bloom, address))
-        found[1] -= 1
-        if not found[1]:
+        entry[1] -= 1
+        if not entry[1]:
             del self._entries[node, code]
-            drop_entry(self._trie, node, found[0])
+            drop_entry(self._trie, node, entry[0])
         self._addresses.release(code)
 
     def publish(self, bloom: Bloom, source: Hashable = None) -> set[Hashable]:
@@ -144,8 +144,8 @@ class FilterTree(ABC):
             InputError: A filter has another shape.
         """
         begins, codes = self.publish_many(*self._flatten_filters(filters), sources)
-        found = [self._addresses[code] for code in codes.tolist()]
-        return [set(found[begin:end]) for begin, end in pairwise(begins.tolist())]
+        addresses = [self._addresses[code] for code in codes.tolist()]
+        return [set(addresses[begin:end]) for begin, end in pairwise(begins.tolist())]
 
     # -- batches ----------------------------------------------------------------------------------
 
@@ -163,13 +163,13 @@ class FilterTree(ABC):
             The offsets of each event's addresses, and the numbers of the addresses, each once.
         """
         words = np.zeros(self.shape.words, np.uint64)
-        came = np.full(len(offsets) - 1, -1, np.int32)
+        excluded = np.full(len(offsets) - 1, -1, np.int32)
         for event, source in enumerate(sources or ()):
             code = self._addresses.find(source)
             if code is not None:
-                came[event] = code
+                excluded[event] = code
         begins, codes, visited = self._publish(
-            offsets, bits, words, self._addresses.capacity, len(self._addresses), came
+            offsets, bits, words, self._addresses.capacity, len(self._addresses), excluded
         )
         self.visited += visited
         return begins, codes
@@ -232,7 +232,7 @@ class FilterTree(ABC):
         """Return the node at the end of a branch; -1 if there is none."""
 
     @abstractmethod
-    def _publish(self, *asked: Any) -> tuple[Offsets, Ints, int]:
+    def _publish(self, *arguments: Any) -> tuple[Offsets, Ints, int]:
         """Run the kernel; see there."""
 
     def _bits(self, bloom: Bloom) -> Ints:

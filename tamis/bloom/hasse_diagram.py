@@ -60,16 +60,16 @@ class HasseDiagram:
                 if not waiting[below]:
                     ready.append(below)
 
-    def add(self, held: StoredPredicate) -> None:
+    def add(self, stored: StoredPredicate) -> None:
         """Add a predicate."""
-        above = self._lowest_above(held)
+        above = self._lowest_above(stored)
         for group in above:
-            if held.covers(group.members[0]):
-                group.members.append(held)
-                self._group[held] = group
+            if stored.covers(group.members[0]):
+                group.members.append(stored)
+                self._group[stored] = group
                 return
-        group = CoverGroup(held)
-        below = self._highest_below(held, above)
+        group = CoverGroup(stored)
+        below = self._highest_below(stored, above)
         for upper in above:
             for lower in below:
                 _unlink(upper, lower)
@@ -79,12 +79,12 @@ class HasseDiagram:
             _link(group, lower)
         if not above:
             self.roots[group] = None
-        self._group[held] = group
+        self._group[stored] = group
 
-    def remove(self, held: StoredPredicate) -> None:
+    def remove(self, stored: StoredPredicate) -> None:
         """Remove a predicate."""
-        group = self._group.pop(held)
-        group.members.remove(held)
+        group = self._group.pop(stored)
+        group.members.remove(stored)
         if group.members:
             return
         above, below = list(group.above), list(group.below)
@@ -115,49 +115,49 @@ class HasseDiagram:
                 yield from group.members
                 pending += group.below
 
-    def covering_predicates(self, held: StoredPredicate) -> Iterator[StoredPredicate]:
+    def covering_predicates(self, stored: StoredPredicate) -> Iterator[StoredPredicate]:
         """Iterate over the predicates that cover one, including itself if it is in the diagram."""
-        return self.satisfied_predicates(lambda other: other.covers(held))
+        return self.satisfied_predicates(lambda other: other.covers(stored))
 
-    def _lowest_above(self, held: StoredPredicate) -> list[CoverGroup]:
+    def _lowest_above(self, stored: StoredPredicate) -> list[CoverGroup]:
         """Return the groups that cover a predicate and have no group below that does."""
         seen: set[CoverGroup] = set()
-        found = []
-        pending = [root for root in self.roots if root.covers(held)]
+        lowest = []
+        pending = [root for root in self.roots if root.covers(stored)]
         while pending:
             group = pending.pop()
             if group in seen:
                 continue
             seen.add(group)
-            closer = [below for below in group.below if below.covers(held)]
+            closer = [below for below in group.below if below.covers(stored)]
             pending += closer
             if not closer:
-                found.append(group)
-        return found
+                lowest.append(group)
+        return lowest
 
-    def _highest_below(self, held: StoredPredicate, above: list[CoverGroup]) -> list[CoverGroup]:
+    def _highest_below(self, stored: StoredPredicate, above: list[CoverGroup]) -> list[CoverGroup]:
         """Return the groups that a predicate covers and that are below no other such group.
 
         They are below all groups that cover the predicate, so searching below one of these is
         enough.
         """
         seen: set[CoverGroup] = set()
-        found: list[CoverGroup] = []
+        highest: list[CoverGroup] = []
         pending = list(above[0].below) if above else list(self.roots)
         while pending:
             group = pending.pop()
             if group in seen:
                 continue
             seen.add(group)
-            if held.covers(group.members[0]):
-                found.append(group)
+            if stored.covers(group.members[0]):
+                highest.append(group)
             else:
                 pending += group.below
         # Another path may have reached a group that is below another of them.
         return [
             group
-            for group in found
-            if not any(other is not group and other.covers(group.members[0]) for other in found)
+            for group in highest
+            if not any(other is not group and other.covers(group.members[0]) for other in highest)
         ]
 
 

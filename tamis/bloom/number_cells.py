@@ -10,7 +10,7 @@ from tamis.bloom.poset_predicate import StoredPredicate
 from tamis.predicates.shapes import Family, Within
 from tamis.values import Value
 
-_KEPT = 1024  # maximum number of cells with cached bits
+_MAX_CACHED = 1024  # maximum number of cells with cached bits
 
 
 class Cells:
@@ -19,8 +19,8 @@ class Cells:
     def __init__(self, ranges: Iterable[StoredPredicate]) -> None:
         """Divide the number line at all ends of the ranges."""
         ends: set[int | float] = set()
-        for held in ranges:
-            for test in held.place.tests:
+        for stored in ranges:
+            for test in stored.place.tests:
                 if isinstance(test, Within) and test.family is Family.NUMBER:
                     for low, _, high, _ in test.intervals:
                         ends.update(end for end in (low, high) if end is not None)  # type: ignore[misc]
@@ -41,9 +41,9 @@ class Cells:
 
     def bits(self, cell: int, find: Callable[[], Bits]) -> Bits:
         """Return the bits of a cell; `find` computes them if they are not cached."""
-        found = self._bits.get(cell)
-        if found is None:
-            if len(self._bits) >= _KEPT:
+        bits = self._bits.get(cell)
+        if bits is None:
+            if len(self._bits) >= _MAX_CACHED:
                 self._bits.clear()
-            found = self._bits[cell] = find()
-        return found
+            bits = self._bits[cell] = find()
+        return bits

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from tamis.bloom.bfposet import BFPoset
     from tamis.bloom.filter_tree import FilterTree
 
-_SHOWN = 5  # maximum number of addresses at one node
+_MAX_SHOWN = 5  # maximum number of addresses at one node
 _ROOT = "{null}"
 
 
@@ -24,7 +24,7 @@ def poset_lines(poset: BFPoset) -> Iterator[str]:
         yield f"  {top} -> {top}n;"
         names = {group: f"{top}c{place}" for place, group in enumerate(diagram)}
         for group, name in names.items():
-            texts = ", ".join(sorted(held.text for held in group.members))
+            texts = ", ".join(sorted(stored.text for stored in group.members))
             label = f"{texts}\n{poset.filter_with_covers(group.members[0].predicate)!r}"
             yield f"  {name} [shape=box, style=rounded, label={quote(label)}];"
             for upper in [names[above] for above in group.above] or [f"{top}n"]:
@@ -40,8 +40,9 @@ def tree_lines(tree: FilterTree) -> Iterator[str]:
             yield f"  t{parent} -> t{number};"
         if addresses:
             names = sorted(map(str, addresses))
-            more = [f"and {len(names) - _SHOWN} more"] if len(names) > _SHOWN else []
-            yield f"  a{number} [shape=box, label={quote(', '.join([*names[:_SHOWN], *more]))}];"
+            more = [f"and {len(names) - _MAX_SHOWN} more"] if len(names) > _MAX_SHOWN else []
+            label = ", ".join([*names[:_MAX_SHOWN], *more])
+            yield f"  a{number} [shape=box, label={quote(label)}];"
             yield f"  t{number} -> a{number};"
 
 

@@ -28,8 +28,8 @@ from tamis.values import Scalar, Value
 Point = tuple[Family, Scalar]
 
 _NAN = math.nan  # one object, so that a dict finds it
-_KEPT = 1024  # maximum number of values with cached bits
-_SHORT = 64  # longer texts are not cached
+_MAX_CACHED = 1024  # maximum number of values with cached bits
+_MAX_CACHED_LENGTH = 64  # longer texts are not cached
 _NO_BITS: Bits = np.zeros(0, np.int32)
 
 
@@ -48,55 +48,55 @@ class Poset:
         self._ranges = HasseDiagram()
         self._loose: dict[StoredPredicate, None] = {}
         self._size = 0
-        self._known: dict[Point, list[Bits]] = {}
+        self._cache: dict[Point, list[Bits]] = {}
         self._cells: Cells | None = None
 
     def __len__(self) -> int:
         """Return the number of constraints."""
         return self._size
 
-    def add(self, held: StoredPredicate) -> None:
+    def add(self, stored: StoredPredicate) -> None:
         """Add a constraint."""
         self._clear_cache()
         self._size += 1
-        if _is_null(held):
-            self.null[held] = None
-        elif points := _points(held):
+        if _is_null(stored):
+            self.null[stored] = None
+        elif points := _points(stored):
             for point in points:
-                self._points.setdefault(point, {})[held] = None
-        elif (half := _half_line(held)) is not None:
+                self._points.setdefault(point, {})[stored] = None
+        elif (half := _half_line(stored)) is not None:
             family, interval = half
             upper = interval.low is None
             chain = self._chains.get((family, upper))
             if chain is None:
                 chain = self._chains[family, upper] = Chain(upper)
-            chain.add(interval, held)
-        elif _is_range(held):
-            self._ranges.add(held)
+            chain.add(interval, stored)
+        elif _is_range(stored):
+            self._ranges.add(stored)
         else:
-            self._loose[held] = None
+            self._loose[stored] = None
 
-    def remove(self, held: StoredPredicate) -> None:
+    def remove(self, stored: StoredPredicate) -> None:
         """Remove a constraint."""
         self._clear_cache()
         self._size -= 1
-        if _is_null(held):
-            del self.null[held]
-        elif points := _points(held):
+        if _is_null(stored):
+            del self.null[stored]
+        elif points := _points(stored):
             for point in points:
-                del self._points[point][held]
+                del self._points[point][stored]
                 if not self._points[point]:
                     del self._points[point]
-        elif (half := _half_line(held)) is not None:
+        elif (half := _half_line(stored)) is not None:
             family, interval = half
             chain = self._chains[family, interval.low is None]
-            chain.remove(interval, held)
+            chain.remove(interval, stored)
             if not chain:
                 del self._chains[family, interval.low is None]
-        elif _is_range(held):
-            self._ranges.remove(held)
+        elif _is_range(stored):
+            self._ranges.remove(stored)
         else:
-            del self._loose[held]
+            del self._loose[stored]
 
     def satisfied_predicates(
         self, value: Value, holds: Callable[[StoredPredicate], bool]
@@ -126,14 +126,14 @@ class Poset:
         if value is None or family is None:
             return [_bits_of_predicates(self.satisfied_predicates(value, holds))]
         point = _point(family, value)  # type: ignore[arg-type]
-        found = self._known.get(point)
-        if found is None:
-            found = self._bits(point, holds)
-            if family is not Family.TEXT or len(value) <= _SHORT:  # type: ignore[arg-type]
-                if len(self._known) >= _KEPT:
-                    self._known.clear()
-                self._known[point] = found
-        return found
+        arrays = self._cache.get(point)
+        if arrays is None:
+            arrays = self._bits(point, holds)
+            if family is not Family.TEXT or len(value) <= _MAX_CACHED_LENGTH:  # type: ignore[arg-type]
+                if len(self._cache) >= _MAX_CACHED:
+                    self._cache.clear()
+                self._cache[point] = arrays
+        return arrays
 
     def _bits(self, point: Point, holds: Callable[[StoredPredicate], bool]) -> list[Bits]:
         """Compute the bits of a value.
@@ -145,20 +145,20 @@ class Poset:
         family, value = point
         if point in self._points:
             return [_bits_of_predicates(self.satisfied_predicates(value, holds))]
-        found = []
+        arrays = []
         for upper in (False, True):
             chain = self._chains.get((family, upper))
             if chain is not None:
-                found.append(chain.bits(chain.end(value)))
+                arrays.append(chain.bits(chain.end(value)))
         if len(self._ranges):
-            found.append(self._range_bits(value, holds))
+            arrays.append(self._range_bits(value, holds))
         if self._loose:
-            found.append(_bits_of_predicates(filter(holds, self._loose)))
-        return found
+            arrays.append(_bits_of_predicates(filter(holds, self._loose)))
+        return arrays
 
     def _range_bits(self, value: Value, holds: Callable[[StoredPredicate], bool]) -> Bits:
         if self._cells is None:
-            self._cells = Cells(held for group in self._ranges for held in group.members)
+            self._cells = Cells(stored for group in self._ranges for stored in group.members)
 
         def find() -> Bits:
             return _bits_of_predicates(self._ranges.satisfied_predicates(holds))
@@ -167,13 +167,13 @@ class Poset:
         return find() if cell is None else self._cells.bits(cell, find)
 
     def _clear_cache(self) -> None:
-        self._known.clear()
+        self._cache.clear()
         self._cells = None
 
     def __iter__(self) -> Iterator[StoredPredicate]:
         """Iterate over all constraints."""
         yield from self.null
-        yield from dict.fromkeys(held for group in self._points.values() for held in group)
+        yield from dict.fromkeys(stored for group in self._points.values() for stored in group)
         for chain in self._chains.values():
             yield from chain.widest_predicates(len(chain))
         for group in self._ranges:
@@ -183,28 +183,28 @@ class Poset:
     def diagram(self) -> HasseDiagram:
         """Build the diagram of all constraints with all links, as in Figure 1."""
         diagram = HasseDiagram()
-        for held in sorted(self, key=lambda held: held.text):
-            diagram.add(held)
+        for stored in sorted(self, key=lambda stored: stored.text):
+            diagram.add(stored)
         return diagram
 
 
-def _bits_of_predicates(found: Iterable[StoredPredicate]) -> Bits:
-    places = {place for held in found for place in held.places}
+def _bits_of_predicates(predicates: Iterable[StoredPredicate]) -> Bits:
+    places = {place for stored in predicates for place in stored.places}
     return np.fromiter(places, np.int32, len(places)) if places else _NO_BITS
 
 
-def _is_null(held: StoredPredicate) -> bool:
-    return held.place.tests == (Null(True),)
+def _is_null(stored: StoredPredicate) -> bool:
+    return stored.place.tests == (Null(True),)
 
 
-def _is_range(held: StoredPredicate) -> bool:
-    return all(isinstance(test, Within) or test == Null(False) for test in held.place.tests)
+def _is_range(stored: StoredPredicate) -> bool:
+    return all(isinstance(test, Within) or test == Null(False) for test in stored.place.tests)
 
 
-def _points(held: StoredPredicate) -> list[Point]:
+def _points(stored: StoredPredicate) -> list[Point]:
     """Return the values that satisfy it, if they can be listed."""
     points = []
-    for test in held.place.tests:
+    for test in stored.place.tests:
         if not isinstance(test, Within):
             return []
         for low, low_closed, high, high_closed in test.intervals:
@@ -218,10 +218,10 @@ def _point(family: Family, value: Scalar) -> Point:
     return family, _NAN if isinstance(value, float) and math.isnan(value) else value
 
 
-def _half_line(held: StoredPredicate) -> tuple[Family, Interval] | None:
-    if len(held.place.tests) != 1:
+def _half_line(stored: StoredPredicate) -> tuple[Family, Interval] | None:
+    if len(stored.place.tests) != 1:
         return None
-    (test,) = held.place.tests
+    (test,) = stored.place.tests
     if not isinstance(test, Within) or len(test.intervals) != 1:
         return None
     (interval,) = test.intervals

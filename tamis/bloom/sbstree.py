@@ -17,7 +17,7 @@ from tamis.kernels.bloom.sbstree import (
 )
 from tamis.kernels.bloom.trie import Ints
 
-_NOTHING = np.zeros(0, np.uint64)
+_NO_WORDS = np.zeros(0, np.uint64)
 
 
 class SbsTree(FilterTree):
@@ -73,6 +73,6 @@ class SbsTree(FilterTree):
         )
         return filters_of(self.shape, begins, bits)
 
-    def _publish(self, *asked: Any) -> tuple[Offsets, Ints, int]:
-        everything = (*asked, _NOTHING, 0)
-        return sbstree_publish(self._trie, *everything)
+    def _publish(self, *arguments: Any) -> tuple[Offsets, Ints, int]:
+        all_arguments = (*arguments, _NO_WORDS, 0)
+        return sbstree_publish(self._trie, *all_arguments)

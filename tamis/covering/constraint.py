@@ -173,16 +173,16 @@ def constraint_of(predicate: Predicate | Not) -> tuple[ValueExpr | None, Constra
     The term is None if no event changes the outcome; the constraint is then everything or nothing.
     The result is None if the predicate has several terms.
     """
-    found = placement(predicate)
-    if found.residual:
+    placed = placement(predicate)
+    if placed.residual:
         return None
-    if found.term is None:
-        return None, EVERYTHING if found.always else NOTHING
+    if placed.term is None:
+        return None, EVERYTHING if placed.always else NOTHING
     constraint = NOTHING
-    for test in found.tests:
-        made = _MADE[type(test)](test)
-        constraint = made if constraint.is_empty else constraint.union(made)
-    return found.term, constraint
+    for test in placed.tests:
+        part = _BUILDERS[type(test)](test)
+        constraint = part if constraint.is_empty else constraint.union(part)
+    return placed.term, constraint
 
 
 def _within(test: Within) -> Constraint:
@@ -276,12 +276,12 @@ def _simplify_constraint(
     points = [sets.point_of(family, span) for span in texts]
     if None in points:
         return Constraint(kinds, tuple(spans), tests)
-    kept = [
+    remaining = [
         span
         for span, point in zip(texts, points, strict=True)
         if all(_holds(test, point) for test in tests)
     ]
-    return _span_constraint(family, tuple(kept))
+    return _span_constraint(family, tuple(remaining))
 
 
 def _holds(test: ValueTest, value: Value | Bound) -> bool:
@@ -310,7 +310,7 @@ def _implies(given: ValueTest, test: ValueTest) -> bool:
     return matches_all(given.pattern, test.pattern)
 
 
-_MADE: dict[type, Callable[..., Constraint]] = {
+_BUILDERS: dict[type, Callable[..., Constraint]] = {
     Within: _within,
     Except: _except,
     Null: _null,

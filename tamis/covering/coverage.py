@@ -84,12 +84,12 @@ def coverage_of(selector: Selector) -> Coverage:
         return Coverage((), rewrite(selector))  # type: ignore[arg-type]
     expr = rewrite(selector)
     assert not isinstance(expr, Sequence)
-    found = disjuncts(expr, MOST)
-    if found is None:
+    conjunctions = disjuncts(expr, MOST)
+    if conjunctions is None:
         operands = expr.operands if isinstance(expr, And) else (expr,)
         filters = [conjunction(operands)]
     else:
-        filters = [conjunction(each) for each in found]
+        filters = [conjunction(each) for each in conjunctions]
     return Coverage(_merge_filters(each for each in filters if each is not None))
 
 
@@ -118,19 +118,19 @@ def conjunction(operands: Iterable[BoolExpr]) -> ConjunctiveFilter | None:
     others: set[BoolExpr] = set()
     for operand in operands:
         structured = operand.operand if isinstance(operand, Not) else operand
-        asked = None if isinstance(structured, STRUCTURE) else constraint_of(operand)  # type: ignore[arg-type]
-        if asked is None:
+        tested = None if isinstance(structured, STRUCTURE) else constraint_of(operand)  # type: ignore[arg-type]
+        if tested is None:
             others.add(operand)
             continue
-        term, constraint = asked
+        term, constraint = tested
         if term is not None:
             before = terms.get(term)
             constraint = constraint if before is None else before.intersection(constraint)
             terms[term] = constraint
         if constraint.is_empty:
             return None
-    kept = {term: asked for term, asked in terms.items() if not asked.is_all}
-    return ConjunctiveFilter(kept, frozenset(others))
+    restricted = {term: each for term, each in terms.items() if not each.is_all}
+    return ConjunctiveFilter(restricted, frozenset(others))
 
 
 def _merge_filters(filters: Iterable[ConjunctiveFilter]) -> tuple[ConjunctiveFilter, ...]:
@@ -148,4 +148,4 @@ def _merge_filters(filters: Iterable[ConjunctiveFilter]) -> tuple[ConjunctiveFil
         rest.append(each)
     if EVERYTHING in unions.values():
         return (ANYTHING,)
-    return (*(ConjunctiveFilter({term: asked}) for term, asked in unions.items()), *rest)
+    return (*(ConjunctiveFilter({term: each}) for term, each in unions.items()), *rest)

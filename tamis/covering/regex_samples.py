@@ -19,12 +19,12 @@ def samples(pattern: str) -> list[str]:
     """Return a few texts, shortest first: with the first alternatives, and with the last ones."""
     if len(pattern) > _LONGEST:
         return []
-    found = []
+    texts = []
     for last, more in ((False, 0), (True, 0), (False, 1), (True, 1)):
         text = _RegexSampler(pattern, last, more).alternatives(0)
-        if text not in found:
-            found.append(text)
-    return found
+        if text not in texts:
+            texts.append(text)
+    return texts
 
 
 class _RegexSampler:

@@ -44,7 +44,7 @@ ALL_TYPES = frozenset(Type)
 NUMBERS = frozenset((Type.INT, Type.DBL))
 _LISTS = frozenset((Type.INT_LIST, Type.STR_LIST))
 
-_SOME: dict[Type, Value] = {
+_SAMPLES: dict[Type, Value] = {
     Type.OPAQUE: OPAQUE,
     Type.BOOL: False,
     Type.INT: 0,
@@ -56,7 +56,7 @@ _SOME: dict[Type, Value] = {
 }
 _UNSEEN_FIRST = (Type.BOOL, Type.INT, Type.DBL, Type.STR, Type.TIMESTAMP, *_LISTS, Type.OPAQUE)
 
-_SHORT = 8
+_SHORT_LIST = 8
 
 # The tested value, in tests detached from their term.
 _VALUE = Attribute(("value",))
@@ -168,29 +168,29 @@ def _regions(tests: tuple[Predicate, ...], types: frozenset[Type], nullable: boo
             )
         )
     if Type.STR in seen:
-        found, free = texts(tests, _constants_of_type(constants, str))
-        add_cells(found, free)
+        strings, free = texts(tests, _constants_of_type(constants, str))
+        add_cells(strings, free)
     if Type.BOOL in seen:
         add_cells([True, False])
     if Type.TIMESTAMP in seen:
         add_cells(instants(_constants_of_type(constants, Timestamp)))
     if seen & _LISTS:
         items = [_item(test) for test in tests]
-        found_lists, whole = lists(
+        list_values, all_lists = lists(
             [item for item in items if item is not None],
             Type.INT_LIST in types,
             Type.STR_LIST in types,
         )
-        loose = () if whole else tuple(i for i, item in enumerate(items) if item is not None)
-        add_cells(found_lists, loose)
+        loose = () if all_lists else tuple(i for i, item in enumerate(items) if item is not None)
+        add_cells(list_values, loose)
     # All values that no test examines behave alike: they are present, and nothing more.
-    add_cells([_SOME[kind] for kind in _UNSEEN_FIRST if kind in types and kind not in seen][:1])
+    add_cells([_SAMPLES[kind] for kind in _UNSEEN_FIRST if kind in types and kind not in seen][:1])
     return Regions(tuple(cells.values()))
 
 
 def _truth_of(test: Predicate) -> Callable[[Value], Truth]:
     """Return the truth of a test by value: `evaluate`, but without scanning long IN lists."""
-    if not isinstance(test, In) or len(test.items) <= _SHORT:
+    if not isinstance(test, In) or len(test.items) <= _SHORT_LIST:
         return lambda value: evaluate(test, {"value": value})
     items: dict[Family | None, set[object]] = {}
     for item in test.items:
@@ -216,7 +216,7 @@ def _constants_of_type(constants: list[Value], kind: type | tuple[type, ...]) ->
 
 def _detach_from_term(test: Predicate, term: ValueExpr) -> Predicate:
     """Return the same test of an attribute called `value`, with its constants computed."""
-    return _REBUILT[type(test)](
+    return _REBUILD[type(test)](
         test, lambda part: _VALUE if part == term else _compute_constant(part)
     )
 
@@ -227,8 +227,8 @@ def _compute_constant(part: ValueExpr) -> ValueExpr:
     return Literal.of(value_of(part, {}))  # type: ignore[arg-type]
 
 
-_Put = Callable[[ValueExpr], ValueExpr]
-_REBUILT: dict[type, Callable[..., Predicate]] = {
+_Replace = Callable[[ValueExpr], ValueExpr]
+_REBUILD: dict[type, Callable[..., Predicate]] = {
     Comparison: lambda e, put: Comparison(e.op, put(e.left), put(e.right)),
     Between: lambda e, put: Between(put(e.operand), put(e.low), put(e.high)),
     In: lambda e, put: In(put(e.operand), e.items),
@@ -256,7 +256,7 @@ _KINDS: dict[type, frozenset[Type]] = {
     str: frozenset((Type.STR,)),
     Timestamp: frozenset((Type.TIMESTAMP,)),
 }
-_LOOKED_AT: dict[type, frozenset[Type]] = {
+_TESTED_TYPES: dict[type, frozenset[Type]] = {
     Like: _KINDS[str],
     RLike: _KINDS[str],
     StringTest: _KINDS[str],
@@ -271,9 +271,9 @@ def _tested_types(test: Predicate) -> frozenset[Type]:
 
     (IS NULL is false for all of them.)
     """
-    found = _LOOKED_AT.get(type(test))
-    if found is not None:
-        return found
+    types = _TESTED_TYPES.get(type(test))
+    if types is not None:
+        return types
     if sum(part == _VALUE for part in children(test)) > 1:  # `a <= a`
         return ALL_TYPES - {Type.OPAQUE}
     return frozenset[Type]().union(*(_KINDS.get(type(c), ()) for c in _constants(test)))

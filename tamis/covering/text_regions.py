@@ -22,13 +22,13 @@ from tamis.language.expr import Like, Literal, Predicate, RLike, StringTest
 from tamis.language.patterns import Run, like_runs
 
 # The maximum number of states of an automaton, and of steps of single tests.
-_STATES = 1_500
-_STEPS = 150_000
+_MAX_STATES = 1_500
+_MAX_STEPS = 150_000
 # Letters that read well in a witness, best first.
 _READABLE = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 -_.~"
 _DOTTED_I = "\N{LATIN CAPITAL LETTER I WITH DOT ABOVE}"
 _SIGMAS = "\N{GREEK SMALL LETTER SIGMA}\N{GREEK SMALL LETTER FINAL SIGMA}"
-_LAST = 0x10FFFF
+_LAST_CODE_POINT = 0x10FFFF
 
 
 def texts(tests: Sequence[Predicate], constants: list[str]) -> tuple[list[str], tuple[int, ...]]:
@@ -42,17 +42,17 @@ def texts(tests: Sequence[Predicate], constants: list[str]) -> tuple[list[str], 
     others = [i for i, test in enumerate(tests) if _looks_at_text(test) and i not in unsure]
     hard = [i for i in others if not _is_prefix(tests[i])]
     sharp = [tests[i] for i in others]
-    found: list[str] | None = None
+    result: list[str] | None = None
     if hard:
-        found = _walk_states(sharp, constants)
-        if found is None:
+        result = _walk_states(sharp, constants)
+        if result is None:
             unsure += hard
             sharp = [tests[i] for i in others if i not in hard]
-    if found is None:
-        found = _range_texts(sharp, constants)
+    if result is None:
+        result = _range_texts(sharp, constants)
     for i in unsure:
-        found += _guess_texts(tests[i])
-    return found, tuple(sorted(unsure))
+        result += _guess_texts(tests[i])
+    return result, tuple(sorted(unsure))
 
 
 def _looks_at_text(test: Predicate) -> bool:
@@ -116,18 +116,18 @@ def _range_texts(tests: Sequence[Predicate], constants: list[str]) -> list[str]:
     """
     places = {"", *constants}
     for test in tests:
-        begun = _prefix(test)
-        assert begun is not None
-        places |= {begun, text_after_prefix(begun) or ""}
+        prefix = _prefix(test)
+        assert prefix is not None
+        places |= {prefix, text_after_prefix(prefix) or ""}
     ordered = sorted(places)
-    found = list(ordered)
+    result = list(ordered)
     for low, high in pairwise((*ordered, None)):
         assert low is not None
         for more in ("a", "A", "0", " ", "\0"):
             if high is None or low + more < high:
-                found.append(low + more)
+                result.append(low + more)
                 break
-    return found
+    return result
 
 
 # -- automata -------------------------------------------------------------------------------------
@@ -148,7 +148,7 @@ def _walk_states(tests: Sequence[Predicate], constants: list[str]) -> list[str] 
     begin = tuple([walker.start for walker in walkers])
     reached = {begin: ""}
     pending = deque([begin])
-    steps = _STEPS
+    steps = _MAX_STEPS
     while pending:
         state = pending.popleft()
         text = reached[state]
@@ -158,7 +158,7 @@ def _walk_states(tests: Sequence[Predicate], constants: list[str]) -> list[str] 
         for letter in letters:
             after = tuple([w.step(part, letter) for w, part in zip(walkers, state, strict=True)])
             if after not in reached:
-                if len(reached) == _STATES:
+                if len(reached) == _MAX_STATES:
                     return None
                 reached[after] = text + letter
                 pending.append(after)
@@ -187,13 +187,13 @@ def _walker(test: Predicate) -> _Walker:
         runs = like_runs(test.pattern, test.escape, test.ignore_case)
         return _pattern_walker(runs, test.ignore_case)
     assert isinstance(test, StringTest)
-    held = test.part if isinstance(test.part, Literal) else test.text
-    assert isinstance(held, Literal)
-    if not isinstance(held.value, str):
+    constant = test.part if isinstance(test.part, Literal) else test.text
+    assert isinstance(constant, Literal)
+    if not isinstance(constant.value, str):
         return _Walker(None, lambda state, letter: state)  # unknown of every text
     if isinstance(test.part, Literal):
-        return _pattern_walker(string_test_runs(test.function, held.value), False)
-    return _substring_walker(held.value, anywhere=test.function != "startswith")
+        return _pattern_walker(string_test_runs(test.function, constant.value), False)
+    return _substring_walker(constant.value, anywhere=test.function != "startswith")
 
 
 def _pattern_walker(runs: Sequence[Run], ignore_case: bool) -> _Walker:
@@ -252,9 +252,9 @@ def _alphabet(tests: Sequence[Predicate], constants: list[str]) -> list[str]:
             if test.ignore_case:
                 folded |= letters
         elif isinstance(test, StringTest):
-            held = test.part if isinstance(test.part, Literal) else test.text
-            if isinstance(held, Literal) and isinstance(held.value, str):
-                named |= set(held.value)
+            literal = test.part if isinstance(test.part, Literal) else test.text
+            if isinstance(literal, Literal) and isinstance(literal.value, str):
+                named |= set(literal.value)
     if any(isinstance(test, Like) and test.ignore_case for test in tests):
         upper = _capitals()
         named |= {capital for letter in folded for capital in upper.get(letter, ())}
@@ -263,13 +263,15 @@ def _alphabet(tests: Sequence[Predicate], constants: list[str]) -> list[str]:
 
 
 def _other_letters(named: set[str], everywhere: bool) -> list[str]:
-    points = [-1, *sorted(map(ord, named)), _LAST + 1]
+    points = [-1, *sorted(map(ord, named)), _LAST_CODE_POINT + 1]
     readable = [c for c in _READABLE if c not in named]
     if readable and not everywhere:
         return readable[:1]
     gaps = list(pairwise(points))
-    found = [next((c for c in readable if a < ord(c) < b), _letter_between(a, b)) for a, b in gaps]
-    return [letter for letter in found if letter][: None if everywhere else 1]
+    letters = [
+        next((c for c in readable if a < ord(c) < b), _letter_between(a, b)) for a, b in gaps
+    ]
+    return [letter for letter in letters if letter][: None if everywhere else 1]
 
 
 def _letter_between(low: int, high: int) -> str:
@@ -282,12 +284,12 @@ def _letter_between(low: int, high: int) -> str:
 @cache
 def _capitals() -> dict[str, list[str]]:
     """Return, for each letter, the other letters whose lower case contains it."""
-    found: dict[str, list[str]] = {}
-    for point in range(_LAST + 1):
+    capitals: dict[str, list[str]] = {}
+    for point in range(_LAST_CODE_POINT + 1):
         if not 0xD800 <= point <= 0xDFFF:
             capital = chr(point)
             lower = capital.lower()
             if lower != capital:
                 for letter in lower:
-                    found.setdefault(letter, []).append(capital)
-    return found
+                    capitals.setdefault(letter, []).append(capital)
+    return capitals

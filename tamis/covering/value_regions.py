@@ -32,11 +32,11 @@ def numbers(constants: list[int | float], ints: bool, floats: bool) -> Iterator[
         elif floats and float(constant) == constant:
             yield float(constant)
     for low, high in pairwise((None, *ordered, None)):
-        found: int | float | None = _whole_between(low, high) if ints else None
-        if found is None and floats:
-            found = _float_between(low, high)
-        if found is not None:
-            yield found
+        between: int | float | None = _whole_between(low, high) if ints else None
+        if between is None and floats:
+            between = _float_between(low, high)
+        if between is not None:
+            yield between
     if floats:
         yield math.nan
 
@@ -98,19 +98,21 @@ def lists(items: list[Scalar | Opaque], ints: bool, texts: bool) -> tuple[list[V
     This is complete: a list matters only by which items are in it, whether NULL is, and whether it
     has an element of another type, or any element at all.
     """
-    found: list[Value] = [[], [None]]  # type: ignore[list-item]
-    whole = True
+    result: list[Value] = [[], [None]]  # type: ignore[list-item]
+    complete = True
     if ints:
-        wanted = sorted({int(i) for i in items if _is_whole(i)})  # type: ignore[arg-type]
-        other = next(n for n in range(len(wanted) + 1) if n not in wanted)
-        whole &= len(wanted) <= _ITEMS
-        found += _item_lists(wanted, other)
+        int_items = sorted({int(i) for i in items if _is_whole(i)})  # type: ignore[arg-type]
+        other_int = next(n for n in range(len(int_items) + 1) if n not in int_items)
+        complete &= len(int_items) <= _ITEMS
+        result += _item_lists(int_items, other_int)
     if texts:
-        spelt = sorted({i for i in items if isinstance(i, str)})
-        unlike = next(t for t in ("a" * n for n in range(1, len(spelt) + 2)) if t not in spelt)
-        whole &= len(spelt) <= _ITEMS
-        found += _item_lists(spelt, unlike)
-    return found, whole
+        text_items = sorted({i for i in items if isinstance(i, str)})
+        other_text = next(
+            t for t in ("a" * n for n in range(1, len(text_items) + 2)) if t not in text_items
+        )
+        complete &= len(text_items) <= _ITEMS
+        result += _item_lists(text_items, other_text)
+    return result, complete
 
 
 def _is_whole(item: Scalar | Opaque) -> bool:
@@ -122,6 +124,6 @@ def _is_whole(item: Scalar | Opaque) -> bool:
 def _item_lists(items: list, other: object) -> Iterator[list]:  # type: ignore[type-arg]
     sizes = range(1, len(items) + 1) if len(items) <= _ITEMS else (1, len(items))
     chosen = chain(([other],), *(map(list, combinations(items, size)) for size in sizes))
-    for some in chosen:
-        yield some
-        yield [*some, None]
+    for combination in chosen:
+        yield combination
+        yield [*combination, None]

@@ -42,11 +42,11 @@ def string_test_runs(function: str, part: str) -> list[Run]:
 def wildcard_pattern(runs: Iterable[Run]) -> Wild:
     """Return the pattern of runs between %, in a unique form: `%_%` becomes `_%`."""
     letters: list[Letter] = []
-    begun = False
+    started = False
     for run in runs:
-        if begun and letters[-1:] != [ANY]:
+        if started and letters[-1:] != [ANY]:
             letters.append(ANY)
-        begun = True
+        started = True
         for letter in run:
             if letter is None and letters[-1:] == [ANY]:
                 letters[-1:] = [ONE, ANY]
@@ -69,20 +69,20 @@ def matches_all(pattern: Wild, other: Sequence[Letter]) -> bool:
     """Return whether it matches everything that the other pattern matches, or a given text."""
     at = place = 0
     # Where to continue after the last %, which then takes one letter more.
-    retry, taken = -1, 0
+    retry, retry_place = -1, 0
     while place < len(other):
         letter = pattern[at] if at < len(pattern) else None
         if letter is ANY:
             at += 1
-            retry, taken = at, place
+            retry, retry_place = at, place
         elif letter is not None and (
             letter == other[place] or (letter is ONE and other[place] is not ANY)
         ):
             at += 1
             place += 1
         elif retry >= 0:
-            taken += 1
-            at, place = retry, taken
+            retry_place += 1
+            at, place = retry, retry_place
         else:
             return False
     return all(letter is ANY for letter in pattern[at:])

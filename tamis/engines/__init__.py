@@ -27,8 +27,8 @@ class _Engines(Mapping[str, Callable[..., Engine]]):
 
     def __getitem__(self, name: str) -> Callable[..., Engine]:
         module, engine = self._MODULES[name]
-        found: Callable[..., Engine] = getattr(import_module(module), engine)
-        return found
+        factory: Callable[..., Engine] = getattr(import_module(module), engine)
+        return factory
 
     def __contains__(self, name: object) -> bool:
         return name in self._MODULES

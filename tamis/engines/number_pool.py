@@ -28,44 +28,44 @@ class NumberPool(Generic[T]):
     16
 
     Attributes:
-        given: The numbers in use, by object.
+        entries: The numbers in use, by object.
     """
 
     def __init__(self, first: int = 0) -> None:
         """Create an empty pool whose lowest number is `first`."""
-        self.given: dict[T, Number] = {}
+        self.entries: dict[T, Number] = {}
         self._first = first
         self._free: list[int] = []
 
     @property
     def next(self) -> int:
         """The number that the next object gets."""
-        return self._free[-1] if self._free else self._first + len(self.given)
+        return self._free[-1] if self._free else self._first + len(self.entries)
 
     @property
     def capacity(self) -> int:
         """One more than the highest number that was ever in use."""
-        return self._first + len(self.given) + len(self._free)
+        return self._first + len(self.entries) + len(self._free)
 
     def number(self, thing: T) -> int:
         """Return the number of an object; assign one if it has none."""
-        found = self.given.get(thing)
-        if found is None:
-            found = self.given[thing] = Number(self.next)
+        entry = self.entries.get(thing)
+        if entry is None:
+            entry = self.entries[thing] = Number(self.next)
             if self._free:
                 self._free.pop()
-        return found.number
+        return entry.number
 
     def add_use(self, thing: T) -> None:
         """Count one more node that uses an object."""
-        self.given[thing].uses += 1
+        self.entries[thing].uses += 1
 
     def drop_use(self, thing: T) -> None:
         """Count one node less, and free the number after the last one."""
-        self.given[thing].uses -= 1
+        self.entries[thing].uses -= 1
         self.give_back(thing)
 
     def give_back(self, thing: T) -> None:
         """Free the number of an object if no node uses it."""
-        if not self.given[thing].uses:
-            self._free.append(self.given.pop(thing).number)
+        if not self.entries[thing].uses:
+            self._free.append(self.entries.pop(thing).number)

@@ -27,12 +27,12 @@ def make_engine(
     if not isinstance(name, str) or name not in ENGINES:
         raise InputError(f"unknown engine {name!r}; choose one of {', '.join(sorted(ENGINES))}")
     make = ENGINES[name]
-    known = dict.fromkeys(signature(make).parameters, True)
+    parameters = dict.fromkeys(signature(make).parameters, True)
     # Some engines use what is certain about events. The matcher passes it; it is not an option.
     certain: dict[str, object] = {"schema": schema, "semantics": semantics}
-    told = {option: value for option, value in certain.items() if known.pop(option, False)}
+    facts = {name: value for name, value in certain.items() if parameters.pop(name, False)}
     for option in options:
-        if option not in known:
-            takes = f"takes {', '.join(known)}" if known else "takes none"
+        if option not in parameters:
+            takes = f"takes {', '.join(parameters)}" if parameters else "takes none"
             raise InputError(f"the engine {name} has no option {option!r}; it {takes}")
-    return make(**options, **told)
+    return make(**options, **facts)

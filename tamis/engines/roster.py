@@ -17,41 +17,41 @@ class Roster:
     def __init__(self) -> None:
         """Create an empty roster."""
         self._numbers: dict[Id, int] = {}
-        self._held: list[Subscription | None] = []
+        self._subscriptions: list[Subscription | None] = []
         self._free: list[int] = []
 
     @property
     def capacity(self) -> int:
         """One more than the highest number that was ever in use."""
-        return len(self._held)
+        return len(self._subscriptions)
 
     @property
     def next(self) -> int:
         """The number that the next subscription gets."""
-        return self._free[-1] if self._free else len(self._held)
+        return self._free[-1] if self._free else len(self._subscriptions)
 
     def add(self, subscription: Subscription) -> int:
         """Add a subscription and return its number."""
         number = self.next
         if self._free:
-            self._held[self._free.pop()] = subscription
+            self._subscriptions[self._free.pop()] = subscription
         else:
-            self._held.append(subscription)
+            self._subscriptions.append(subscription)
         self._numbers[subscription.id] = number
         return number
 
     def remove(self, id: Id) -> int:
         """Remove a subscription and return the number that it had."""
         number = self._numbers.pop(id)
-        self._held[number] = None
+        self._subscriptions[number] = None
         self._free.append(number)
         return number
 
     def __getitem__(self, number: int) -> Subscription:
         """Return the subscription with a number that is in use."""
-        found = self._held[number]
-        assert found is not None
-        return found
+        subscription = self._subscriptions[number]
+        assert subscription is not None
+        return subscription
 
     def number(self, id: Id) -> int:
         """Return the number of a subscription."""
@@ -69,10 +69,10 @@ class Roster:
         """Return the matches for pairs of an event and a subscription number."""
         seen = np.zeros(self.capacity, np.bool_)
         seen[number] = True
-        found = [self[each] for each in np.flatnonzero(seen).tolist()]
+        matched = [self[each] for each in np.flatnonzero(seen).tolist()]
         places = np.cumsum(seen) - 1
-        priorities = np.array([subscription.priority for subscription in found], np.int64)
-        ids = ids_array([subscription.id for subscription in found])
+        priorities = np.array([subscription.priority for subscription in matched], np.int64)
+        ids = ids_array([subscription.id for subscription in matched])
         return Matches(events, event, places[number], ids, priorities)
 
     def matches_from_ends(self, ends: NDArray[np.int64], number: NDArray[np.int32]) -> Matches:

@@ -128,13 +128,13 @@ def absolute(n: NumberColumn) -> NumberColumn:
 def total(arguments: list[NumberColumn]) -> NumberColumn:
     """Compute `SUM` of the values that are not NULL, from left to right."""
     result = arguments[0]
-    begun, failed = result.present(), result.other
+    started, failed = result.present(), result.other
     for n in arguments[1:]:
         added = apply("+", result, n)
-        both = begun & n.present()
-        # A sum that has overflowed stays NULL: `begun` is set, but the result has no number.
-        result = _choose(both, added, _choose(begun, result, n))
-        begun, failed = begun | n.present(), failed | n.other
+        both = started & n.present()
+        # A sum that has overflowed stays NULL: `started` is set, but the result has no number.
+        result = _choose(both, added, _choose(started, result, n))
+        started, failed = started | n.present(), failed | n.other
     return _clear_failed(result, failed)
 
 
@@ -153,11 +153,11 @@ def average(arguments: list[NumberColumn]) -> NumberColumn:
     return NumberColumn(np.zeros(size, np.int64), nowhere, result, (count > 0) & ~failed, nowhere)
 
 
-def extreme(wanted: int, arguments: list[NumberColumn]) -> NumberColumn:
+def extreme(sign: int, arguments: list[NumberColumn]) -> NumberColumn:
     """Compute `least` (-1) or `greatest` (+1) of numbers and NULL; the first of equal ones."""
     best = arguments[0]
     for n in arguments[1:]:
-        better = n.present() & (~best.present() | (order(n, best) * wanted > 0))
+        better = n.present() & (~best.present() | (order(n, best) * sign > 0))
         best = _choose(better, n, best)
     return best
 

@@ -24,8 +24,8 @@ from tamis.values import Scalar
 Ids = NDArray[np.int32]
 
 # A list for every rank may take this many times the room of the tests, plus a fixed amount.
-_ROOMY = 8
-_ROOM = 1024
+_MAX_TABLE_FACTOR = 8
+_MIN_TABLE_SIZE = 1024
 
 
 class BuiltLadder:
@@ -37,7 +37,8 @@ class BuiltLadder:
         self._ladder = ladder
         self._spans = spans
         tests = len(spans.ids) + len(ladder.other_ids)
-        small = ladder.sizes.sum() <= _ROOMY * tests + _ROOM  # equalities, or a few tests
+        # Small enough if the tests are equalities, or few.
+        small = ladder.sizes.sum() <= _MAX_TABLE_FACTOR * tests + _MIN_TABLE_SIZE
         self._table = table_of_ranks(ladder) if small else None
 
     @classmethod
@@ -64,8 +65,8 @@ class BuiltLadder:
     def without_tests(self, ids: frozenset[int]) -> BuiltLadder:
         """Return the ladder without some tests; unused constants remain, which is harmless."""
         gone = np.fromiter(ids, np.int32, len(ids))
-        held = (self._spans.ids, self._ladder.other_ids, gone)
-        is_gone = np.zeros(1 + max(int(some.max(initial=0)) for some in held), np.bool_)
+        arrays = (self._spans.ids, self._ladder.other_ids, gone)
+        is_gone = np.zeros(1 + max(int(array.max(initial=0)) for array in arrays), np.bool_)
         is_gone[gone] = True
         stays = ~is_gone[self._spans.ids]
         spans = Spans(*(column[stays] for column in self._spans))

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from typing import Generic, Protocol, TypeVar
 
 # The base is rebuilt when there are more changes than this plus this fraction of its size.
-_FEW = 256
-_PART = 8
+_MIN_CHANGES = 256
+_BASE_FRACTION = 8
 
 
 class Layer(Protocol):
@@ -66,7 +66,7 @@ class Layers(Generic[T, B]):
 
     def built_layers(self) -> list[B]:
         """Return the structures that together contain each test exactly once."""
-        if self._base is None or self._changes > _FEW + self._base_size // _PART:
+        if self._base is None or self._changes > _MIN_CHANGES + self._base_size // _BASE_FRACTION:
             self._base, self._base_size = self._build(self._tests), len(self._tests)
             self._changes = 0
             self._gone, self._fresh, self._fresh_built = set(), {}, None

@@ -37,10 +37,10 @@ class ListTests:
         self, elements: list[int | None] | list[str | None], family: Family
     ) -> list[int]:
         distinct = set(elements)
-        found = [id for element in distinct for id in self._wanted.get(element, ())]  # type: ignore[arg-type]
+        satisfied = [id for element in distinct for id in self._wanted.get(element, ())]  # type: ignore[arg-type]
         if not self._unwanted or None in distinct:
-            return found  # with a NULL among the elements, nothing is certainly absent
+            return satisfied  # with a NULL among the elements, nothing is certainly absent
         if not distinct:
-            return found + [id for tests in self._unwanted.values() for id in tests]
+            return satisfied + [id for tests in self._unwanted.values() for id in tests]
         absent = self._unwanted.get(family, {})
-        return found + [id for id, item in absent.items() if item not in distinct]
+        return satisfied + [id for id, item in absent.items() if item not in distinct]

@@ -105,10 +105,10 @@ def _counts(part: Part) -> Places:
 
 def _block(keys: Ids, count: int, words: int, rows: Ids) -> EventBlock:
     order = np.argsort(keys, kind="stable")
-    held = int(np.count_nonzero(keys >= 0))
-    order = order[len(order) - held :]
+    present = int(np.count_nonzero(keys >= 0))
+    order = order[len(order) - present :]
     begins = np.zeros(count + 1, np.int64)
     np.cumsum(np.bincount(keys[order], minlength=count), out=begins[1:])
-    prefixes: Masks = np.zeros((held + 1, words), np.uint64)
+    prefixes: Masks = np.zeros((present + 1, words), np.uint64)
     fill_prefixes(order, prefixes)
     return EventBlock(begins, order, prefixes, rows)

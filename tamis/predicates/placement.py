@@ -61,10 +61,10 @@ def placement(predicate: Predicate | Not) -> Placement:
     place = _PLACE.get(type(leaf))
     if place is None:
         raise TypeError(f"{type(leaf).__name__} is not a predicate; rewrite the selector first")
-    found = place(leaf, wanted)
-    if found.residual and is_constant(predicate):
+    placed = place(leaf, wanted)
+    if placed.residual and is_constant(predicate):
         return ALWAYS if evaluate(predicate, {}) is True else NEVER
-    return found
+    return placed
 
 
 def _constant(expr: ValueExpr) -> tuple[Value] | None:

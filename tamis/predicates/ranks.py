@@ -25,7 +25,7 @@ Ranks = NDArray[np.int32]
 
 # A table with the ranks of all integers from the least to the greatest constant may have this many
 # times the size of the constants: one lookup instead of a search.
-_ROOMY = 8
+_MAX_TABLE_FACTOR = 8
 
 
 class Scale(NamedTuple):
@@ -85,8 +85,8 @@ class Constants:
     def _column_ranks(self, column: TermColumn) -> Ranks:
         if column.type is Type.STR:
             # NULL has code -1, which selects the last rank, -1.
-            distinct = np.append(self.text_ranks(column.data.values), np.int32(-1))
-            ranks: Ranks = distinct[column.data.codes]
+            ranks_by_code = np.append(self.text_ranks(column.data.values), np.int32(-1))
+            ranks: Ranks = ranks_by_code[column.data.codes]
             return ranks
         scale = self._scales.get(column.type)
         if scale is None:
@@ -102,8 +102,8 @@ def _locate(scale: Scale, keys: Ints) -> Ranks:
     if scale.table is not None:
         # Values beyond the ends are clamped to the nearest gap: the table has one at each end.
         near = np.minimum(np.maximum(keys, floors[0] - 1), floors[-1] + 1)
-        found: Ranks = scale.table[near - (floors[0] - 1)]
-        return found
+        table_ranks: Ranks = scale.table[near - (floors[0] - 1)]
+        return table_ranks
     under = np.searchsorted(floors, keys, "left")
     if floors is ceilings:
         upto = under + (ceilings[np.minimum(under, len(floors) - 1)] == keys)
@@ -158,7 +158,11 @@ def _table(floors: Ints, ceilings: Ints, below: int) -> Ranks | None:
     if floors is not ceilings or not len(floors):
         return None
     least, greatest = int(floors[0]), int(floors[-1])
-    if greatest - least > _ROOMY * len(floors) + 64 or least == INT_MIN or greatest == INT_MAX:
+    if (
+        greatest - least > _MAX_TABLE_FACTOR * len(floors) + 64
+        or least == INT_MIN
+        or greatest == INT_MAX
+    ):
         return None
     values = np.arange(least - 1, greatest + 2, dtype=np.int64)
     under = np.searchsorted(floors, values, "left")

@@ -69,12 +69,15 @@ def _decide_numbers(predicate: Predicate | Not, sheet: Sheet) -> tuple[Bools, Bo
 def _compare_columns(
     op: str, left: ValueExpr, right: ValueExpr, sheet: Sheet
 ) -> tuple[Bools, Bools] | None:
-    these, those = sheet.numbers(left), sheet.numbers(right)
-    if these is None or those is None:
+    left_numbers, right_numbers = sheet.numbers(left), sheet.numbers(right)
+    if left_numbers is None or right_numbers is None:
         return None
-    outcome = _OUTCOMES[op](order(these, those), 0)
+    outcome = _OUTCOMES[op](order(left_numbers, right_numbers), 0)
     # A number compared with another type is unknown; only two non-numbers may still be equal.
-    return outcome & these.present() & those.present(), these.other & those.other
+    return (
+        outcome & left_numbers.present() & right_numbers.present(),
+        left_numbers.other & right_numbers.other,
+    )
 
 
 _OUTCOMES = {

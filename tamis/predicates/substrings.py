@@ -9,7 +9,7 @@ import ahocorasick
 from tamis.predicates.text_guards import GuardPosition
 
 # With fewer than this, searching for each one is as fast.
-_FEW = 5
+_MIN_FOR_AUTOMATON = 5
 
 
 class Substrings:
@@ -17,17 +17,21 @@ class Substrings:
 
     def __init__(self, parts: Iterable[tuple[GuardPosition, str, int]]) -> None:
         """Index (position, string, slot) triples."""
-        found: dict[GuardPosition, dict[str, list[int]]] = {place: {} for place in GuardPosition}
+        by_position: dict[GuardPosition, dict[str, list[int]]] = {
+            place: {} for place in GuardPosition
+        }
         for place, part, slot in parts:
             # The empty string is a substring of every text, and an automaton cannot contain it.
             place = GuardPosition.START if place is not GuardPosition.WHOLE and not part else place
-            found[place].setdefault(part, []).append(slot)
-        self._whole = found[GuardPosition.WHOLE]
-        self._starts, self._ends = found[GuardPosition.START], found[GuardPosition.END]
+            by_position[place].setdefault(part, []).append(slot)
+        self._whole = by_position[GuardPosition.WHOLE]
+        self._starts, self._ends = by_position[GuardPosition.START], by_position[GuardPosition.END]
         self._start_lengths = sorted({len(part) for part in self._starts})
         self._end_lengths = sorted({len(part) for part in self._ends})
-        self._anywhere = found[GuardPosition.ANYWHERE]
-        self._automaton = _automaton(self._anywhere) if len(self._anywhere) >= _FEW else None
+        self._anywhere = by_position[GuardPosition.ANYWHERE]
+        self._automaton = (
+            _automaton(self._anywhere) if len(self._anywhere) >= _MIN_FOR_AUTOMATON else None
+        )
 
     def slots(self, text: str) -> Iterator[int]:
         """Iterate over the slots of all strings that the text has, each once."""

@@ -76,19 +76,19 @@ class Sheet:
 
     def cells(self, term: ValueExpr) -> list[TermColumn]:
         """Return the values of a term, by type; no event has a value in two of them."""
-        found = self._cells.get(term)
-        if found is None:
-            found = self._cells[term] = self._make(term)
-        return found
+        columns = self._cells.get(term)
+        if columns is None:
+            columns = self._cells[term] = self._make(term)
+        return columns
 
     def numbers(self, expr: ValueExpr) -> NumberColumn | None:
         """Return the numbers of an expression; None if only the oracle can compute them."""
-        found = self._numbers.get(expr)
-        if found is None:
-            found = self._compute(expr)
-            if found is not None:
-                self._numbers[expr] = found
-        return found
+        numbers = self._numbers.get(expr)
+        if numbers is None:
+            numbers = self._compute(expr)
+            if numbers is not None:
+                self._numbers[expr] = numbers
+        return numbers
 
     def _make(self, term: ValueExpr) -> list[TermColumn]:
         if isinstance(term, Attribute):
@@ -159,13 +159,13 @@ def _gather_numbers(columns: list[TermColumn], size: int) -> NumberColumn:
     ints, doubles = np.zeros(size, np.int64), np.zeros(size)
     is_int, is_double, other = np.zeros((3, size), np.bool_)
     for kind, valid, data in columns:
-        there = np.ones(size, np.bool_) if valid is None else valid
+        present = np.ones(size, np.bool_) if valid is None else valid
         if kind is Type.INT:
-            ints, is_int = data, there
+            ints, is_int = data, present
         elif kind is Type.DBL:
-            doubles, is_double = data, there
+            doubles, is_double = data, present
         else:
-            other = other | there
+            other = other | present
     return NumberColumn(ints, is_int, doubles, is_double, other)
 
 

@@ -16,9 +16,9 @@ from tamis.predicates.text_guards import GuardPosition, guard_of
 Check: TypeAlias = Callable[[str], bool]
 
 # With fewer than this, trying each one is as fast.
-_FEW = 4
+_MIN_FOR_SET = 4
 # The size of the cache for the texts of earlier batches: about this many words of 8 bytes.
-_REMEMBERED = 1_000_000
+_MAX_CACHE_WORDS = 1_000_000
 # The memory that RE2 may use for one set of expressions, in bytes.
 _MEMORY = 64 << 20
 
@@ -49,20 +49,20 @@ class TextTests:
         self._has_folded = bool(folded)
         self._regexes = _Regexes(regexes)
         self._gone: frozenset[int] = frozenset()
-        self._memory: dict[str, list[int]] = {}
-        self._remembered = 0
+        self._cache: dict[str, list[int]] = {}
+        self._cache_words = 0
 
     def without_tests(self, ids: frozenset[int]) -> TextTests:
         """Exclude some tests from the results; they are still evaluated."""
         self._gone |= ids
-        self._memory, self._remembered = {}, 0
+        self._cache, self._cache_words = {}, 0
         return self
 
     def satisfied_predicates(self, text: str) -> list[int]:
         """Return the ids of the tests that a text satisfies."""
-        known = self._memory.get(text)
-        if known is not None:
-            return known
+        cached = self._cache.get(text)
+        if cached is not None:
+            return cached
         true = list(self._true_ids(text))
         if self._negated:
             negated, failed = self._is_negated, frozenset(true)
@@ -70,10 +70,10 @@ class TextTests:
             true += [id for id in self._negated if id not in failed]
         if self._gone:
             true = [id for id in true if id not in self._gone]
-        if self._remembered > _REMEMBERED:
-            self._memory, self._remembered = {}, 0
-        self._memory[text] = true
-        self._remembered += len(true) + len(text) // 8 + 26
+        if self._cache_words > _MAX_CACHE_WORDS:
+            self._cache, self._cache_words = {}, 0
+        self._cache[text] = true
+        self._cache_words += len(true) + len(text) // 8 + 26
         return true
 
     def _true_ids(self, text: str) -> Iterator[int]:
@@ -115,7 +115,7 @@ class _Regexes:
     def __init__(self, patterns: list[tuple[str, int]]) -> None:
         self._patterns = patterns
         self._set: re2.Set | None = None
-        if len(patterns) >= _FEW:
+        if len(patterns) >= _MIN_FOR_SET:
             options = re2.Options()
             options.log_errors = False
             options.max_mem = _MEMORY
@@ -131,9 +131,9 @@ class _Regexes:
     def slots(self, text: str) -> Iterator[int]:
         """Iterate over the slots of the expressions that match some part of the text."""
         if self._set is not None:
-            found = self._set.Match(text) or ()
-            if self._all in found:
-                for i in found:
+            matched = self._set.Match(text) or ()
+            if self._all in matched:
+                for i in matched:
                     if i != self._all:
                         yield self._patterns[i][1]
                 return

@@ -42,10 +42,10 @@ class Interest:
     @classmethod
     def of(cls, subscription: Subscription) -> Interest:
         """Return the interest of a subscription; of a sequence, the OR of its steps."""
-        whole = subscription.full_selector
-        if isinstance(whole, Sequence):
-            whole = Or(whole.steps)
-        return cls(to_text(whole), whole)
+        selector = subscription.full_selector
+        if isinstance(selector, Sequence):
+            selector = Or(selector.steps)
+        return cls(to_text(selector), selector)
 
     @classmethod
     def parse(cls, text: str) -> Interest:
@@ -73,8 +73,8 @@ class Interest:
     @cached_property
     def conjunctions(self) -> list[Conjunction] | None:
         """The disjunctive normal form that filters use; None if it has too many conjunctions."""
-        found = disjuncts(self.condition, MOST)
-        return found and [tuple(dict.fromkeys(conjunction)) for conjunction in found]
+        conjunctions = disjuncts(self.condition, MOST)
+        return conjunctions and [tuple(dict.fromkeys(conjunction)) for conjunction in conjunctions]
 
     def covers(self, other: Interest) -> bool:
         """Return whether every event that matches the other interest matches this one."""

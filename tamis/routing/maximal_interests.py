@@ -52,14 +52,14 @@ class MaximalInterests:
         if above is not None:
             self._put_below(interest, above)
             return []
-        fallen = list(self.maximal.covered_by(interest))
+        covered_before = list(self.maximal.covered_by(interest))
         self._below[interest] = {}
         self.maximal.add(interest)
-        for each in fallen:
+        for each in covered_before:
             self.maximal.remove(each)
             for covered in (each, *self._below.pop(each)):
                 self._put_below(covered, interest)
-        return [(interest, True), *((each, False) for each in fallen)]
+        return [(interest, True), *((each, False) for each in covered_before)]
 
     def remove(self, interest: Interest) -> list[InterestChange]:
         """Remove an interest; those that only it covered are sent before it is withdrawn.
@@ -79,14 +79,14 @@ class MaximalInterests:
         for orphan in orphans:
             del self._above[orphan]
         for orphan in orphans:
-            for each, wanted in self.add(orphan):
-                if wanted:
+            for each, maximal in self.add(orphan):
+                if maximal:
                     changes[each] = True
                 elif changes.pop(each, None) is None:  # one that was maximal before
                     changes[each] = False
-        added = [(each, True) for each, wanted in changes.items() if wanted]
-        gone = [(each, False) for each, wanted in changes.items() if not wanted]
-        return [*added, *gone, (interest, False)]
+        added = [(each, True) for each, maximal in changes.items() if maximal]
+        withdrawn = [(each, False) for each, maximal in changes.items() if not maximal]
+        return [*added, *withdrawn, (interest, False)]
 
     def _put_below(self, interest: Interest, above: Interest) -> None:
         self._below[above][interest] = None

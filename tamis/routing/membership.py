@@ -106,11 +106,11 @@ class Membership:
 
     def advertised_paths(self, neighbour: str) -> dict[str, Path]:
         """Return the shortest path to each node that does not go through the neighbour itself."""
-        told: dict[str, Path] = {self.name: ()}
+        advertised: dict[str, Path] = {self.name: ()}
         for node, (path, source) in self._best_paths().items():
             if source != neighbour and node not in (self.name, neighbour):
-                told[node] = path
-        return told
+                advertised[node] = path
+        return advertised
 
     def way(self, node: str, without: str | None = None) -> tuple[str, ...] | None:
         """Return the nodes on the shortest path to a node, with both ends; None if unreachable.
@@ -119,10 +119,10 @@ class Membership:
             node: The destination.
             without: A neighbour to avoid.
         """
-        found = [path for source, each, path in self._paths() if each == node and source != without]
-        if not found:
+        paths = [path for source, each, path in self._paths() if each == node and source != without]
+        if not paths:
             return None
-        best: Path = min(found, key=_rank)
+        best: Path = min(paths, key=_rank)
         return _walk_links(self.name, reversed(best))
 
     def find_loop(self) -> OverlayLoop | None:

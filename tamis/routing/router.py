@@ -110,12 +110,12 @@ class Router(ABC):
             InputError: It is not a neighbour.
         """
         self._check(neighbour)
-        told: list[InterestUpdate] = []
+        updates: list[InterestUpdate] = []
         for interest in list(self._wanted[neighbour].values()):
-            told += self.unsubscribe(interest, neighbour)
+            updates += self.unsubscribe(interest, neighbour)
         del self._wanted[neighbour]
         self._remove_neighbour(neighbour)
-        return [each for each in told if each.neighbour != neighbour]
+        return [each for each in updates if each.neighbour != neighbour]
 
     # -- interests --------------------------------------------------------------------------------
 
@@ -138,13 +138,13 @@ class Router(ABC):
         self._wanted[source][interest.text] = interest
         holders = self._holders.setdefault(interest, {})
         holders[source] = None
-        told: list[InterestUpdate] = []
+        updates: list[InterestUpdate] = []
         # The first source of an interest is news to all other neighbours; the second, to the first.
         fresh = self.neighbours if len(holders) == 1 else holders if len(holders) == 2 else ()
         for neighbour in sorted(fresh):
             if neighbour not in (source, HERE):
-                told += self._announce(neighbour, interest)
-        return told
+                updates += self._announce(neighbour, interest)
+        return updates
 
     def unsubscribe(self, interest: Interest, source: str = HERE) -> list[InterestUpdate]:
         """Withdraw an interest and return the messages for neighbours, in this order.
@@ -166,14 +166,14 @@ class Router(ABC):
         self._table.remove(interest, source)
         holders = self._holders[interest]
         del holders[source]
-        told: list[InterestUpdate] = []
+        updates: list[InterestUpdate] = []
         stale = self.neighbours if not holders else holders if len(holders) == 1 else ()
         for neighbour in sorted(stale):
             if neighbour not in (source, HERE):
-                told += self._withdraw(neighbour, interest)
+                updates += self._withdraw(neighbour, interest)
         if not holders:
             del self._holders[interest]
-        return told
+        return updates
 
     def wanted_interests(self, source: str = HERE) -> Mapping[str, Interest]:
         """Return the interests of an interface, by text.
@@ -212,10 +212,10 @@ class Router(ABC):
         Raises:
             InputError: A filter does not have this network's shape.
         """
-        found = self._find_destinations(events, sources, filters)
+        destinations = self._find_destinations(events, sources, filters)
         return [
-            Route(frozenset(faces - {HERE, source}), HERE in faces, bloom)
-            for (faces, bloom), source in zip(found, sources, strict=True)
+            Route(frozenset(interfaces - {HERE, source}), HERE in interfaces, bloom)
+            for (interfaces, bloom), source in zip(destinations, sources, strict=True)
         ]
 
     # -- introspection ----------------------------------------------------------------------------
@@ -227,7 +227,7 @@ class Router(ABC):
             `wanted` per interface, `told` (advertised) per neighbour, and the sizes of the table.
         """
         return {
-            "wanted": {source: len(found) for source, found in self._wanted.items()},
+            "wanted": {source: len(interests) for source, interests in self._wanted.items()},
             "told": {
                 neighbour: len(self.advertised_interests(neighbour))
                 for neighbour in sorted(self.neighbours)

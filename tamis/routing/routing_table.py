@@ -107,8 +107,8 @@ class FilterTable:
             self._catch_all.insert(interest, address)
             return
         for conjunction in interest.conjunctions:
-            held = self.poset.hold(conjunction)
-            self.tree.insert(self.poset.filter_of_stored(held), address)
+            stored = self.poset.hold(conjunction)
+            self.tree.insert(self.poset.filter_of_stored(stored), address)
 
     def remove(self, interest: Interest, address: str) -> None:
         """Remove an interest.
@@ -137,12 +137,12 @@ class FilterTable:
         Raises:
             InputError: A filter has another shape.
         """
-        found: list[set[str]] = self.tree.publish_each(filters, sources)  # type: ignore[assignment]
-        everything = self._catch_all.addresses
-        if everything:
-            pairs = zip(found, sources, strict=True)
-            found = [(each | everything) - {source} for each, source in pairs]
-        return found
+        addresses: list[set[str]] = self.tree.publish_each(filters, sources)  # type: ignore[assignment]
+        catch_all = self._catch_all.addresses
+        if catch_all:
+            pairs = zip(addresses, sources, strict=True)
+            addresses = [(each | catch_all) - {source} for each, source in pairs]
+        return addresses
 
     def sizes(self) -> dict[str, int]:
         """Return the sizes of the table."""
@@ -220,11 +220,11 @@ class EngineTable:
     def forward(self, events: Sequence[Event]) -> list[set[str]]:
         """Return the addresses for each event."""
         matches = self._engine.match(EventBatch.of([dict(event) for event in events]))
-        found = [self._catch_all.addresses for _ in events]
+        addresses = [self._catch_all.addresses for _ in events]
         pairs = zip(matches.event.tolist(), matches.subscription.tolist(), strict=True)
         for event, number in pairs:
-            found[event].add(self._addresses[number])
-        return found
+            addresses[event].add(self._addresses[number])
+        return addresses
 
     def sizes(self) -> dict[str, int]:
         """Return the sizes of the table."""

@@ -95,7 +95,7 @@ class SienaRouter(_MaximalRouter):
         self, events: Sequence[Event], sources: Sequence[str], filters: Sequence[Bloom | None]
     ) -> list[Destinations]:
         self.evaluations += len(events)
-        return [(found, None) for found in self.table.forward(events)]
+        return [(interfaces, None) for interfaces in self.table.forward(events)]
 
 
 class CoveringRouter(_MaximalRouter):
@@ -112,8 +112,8 @@ class CoveringRouter(_MaximalRouter):
         self, events: Sequence[Event], sources: Sequence[str], filters: Sequence[Bloom | None]
     ) -> list[Destinations]:
         self.evaluations += len(events)
-        found = self.table.forward(self.table.match(events), _neighbours(sources))
-        return [(each, None) for each in found]
+        destinations = self.table.forward(self.table.match(events), _neighbours(sources))
+        return [(each, None) for each in destinations]
 
 
 class EdgeRouter(Router):
@@ -151,15 +151,15 @@ class EdgeRouter(Router):
     ) -> list[Destinations]:
         fresh = [i for i, bloom in enumerate(filters) if bloom is None]
         self.evaluations += len(fresh)
-        made = iter(self.table.match([events[i] for i in fresh]))
-        carried = [next(made) if bloom is None else bloom for bloom in filters]
-        found = self.table.forward(carried, _neighbours(sources))
+        computed = iter(self.table.match([events[i] for i in fresh]))
+        carried = [next(computed) if bloom is None else bloom for bloom in filters]
+        destinations = self.table.forward(carried, _neighbours(sources))
         if self._narrow:
-            onward = [i for i in fresh if found[i] - {HERE, sources[i]}]
+            onward = [i for i in fresh if destinations[i] - {HERE, sources[i]}]
             narrow = self.table.narrow_filters([carried[i] for i in onward], HERE)
             for i, bloom in zip(onward, narrow, strict=True):
                 carried[i] = bloom
-        return list(zip(found, carried, strict=True))
+        return list(zip(destinations, carried, strict=True))
 
     def _announce(self, neighbour: str, interest: Interest) -> list[InterestUpdate]:
         return [InterestUpdate(neighbour, interest, True)]

@@ -48,7 +48,7 @@ def test_a_number_has_the_bits_of_all_ranges_it_satisfies(kept, gone, asked, roo
     predicates = [parse(text) for text in kept]
     for predicate in predicates:
         poset.subscribe([predicate], "a")
-    before, number_cells._KEPT = number_cells._KEPT, room
+    before, number_cells._MAX_CACHED = number_cells._MAX_CACHED, room
     try:
         for _ in range(2):  # again, when cells are known and after a change
             for value in asked:
@@ -61,4 +61,4 @@ def test_a_number_has_the_bits_of_all_ranges_it_satisfies(kept, gone, asked, roo
             if gone < len(predicates) > 1:
                 poset.unsubscribe([predicates.pop(gone)], "a")
     finally:
-        number_cells._KEPT = before
+        number_cells._MAX_CACHED = before

@@ -44,7 +44,7 @@ def check(predicates: list[object], events: list[dict[str, object]]) -> None:
     """Intern them all; both forms of the answer equal the oracle's, and so for large ladders."""
     batch = EventBatch.of(events)
     for room in (1024, LARGE):
-        with mock.patch.object(ladder, "_ROOM", room):
+        with mock.patch.object(ladder, "_MIN_TABLE_SIZE", room):
             index = PredicateIndex()
             held = {index.intern(p): p for p in predicates}
             wanted = expected(held, batch)

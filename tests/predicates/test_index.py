@@ -77,7 +77,10 @@ def test_equals_the_oracle_on_rewritten_selectors(selectors, batch) -> None:
 @settings(max_examples=40)
 def test_interning_and_releasing_in_any_order(few, room, data) -> None:
     # However often the layers become one, and whatever form the ladders have.
-    with mock.patch.object(layers, "_FEW", few), mock.patch.object(ladder, "_ROOM", room):
+    with (
+        mock.patch.object(layers, "_MIN_CHANGES", few),
+        mock.patch.object(ladder, "_MIN_TABLE_SIZE", room),
+    ):
         intern_and_release(data)
 
 

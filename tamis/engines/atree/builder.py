@@ -13,7 +13,7 @@ from tamis.engines.number_pool import NumberPool
 from tamis.kernels.atree import insert, node_store
 from tamis.kernels.atree.node_store import AND, AT_LEAST, COUNT, NAND, NOR, NOT, OR, VALUE, XOR
 
-_ASKING = (XOR, NOT, NAND, NOR)  # functions that need to know where their operands are false
+_NEEDS_FALSE = (XOR, NOT, NAND, NOR)  # functions that need to know where their operands are false
 T = TypeVar("T")
 
 
@@ -46,12 +46,12 @@ class Builder:
         """Return the top node of a plan."""
         if isinstance(plan, int):
             return self._nodes.leaf(plan)
-        found = self._roots.get(id(plan))
-        if found is None:
-            found = self._roots[id(plan)] = self._build_node(plan)
+        node = self._roots.get(id(plan))
+        if node is None:
+            node = self._roots[id(plan)] = self._build_node(plan)
             if plan.label is not None:
-                self._nodes.labels[found] = plan.label
-        return found
+                self._nodes.labels[node] = plan.label
+        return node
 
     def _build_node(self, plan: Plan) -> int:
         function = plan.function
@@ -108,7 +108,7 @@ class Builder:
         node = int(node_store.find(store, function, left, right))
         if node < 0:
             node = int(node_store.new_node(store, function, left, right))
-            if function in _ASKING:
+            if function in _NEEDS_FALSE:
                 self._request_false(node)
         return node
 

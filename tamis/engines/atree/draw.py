@@ -32,7 +32,7 @@ _SYMBOLS = {
     NOR: "⊽",
     COUNT: "count",
 }
-_SHOWN = 5  # maximum number of ids at one node
+_MAX_SHOWN = 5  # maximum number of ids at one node
 
 
 def to_dot(tree: Tree, index: PredicateIndex, ids: Sequence[Id | None]) -> str:
@@ -46,8 +46,8 @@ def to_dot(tree: Tree, index: PredicateIndex, ids: Sequence[Id | None]) -> str:
         roots = tree.subscriptions(node)
         if roots:
             names = sorted(str(ids[code]) for code in roots)
-            more = [f"and {len(names) - _SHOWN} more"] if len(names) > _SHOWN else []
-            label = ", ".join([*names[:_SHOWN], *more])
+            more = [f"and {len(names) - _MAX_SHOWN} more"] if len(names) > _MAX_SHOWN else []
+            label = ", ".join([*names[:_MAX_SHOWN], *more])
             lines.append(f"  s{node} [shape=plaintext, label={quote(label)}];")
             lines.append(f"  s{node} -> n{node} [style=dotted, dir=none, constraint=false];")
     for level in sorted(levels):
@@ -78,7 +78,7 @@ def _operator(label: object) -> str:
     if not isinstance(label, Node):
         return str(label)
     for name in ("op", "function", "name"):
-        found = getattr(label, name, None)
-        if isinstance(found, str):
-            return found
+        value = getattr(label, name, None)
+        if isinstance(value, str):
+            return value
     return "-"

@@ -33,7 +33,7 @@ from tamis.language.rewrite.negation import push_not_down
 from tamis.matches import Id, Matches, ids_array
 from tamis.predicates import PredicateIndex, SatisfiedPredicates
 
-PIECE = 64  # events per task of a thread
+TASK_EVENTS = 64  # events per task of a thread
 
 
 class AtreeEngine:
@@ -80,17 +80,17 @@ class AtreeEngine:
         Raises:
             UnsupportedExpression: It is a sequence, or very large. The engine is unchanged.
         """
-        held: list[int] = []
-        planner = Planner(self.filter, lambda leaf: self._intern(leaf, held), self._values.plan)
+        interned: list[int] = []
+        planner = Planner(self.filter, lambda leaf: self._intern(leaf, interned), self._values.plan)
         try:
             plan = planner.plan(subscription)
             code = self._free[-1] if self._free else len(self._ids)
-            asked = self.tree.insert(code, plan)
+            false_leaves = self.tree.insert(code, plan)
         except BaseException:
-            for predicate in held:
+            for predicate in interned:
                 self.index.release(predicate)
             raise
-        for leaf in asked:
+        for leaf in false_leaves:
             negated = push_not_down(Not(self.index.predicate(self.tree.predicate(leaf))))
             self.tree.set_false_predicate(leaf, self.index.intern(negated))  # type: ignore[arg-type]
         self._priorities.add(code, subscription.priority)
@@ -101,15 +101,15 @@ class AtreeEngine:
             self._ids[code] = subscription.id
         self._codes[subscription.id] = code
 
-    def _intern(self, leaf: Predicate | Not, held: list[int]) -> int:
+    def _intern(self, leaf: Predicate | Not, interned: list[int]) -> int:
         """Return the number of a predicate; its leaf in the tree holds it exactly once.
 
-        `held` collects the numbers that were interned for this plan and have no leaf yet.
+        `interned` collects the numbers that were interned for this plan and have no leaf yet.
         """
         number = self.index.find(leaf)
-        if number is None or not (self.tree.has_leaf(number) or number in held):
+        if number is None or not (self.tree.has_leaf(number) or number in interned):
             number = self.index.intern(leaf)
-            held.append(number)
+            interned.append(number)
         return number
 
     def remove(self, id: Id) -> None:
@@ -145,10 +145,10 @@ class AtreeEngine:
         event = np.repeat(np.arange(len(batch)), counts)
         seen = np.zeros(len(self._ids), np.bool_)
         seen[codes] = True
-        found = np.flatnonzero(seen)
+        matched = np.flatnonzero(seen)
         places = np.cumsum(seen) - 1
-        ids = ids_array([self._ids[code] for code in found.tolist()])
-        priorities = self._priorities.subscription_priorities(found)
+        ids = ids_array([self._ids[code] for code in matched.tolist()])
+        priorities = self._priorities.subscription_priorities(matched)
         return Matches(len(batch), event, places[codes], ids, priorities)
 
     def match_codes(
@@ -157,9 +157,9 @@ class AtreeEngine:
         """Return the subscriptions by number, unordered within events, and each event's end."""
         if not len(batch) or not len(self.tree):
             return np.zeros(0, np.int32), np.zeros(len(batch), np.int64)
-        if self.threads == 1 or len(batch) <= PIECE:
+        if self.threads == 1 or len(batch) <= TASK_EVENTS:
             return self.climb(batch, self.index.satisfied_predicates(batch), limit)
-        pieces = [batch.slice(i, PIECE) for i in range(0, len(batch), PIECE)]
+        pieces = [batch.slice(i, TASK_EVENTS) for i in range(0, len(batch), TASK_EVENTS)]
         with ThreadPoolExecutor(self.threads) as pool:
             parts = list(
                 pool.map(lambda p: self.climb(p, self.index.satisfied_predicates(p), limit), pieces)
@@ -173,36 +173,38 @@ class AtreeEngine:
     ) -> tuple[Ints, NDArray[np.int64]]:
         """Run phase 2 alone: `match_codes`, given the predicates that each event satisfies."""
         early = limit is not None and self._priorities.has_several
-        with self._scratch.borrow() as board:
+        with self._scratch.borrow() as scratch:
             if self.filter.paths:
-                codes, ends, board.path_clock = follow_paths(
+                codes, ends, scratch.path_clock = follow_paths(
                     self.tree.store,
                     self.tree.true_leaf,
                     *satisfied,
-                    board.stamps(self.tree),
-                    board.counts(self.tree),
-                    board.path_clock,
+                    scratch.stamps(self.tree),
+                    scratch.counts(self.tree),
+                    scratch.path_clock,
                 )
                 return codes, ends
             compared = comparisons_of(self._comparisons(), batch)
-            news = Phase1Results(self.tree.true_leaf, self.tree.false_leaf, *satisfied, *compared)
-            notes = board.notes(self.tree)
+            results = Phase1Results(
+                self.tree.true_leaf, self.tree.false_leaf, *satisfied, *compared
+            )
+            notes = scratch.notes(self.tree)
             highest, suppress = self.tree.highest, self.filter.suppress
             if early:
                 assert limit is not None
-                codes, ends, board.clock = climb_by_priority(
+                codes, ends, scratch.clock = climb_by_priority(
                     self.tree.store,
-                    news,
+                    results,
                     notes,
                     *self._priorities.arrays(),
-                    board.clock,
+                    scratch.clock,
                     highest,
                     suppress,
                     limit,
                 )
             else:
-                codes, ends, board.clock = climb_levels(
-                    self.tree.store, news, notes, board.clock, highest, suppress
+                codes, ends, scratch.clock = climb_levels(
+                    self.tree.store, results, notes, scratch.clock, highest, suppress
                 )
         return codes, ends
 
@@ -229,7 +231,7 @@ class AtreeEngine:
             "snps": shared,
             "snps_internal": shared_internal,
             "bytes": self.tree.bytes + self._priorities.bytes,
-            "board_bytes": sum(board.bytes for board in self._scratch),
+            "board_bytes": sum(scratch.bytes for scratch in self._scratch),
             **{f"index_{name}": size for name, size in self.index.stats().items()},
         }
 

@@ -29,7 +29,7 @@ from tamis.kernels.atree.node_store import (
 )
 
 MAX_LEVEL = node_store.LEVEL_MASK
-_FILLED = 0.8  # maximum load of the hash table of nodes
+_MAX_LOAD = 0.8  # maximum load of the hash table of nodes
 
 
 class Nodes:
@@ -138,9 +138,9 @@ class Nodes:
         # double the memory for a moment, and reserved room counts too.
         self._reserve_nodes(len(self) + nodes)
         arena = self.store.arena
-        wanted = int(self.store.counters[node_store.ARENA_TOP]) + entries * BLOCK
-        if wanted > len(arena):
-            arena.resize(max(wanted, _grown_length(arena)), refcheck=False)
+        needed = int(self.store.counters[node_store.ARENA_TOP]) + entries * BLOCK
+        if needed > len(arena):
+            arena.resize(max(needed, _grown_length(arena)), refcheck=False)
 
     def _reserve_levels(self, depth: int) -> None:
         if depth > MAX_LEVEL:
@@ -156,8 +156,8 @@ class Nodes:
             raise TamisError(f"an A-Tree has at most {MAX_NODES:,} nodes")
         size = min(max(count, _grown_length(self.store.nodes)), MAX_NODES)
         self.store.nodes.resize((size, FIELDS), refcheck=False)
-        if size > _FILLED * len(self.store.slots):
-            self._rehash(int(1.15 * size / _FILLED))
+        if size > _MAX_LOAD * len(self.store.slots):
+            self._rehash(int(1.15 * size / _MAX_LOAD))
 
     def _rehash(self, size: int) -> None:
         """Replace the hash table; free the old one first, as the nodes hold all its information.
@@ -208,13 +208,13 @@ class Nodes:
 
     def parents(self, node: int) -> list[int]:
         """Return the parents of a node; a parent whose operands are both this node occurs twice."""
-        found = node_store.entries(self.store, node, node_store.PARENTS)
-        return [entry >> 2 for entry in found.tolist()]
+        entries = node_store.entries(self.store, node, node_store.PARENTS)
+        return [entry >> 2 for entry in entries.tolist()]
 
     def subscriptions(self, node: int) -> list[int]:
         """Return the subscriptions that have a node as their root."""
-        found: list[int] = node_store.entries(self.store, node, node_store.SUBSCRIPTIONS).tolist()
-        return found
+        codes: list[int] = node_store.entries(self.store, node, node_store.SUBSCRIPTIONS).tolist()
+        return codes
 
     def predicate(self, leaf: int) -> int:
         """Return the predicate of a leaf."""
@@ -226,8 +226,8 @@ class Nodes:
 
     def subtree(self, node: int) -> list[int]:
         """Return a node and all nodes below it."""
-        found: list[int] = walk.nodes_of(self.store, node).tolist()
-        return found
+        nodes: list[int] = walk.nodes_of(self.store, node).tolist()
+        return nodes
 
 
 def _grown_length(array: NDArray[np.int32]) -> int:

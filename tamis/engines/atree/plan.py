@@ -67,14 +67,14 @@ def most_levels(plan: Operand) -> int:
     return _levels(plan, {})
 
 
-def _levels(plan: Operand, known: dict[int, int]) -> int:
+def _levels(plan: Operand, cache: dict[int, int]) -> int:
     if isinstance(plan, int):
         return 1
-    found = known.get(id(plan))
-    if found is None:
-        below = max((_levels(operand, known) for operand in plan.operands), default=0)
-        found = known[id(plan)] = below + most_chain_levels(len(plan.operands))
-    return found
+    levels = cache.get(id(plan))
+    if levels is None:
+        below = max((_levels(operand, cache) for operand in plan.operands), default=0)
+        levels = cache[id(plan)] = below + most_chain_levels(len(plan.operands))
+    return levels
 
 
 def most_chain_levels(operands: int) -> int:

@@ -105,13 +105,13 @@ class Priorities:
     def _grow(self) -> Array:
         """Return the priorities of nodes, one per node; compute all of them on first use."""
         size = len(self._tree.store.nodes)
-        known = self._of_nodes
-        if known is not None and len(known) >= size:
-            return known
+        priorities = self._of_nodes
+        if priorities is not None and len(priorities) >= size:
+            return priorities
         grown = np.full(size, NO_PRIORITY, np.int64)
-        if known is None:
+        if priorities is None:
             fill_priorities(self._tree.store, grown, self._of_subscriptions)
         else:
-            grown[: len(known)] = known
+            grown[: len(priorities)] = priorities
         self._of_nodes = grown
         return grown

@@ -66,7 +66,7 @@ class Tree(Nodes):
     @property
     def has_at_least(self) -> bool:
         """Whether the tree has a k-of-n."""
-        return any(made.operator == AT_LEAST for made in self.functions.given)
+        return any(spec.operator == AT_LEAST for spec in self.functions.entries)
 
     # -- insertion --------------------------------------------------------------------------------
 
@@ -105,15 +105,15 @@ class Tree(Nodes):
         """Assign numbers to the functions of a plan before any node is created."""
         needed = dict.fromkeys(function_specs(plan))
         try:
-            for made in needed:
-                self._number_function(made)
+            for spec in needed:
+                self._number_function(spec)
         except BaseException:
-            for made in needed.keys() & self.functions.given.keys():
-                self.functions.give_back(made)
+            for spec in needed.keys() & self.functions.entries.keys():
+                self.functions.give_back(spec)
             raise
 
     def _number_function(self, spec: FunctionSpec) -> None:
-        if spec in self.functions.given:
+        if spec in self.functions.entries:
             return
         if self.functions.next > MAX_FUNCTION:
             most = MAX_FUNCTION + 1 - FIRST_MADE
@@ -146,20 +146,20 @@ class Tree(Nodes):
         return self._forget_nodes(delete.delete_many(self.store, subscriptions))
 
     def _forget_nodes(self, nodes: Ints) -> list[int]:
-        gone: list[int] = []
+        unused: list[int] = []
         for node, function, left, right in nodes.tolist():
             label = self.labels.pop(node, None)
             if function == VALUE:
                 self.terms.drop_use(label)
             elif function == LEAF:
                 self.true_leaf[left] = -1
-                gone.append(left)
+                unused.append(left)
                 if right >= 0:
                     self.false_leaf[right] = -1
-                    gone.append(right)
+                    unused.append(right)
             else:
                 self.functions.drop_use(FunctionSpec(*self.store.functions[function].tolist()))
-        return gone
+        return unused
 
     # -- introspection ----------------------------------------------------------------------------
 

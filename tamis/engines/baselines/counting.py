@@ -33,7 +33,7 @@ from tamis.kernels.baselines.counting import (
 from tamis.matches import Id, Matches
 from tamis.predicates import PredicateIndex
 
-_FIRST = 64
+_INITIAL_SIZE = 64
 
 
 class CountingEngine:
@@ -49,12 +49,12 @@ class CountingEngine:
         """Create an engine without subscriptions."""
         self.index = PredicateIndex()
         self._roster = Roster()
-        self._cells = np.zeros(_FIRST, np.uint32)
+        self._cells = np.zeros(_INITIAL_SIZE, np.uint32)
         self._lists = PredicateLists(
-            np.zeros(_FIRST, np.int64),
-            np.zeros(_FIRST, np.int32),
-            np.zeros(_FIRST, np.int32),
-            np.zeros(_FIRST, np.int32),
+            np.zeros(_INITIAL_SIZE, np.int64),
+            np.zeros(_INITIAL_SIZE, np.int32),
+            np.zeros(_INITIAL_SIZE, np.int32),
+            np.zeros(_INITIAL_SIZE, np.int32),
             np.zeros(1, np.int64),
         )
         self._lock = Lock()
@@ -154,6 +154,6 @@ class CountingEngine:
 
     def _make_room(self) -> None:
         """Repack all lists with room for any of them to double, even if it has all entries."""
-        entries = np.zeros(4 * int(self._lists.lengths.sum()) + _FIRST, np.int32)
+        entries = np.zeros(4 * int(self._lists.lengths.sum()) + _INITIAL_SIZE, np.int32)
         pack_lists(self._lists, entries)
         self._lists = self._lists._replace(entries=entries)

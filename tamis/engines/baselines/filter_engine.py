@@ -70,9 +70,9 @@ class FilterEngine:
         if filter is not None:
             node = self._nodes.get(filter)
             if node is None:
-                made = FilterNode(filter)
-                node = self.order.insert(made)
-                if node is made:
+                new = FilterNode(filter)
+                node = self.order.insert(new)
+                if node is new:
                     self._nodes[filter] = node
             node.codes[code] = None
         self._node_of[code] = node
@@ -90,9 +90,9 @@ class FilterEngine:
 
     def match(self, batch: EventBatch, limit: int | None = None) -> Matches:
         """Return all subscriptions that each event of the batch satisfies."""
-        found = [self.publish(EventValues(row)) for row in batch.rows()]
-        event = np.repeat(np.arange(len(found)), [len(codes) for codes in found])
-        code = np.fromiter(chain.from_iterable(found), np.int32, len(event))
+        codes_by_event = [self.publish(EventValues(row)) for row in batch.rows()]
+        event = np.repeat(np.arange(len(codes_by_event)), [len(codes) for codes in codes_by_event])
+        code = np.fromiter(chain.from_iterable(codes_by_event), np.int32, len(event))
         return self._roster.matches(len(batch), event, code)
 
     def publish(self, event: EventValues) -> list[int]:
@@ -153,12 +153,12 @@ class FilterEngine:
         parents: list[list[int]] = state["parents"]  # type: ignore[assignment]
         self._node_of = dict.fromkeys(self._roster)
         nodes = []
-        for here in codes:
-            filter = _filter_of(self._roster[here[0]], self.name)
+        for members in codes:
+            filter = _filter_of(self._roster[members[0]], self.name)
             assert filter is not None
             node = self._nodes[filter] = FilterNode(filter)
-            node.codes = dict.fromkeys(here)
-            self._node_of |= dict.fromkeys(here, node)
+            node.codes = dict.fromkeys(members)
+            self._node_of |= dict.fromkeys(members, node)
             nodes.append(node)
         for node, above in zip(nodes, parents, strict=True):
             for place in above:

@@ -57,11 +57,11 @@ class FilterNode:
 
     def unlink(self, child: FilterNode) -> None:
         """Remove a node from those directly below, if it is one."""
-        if self.children.pop(child, _NOT_THERE) is None:
+        if self.children.pop(child, _ABSENT) is None:
             del child.parents[self]
 
 
-_NOT_THERE: Final = object()
+_ABSENT: Final = object()
 
 
 def related_nodes(candidates: Iterable[FilterNode], node: FilterNode) -> list[FilterNode]:

@@ -42,7 +42,7 @@ from tamis.matches import Id, Matches
 from tamis.predicates import PredicateIndex
 from tamis.values import Type
 
-_FIRST = 64
+_INITIAL_SIZE = 64
 _ONE_SPELLING = {Type.INT, Type.STR, Type.BOOL, Type.TIMESTAMP}
 _HINT = (
     "it supports equalities with constants only; the engines block and atree support all selectors"
@@ -63,16 +63,16 @@ class GryphonEngine:
         self.index = PredicateIndex()
         self._roster = Roster()
         self._terms: NumberPool[ValueExpr] = NumberPool()
-        self._term_of = np.full(_FIRST, NO, np.int32)
+        self._term_of = np.full(_INITIAL_SIZE, NO, np.int32)
         self._impossible: set[int] = set()
         self._tree = SearchTree(
-            np.full(_FIRST, NO, np.int32),
-            np.full(_FIRST, NO, np.int32),
-            np.full(_FIRST, NO, np.int32),
-            np.zeros(_FIRST, np.int32),
-            np.full(2 * _FIRST, NO, np.int64),
-            np.zeros(2 * _FIRST, np.int32),
-            np.zeros((_FIRST, 2), np.int32),
+            np.full(_INITIAL_SIZE, NO, np.int32),
+            np.full(_INITIAL_SIZE, NO, np.int32),
+            np.full(_INITIAL_SIZE, NO, np.int32),
+            np.zeros(_INITIAL_SIZE, np.int32),
+            np.full(2 * _INITIAL_SIZE, NO, np.int64),
+            np.zeros(2 * _INITIAL_SIZE, np.int32),
+            np.zeros((_INITIAL_SIZE, 2), np.int32),
             np.array([0, NO, 1, 1, 0], np.int64),
         )
 
@@ -110,7 +110,7 @@ class GryphonEngine:
         for equality in equalities:
             value = self.index.find(equality)
             assert value is not None
-            path.append((self._terms.given[equality.left].number, value))
+            path.append((self._terms.entries[equality.left].number, value))
         remove(self._tree, *_sort_path(path), code, self._max_depth)
         for equality, (_, value) in zip(equalities, path, strict=True):
             self._terms.drop_use(equality.left)
@@ -134,14 +134,14 @@ class GryphonEngine:
             "subscriptions": len(self._roster),
             "nodes": int(self._tree.numbers[NODES]),
             "edges": int(self._tree.numbers[EDGES]),
-            "levels": len(self._terms.given),
+            "levels": len(self._terms.entries),
             "bytes": sum(array.nbytes for array in (*self._tree, self._term_of)),
             **{f"index_{name}": size for name, size in self.index.stats().items()},
         }
 
     def to_dot(self) -> str:
         """Return the tree, after Figure 2.1 of the thesis: tests, values and *, subscriptions."""
-        terms = {given.number: str(term) for term, given in self._terms.given.items()}
+        terms = {entry.number: str(term) for term, entry in self._terms.entries.items()}
         lines = ["digraph gryphon {", "  node [shape=box];"]
         for node, edges in self._nodes_with_edges():
             tested = int(self._tree.attributes[node])
@@ -165,11 +165,11 @@ class GryphonEngine:
         pending = [int(tree.numbers[ROOT])]
         while pending:
             node = pending.pop()
-            found = sorted(edges.get(node, []))
+            outgoing = sorted(edges.get(node, []))
             if tree.stars[node] != NO:
-                found.append(("*", int(tree.stars[node])))
-            yield node, found
-            pending += [target for _, target in reversed(found)]
+                outgoing.append(("*", int(tree.stars[node])))
+            yield node, outgoing
+            pending += [target for _, target in reversed(outgoing)]
 
     def _codes_at(self, node: int) -> Iterator[int]:
         code = int(self._tree.heads[node])
@@ -195,15 +195,15 @@ class GryphonEngine:
             return None
         for other in filter.others:
             raise self._unsupported_error("a test of several attributes", other)
-        found = []
+        equalities = []
         for term, constraint in filter.terms.items():
             point = constraint.point
             if point is None:
                 raise self._unsupported_error(
                     "a test that is not an equality", _tests_of(term, leaves)
                 )
-            found.append(Comparison("=", term, Literal.of(point[1])))
-        return found
+            equalities.append(Comparison("=", term, Literal.of(point[1])))
+        return equalities
 
     def _unsupported_error(self, construct: str, test: object) -> UnsupportedExpression:
         return UnsupportedExpression(f"{construct} ({shorten(str(test))})", self.name, _HINT)
@@ -239,7 +239,7 @@ class GryphonEngine:
 
 def _plain_equalities(leaves: tuple[Leaf, ...]) -> list[Comparison] | None:
     """Return equalities of distinct attributes with literals; they need no constraints."""
-    found: dict[ValueExpr, Comparison] = {}
+    equalities: dict[ValueExpr, Comparison] = {}
     for leaf in leaves:
         if type(leaf) is not Comparison or leaf.op != "=" or type(leaf.left) is not Attribute:
             return None
@@ -248,14 +248,14 @@ def _plain_equalities(leaves: tuple[Leaf, ...]) -> list[Comparison] | None:
         # spelling.
         if type(constant) is not Literal or constant.type not in _ONE_SPELLING:
             return None
-        found[leaf.left] = leaf
-    return list(found.values()) if len(found) == len(leaves) else None
+        equalities[leaf.left] = leaf
+    return list(equalities.values()) if len(equalities) == len(leaves) else None
 
 
 def _tests_of(term: ValueExpr, leaves: tuple[Leaf, ...]) -> str:
-    asked = [(leaf, constraint_of(leaf)) for leaf in leaves]
+    constraints = [(leaf, constraint_of(leaf)) for leaf in leaves]
     return " AND ".join(
-        str(leaf) for leaf, found in asked if found is not None and found[0] == term
+        str(leaf) for leaf, found in constraints if found is not None and found[0] == term
     )
 
 

@@ -22,5 +22,5 @@ def is_two_valued(domains: Domains, predicate: Predicate, required: Collection[P
     if not isinstance(term, Attribute) or not domains.declares(term.path):
         return False
     types, nullable = domains.of(term, required)
-    found = regions([predicate], types, nullable)
-    return found.complete and not any(None in cell.vector for cell in found.cells)
+    truths = regions([predicate], types, nullable)
+    return truths.complete and not any(None in cell.vector for cell in truths.cells)

@@ -33,8 +33,8 @@ def cudd() -> ModuleType:
             "the engine bdd needs CUDD: install it with `pip install 'tamis[bdd]'` on Linux, or "
             f"use the engine block or atree, which support the same selectors ({error})"
         ) from error
-    found: ModuleType = dd.cudd
-    return found
+    module: ModuleType = dd.cudd
+    return module
 
 
 def manager() -> Any:
@@ -43,7 +43,7 @@ def manager() -> Any:
     Raises:
         InputError: CUDD is not installed.
     """
-    made = cudd().BDD(_MEMORY, _CACHE_SLOTS)
+    bdd = cudd().BDD(_MEMORY, _CACHE_SLOTS)
     # Nodes are identified by their address, and reordering changes the node at an address.
-    made.configure(reordering=False)
-    return made
+    bdd.configure(reordering=False)
+    return bdd

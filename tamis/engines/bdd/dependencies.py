@@ -27,8 +27,8 @@ Cell = tuple[bool | None, ...]
 
 # Predicates of one attribute that are combined. The time grows with the square. Predicates in
 # different groups are not related to each other, which is still correct.
-_TOGETHER = 128
-_CACHED = 20_000
+_GROUP_SIZE = 128
+_MAX_CACHED = 20_000
 
 
 class Dependencies:
@@ -45,7 +45,7 @@ class Dependencies:
         self._library = library
         self._restrict = cudd.restrict
         self._domains = domains
-        self._known: dict[tuple[object, ...], Any] = {}
+        self._cache: dict[tuple[object, ...], Any] = {}
         self._mentioned: set[int] = set()
         self._terms: dict[int, ValueExpr | None] = {}
 
@@ -70,8 +70,8 @@ class Dependencies:
         for term, same in by_term.items():
             if len(same) == 1 and not isinstance(_predicate(same[0][1]), IsNull):
                 continue  # a single test can almost always be both true and false
-            for i in range(0, len(same), _TOGETHER):
-                care = self._dependency(term, same[i : i + _TOGETHER], required)
+            for i in range(0, len(same), _GROUP_SIZE):
+                care = self._dependency(term, same[i : i + _GROUP_SIZE], required)
                 if care != self._library.true:
                     function = self._restrict(function, care)
         return function
@@ -80,7 +80,7 @@ class Dependencies:
         """Drop everything known about a predicate, because its number will be reused."""
         self._terms.pop(predicate, None)
         if predicate in self._mentioned:
-            self._known.clear()
+            self._cache.clear()
             self._mentioned.clear()
 
     def _dependency(
@@ -88,42 +88,42 @@ class Dependencies:
     ) -> Any:
         types, nullable = self._domains.of(term, required)
         key = (*sorted(number for number, _, _ in leaves), nullable)
-        found = self._known.get(key)
-        if found is None:
-            if len(self._known) >= _CACHED:
-                self._known.clear()
+        dependency = self._cache.get(key)
+        if dependency is None:
+            if len(self._cache) >= _MAX_CACHED:
+                self._cache.clear()
                 self._mentioned.clear()
             predicates = [_predicate(leaf) for _, leaf, _ in leaves]
-            wanted = [not isinstance(leaf, Not) for _, leaf, _ in leaves]
+            positive = [not isinstance(leaf, Not) for _, leaf, _ in leaves]
             cells = {
                 tuple(
-                    None if i in cell.free else truth is wanted[i]
+                    None if i in cell.free else truth is positive[i]
                     for i, truth in enumerate(cell.vector)
                 )
                 for cell in regions(predicates, types, nullable).cells
             }
-            found = self._known[key] = self._union_of_cells(
+            dependency = self._cache[key] = self._union_of_cells(
                 cells, [function for _, _, function in leaves]
             )
             self._mentioned.update(number for number, _, _ in leaves)
-        return found
+        return dependency
 
     def _union_of_cells(self, cells: Collection[Cell], variables: Sequence[Any]) -> Any:
         """Return the function that is true in one of the cells; None in a cell is either truth."""
         order = sorted(range(len(variables)), key=lambda i: variables[i].level)
 
-        made: dict[tuple[int, frozenset[Cell]], Any] = {}
+        cache: dict[tuple[int, frozenset[Cell]], Any] = {}
 
         def split(cells: frozenset[Cell], depth: int) -> Any:
             if not cells or depth == len(order):
                 return self._library.true if cells else self._library.false
             key = depth, cells
-            if key not in made:
+            if key not in cache:
                 at = order[depth]
                 true = split(frozenset(c for c in cells if c[at] is not False), depth + 1)
                 false = split(frozenset(c for c in cells if c[at] is not True), depth + 1)
-                made[key] = self._library.ite(variables[at], true, false)
-            return made[key]
+                cache[key] = self._library.ite(variables[at], true, false)
+            return cache[key]
 
         return split(frozenset(cells), 0)
 

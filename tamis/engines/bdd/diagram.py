@@ -117,24 +117,24 @@ class Diagram:
     def _assign_slots(self, function: Any, key: int) -> None:
         """Create a slot for every node below a function that has none."""
         slots = self._slots
-        found: dict[int, tuple[int, int, int, int, int]] = {}
+        new_nodes: dict[int, tuple[int, int, int, int, int]] = {}
         pending = [(key, function)]
         while pending:
             key, function = pending.pop()
-            if key in slots or key in found:
+            if key in slots or key in new_nodes:
                 continue
             low, high = function.low, function.high
             low_key, high_key = int(low), int(high)
-            found[key] = (-function.level, key, low_key, high_key, function._index)
+            new_nodes[key] = (-function.level, key, low_key, high_key, function._index)
             pending.append((low_key & ~1, low))
             pending.append((high_key, high))
         # Children first: they are lower in the order.
         try:
-            for _, key, low_key, high_key, variable in sorted(found.values()):
+            for _, key, low_key, high_key, variable in sorted(new_nodes.values()):
                 low_edge = 2 * slots[low_key & ~1] | low_key & 1
                 self._make(key, DiagramNode(low_edge, 2 * slots[high_key], variable))
         except BaseException:  # Ctrl-C: CUDD may move nodes without a root at any time
-            for key in found:  # from the top down, each with the nodes that only it uses
+            for key in new_nodes:  # from the top down, each with the nodes that only it uses
                 slot = slots.get(key)
                 if slot is not None and not self._references[slot]:
                     self._references[slot] = 1
@@ -208,8 +208,8 @@ class Diagram:
         functions: dict[int, Any] = {0: library.true}
 
         def function(edge: int) -> Any:
-            found = functions[edge >> 1]
-            return ~found if edge & 1 else found
+            target = functions[edge >> 1]
+            return ~target if edge & 1 else target
 
         for slot, (low, high, variable) in zip(slots, nodes, strict=True):
             functions[slot] = library.ite(variables(variable), function(high), function(low))

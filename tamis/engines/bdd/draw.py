@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from tamis.dot import quote
 from tamis.engines.bdd.paper_nodes import PlainNode
 
-_SHOWN = 5  # maximum number of ids at one node
+_MAX_SHOWN = 5  # maximum number of ids at one node
 
 
 def to_dot(nodes: Sequence[PlainNode], labels: Mapping[int, str]) -> str:
@@ -27,8 +27,8 @@ def to_dot(nodes: Sequence[PlainNode], labels: Mapping[int, str]) -> str:
             lines.append(f'  n{node.number} -> n{node.high} [label="1"];')
         if node.ids:
             names = sorted(map(str, node.ids))
-            more = [f"and {len(names) - _SHOWN} more"] if len(names) > _SHOWN else []
-            label = ", ".join([*names[:_SHOWN], *more])
+            more = [f"and {len(names) - _MAX_SHOWN} more"] if len(names) > _MAX_SHOWN else []
+            label = ", ".join([*names[:_MAX_SHOWN], *more])
             lines.append(f"  s{node.number} [shape=plaintext, label={quote(label)}];")
             lines.append(f"  s{node.number} -> n{node.number} [style=dotted, arrowhead=none];")
     for names in ranks.values():

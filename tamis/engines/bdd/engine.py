@@ -42,10 +42,10 @@ from tamis.schema import Schema, SchemaLike
 
 # Tests stay as they are written, so that subscriptions share variables. A diagram does not depend
 # on repetition or on the order of operands.
-_LEFT_OUT = (flatten, drop_duplicates, merge_equalities, merge_ranges, sort_operands)
+_SKIPPED_RULES = (flatten, drop_duplicates, merge_equalities, merge_ranges, sort_operands)
 # Up to this many events are matched one by one: a block costs as much as this many, however full.
-_FEW = 12
-_FIRST_LOOK = 256  # subscriptions: with fewer, frequencies mean nothing
+_MAX_SINGLE_EVENTS = 12
+_FIRST_ORDER_CHECK = 256  # subscriptions: with fewer, frequencies mean nothing
 
 
 class BddEngine:
@@ -88,7 +88,7 @@ class BddEngine:
         self.index = PredicateIndex()
         self._roots = Roots(self.index)
         self._frequency: Counter[int] = Counter()
-        self._looked = _FIRST_LOOK
+        self._order_checked_at = _FIRST_ORDER_CHECK
         cudd()
         self._begin()
 
@@ -123,25 +123,31 @@ class BddEngine:
         if isinstance(selector, Sequence):
             raise UnsupportedExpression("a sequence (FIRST … THEN …)", self.name)
         diagram = self._ensure_diagram()
-        held: dict[int, tuple[Leaf, bool]] = {}
+        interned: dict[int, tuple[Leaf, bool]] = {}
         try:
-            condition = rewrite(selector, without=_LEFT_OUT)
-            edge = diagram.add_root(self._function(condition, subscription, held))  # type: ignore[arg-type]
+            condition = rewrite(selector, without=_SKIPPED_RULES)
+            edge = diagram.add_root(self._function(condition, subscription, interned))  # type: ignore[arg-type]
         finally:
-            self._release_unused(held)
+            self._release_unused(interned)
         required = subscription.required
         loose = not attributes(selector) <= required
         self._roots.add(subscription.id, subscription.priority, edge, required, loose)
-        self._frequency.update(number for number in held if self._variables.has(number))
+        self._frequency.update(number for number in interned if self._variables.has(number))
         self._stale = True
-        if self.order == "frequency" and len(self._roots) >= 2 * self._looked:
-            self._looked = len(self._roots)
+        if self.order == "frequency" and len(self._roots) >= 2 * self._order_checked_at:
+            self._order_checked_at = len(self._roots)
             self._order_by_frequency()
 
     def _function(
-        self, condition: BoolExpr, subscription: Subscription, held: dict[int, tuple[Leaf, bool]]
+        self,
+        condition: BoolExpr,
+        subscription: Subscription,
+        interned: dict[int, tuple[Leaf, bool]],
     ) -> Any:
-        """Return the CUDD function of a selector; add its leaves to `held`, each with "is new"."""
+        """Return the CUDD function of a selector.
+
+        `interned` receives its leaves by number, each with whether it is new.
+        """
         diagram, variables = self._ensure_diagram(), self._variables
         required = subscription.required
 
@@ -149,23 +155,23 @@ class BddEngine:
             if isinstance(leaf, Not) and is_two_valued(self._domains, leaf.operand, required):  # type: ignore[arg-type]
                 return ~variable(leaf.operand)  # type: ignore[arg-type]
             number = self.index.find(leaf)
-            if number is None or number not in held:
+            if number is None or number not in interned:
                 number = self.index.intern(leaf)
-                held[number] = leaf, not variables.has(number)
+                interned[number] = leaf, not variables.has(number)
             return variables.function(number, leaf)
 
         def simplify(function: Any) -> Any:
             if not self.restrict:
                 return function
-            leaves = [(n, leaf, variables.function(n, leaf)) for n, (leaf, _) in held.items()]
+            leaves = [(n, leaf, variables.function(n, leaf)) for n, (leaf, _) in interned.items()]
             return self._dependencies.restrict(function, leaves, required)
 
         return simplify(Formula(diagram.library, variable, simplify).function(condition))
 
-    def _release_unused(self, held: dict[int, tuple[Leaf, bool]]) -> None:
+    def _release_unused(self, interned: dict[int, tuple[Leaf, bool]]) -> None:
         """Keep one reference to each predicate that a node uses; release all others."""
         assert self._diagram is not None
-        for number, (leaf, new) in held.items():
+        for number, (leaf, new) in interned.items():
             if not new:
                 self.index.release(number)
             elif not self._variables.has(number):
@@ -264,7 +270,7 @@ class BddEngine:
                 "the events do not have the engine's schema; "
                 "match them with a Matcher, which converts events"
             )
-        return self.evaluate(batch, one_by_one=len(batch) <= _FEW)
+        return self.evaluate(batch, one_by_one=len(batch) <= _MAX_SINGLE_EVENTS)
 
     def evaluate(self, batch: EventBatch, one_by_one: bool) -> Matches:
         """Match with the paper's algorithms for one event, or with blocks of events."""
@@ -274,9 +280,9 @@ class BddEngine:
                 self._layout.update(diagram, self._variables, self._roots)
                 self._stale = False
             needs = self._needs()
-        with self._scratch.borrow() as board:
-            way = match_one_by_one if one_by_one else match_block_by_block
-            return way(board, self._layout, self._roots, self.index, batch, needs)
+        with self._scratch.borrow() as scratch:
+            match = match_one_by_one if one_by_one else match_block_by_block
+            return match(scratch, self._layout, self._roots, self.index, batch, needs)
 
     def _needs(self) -> Needs | None:
         """Return, by predicate, the presence predicates of its attributes.
@@ -290,10 +296,10 @@ class BddEngine:
         if self._definedness is None or self._definedness[0] != version:
             needs: list[list[int]] = [[] for _ in range(self.index.capacity)]
             for number in variables.predicates():
-                found = map(
+                presences = map(
                     self.index.find, map(presence, attributes(self.index.predicate(number)))
                 )
-                needs[number] = [one for one in found if one is not None]
+                needs[number] = [one for one in presences if one is not None]
             self._definedness = version, needs_of(needs)
         return self._definedness[1]
 

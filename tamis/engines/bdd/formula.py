@@ -17,11 +17,11 @@ from tamis.language.rewrite.negation import push_not_down
 # A diagram can be exponentially larger than its selector: without a limit the engine would sooner
 # or later stall. The largest of the paper's queries has some hundred nodes.
 MAX_NODES = 100_000
-_SMALL = 12  # leaves: with at most this many, a diagram cannot be too large
+_MAX_UNCHECKED_LEAVES = 12  # leaves: with at most this many, a diagram cannot be too large
 # Parts with more nodes than this are simplified before they are combined with others. Suppose that
 # there are 80 cases and an attribute selects one: a diagram that does not know that they exclude
 # each other has 2 ** 80 nodes.
-_LARGE = 1000
+_SIMPLIFY_ABOVE = 1000
 
 Rails = tuple[Any, Any]
 
@@ -91,8 +91,8 @@ class Formula:
                     self._check_size((true & right) | (false & wrong)),
                 )
             self._rails[key] = true, false
-        found: Rails = self._rails[key]
-        return found
+        result: Rails = self._rails[key]
+        return result
 
     def _at_least(self, parts: list[Any], k: int) -> Any:
         """Return at least k of the parts, by dynamic programming over the number of true parts."""
@@ -107,10 +107,10 @@ class Formula:
         return counts[k]
 
     def _check_size(self, function: Any) -> Any:
-        if self._leaves <= _SMALL:
+        if self._leaves <= _MAX_UNCHECKED_LEAVES:
             return function
         nodes = function.dag_size
-        if nodes > _LARGE:
+        if nodes > _SIMPLIFY_ABOVE:
             function = self._simplify(function)
             nodes = function.dag_size
         if nodes > MAX_NODES:

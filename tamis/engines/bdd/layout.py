@@ -21,8 +21,8 @@ from tamis.engines.bdd.variables import Variables
 from tamis.kernels.bdd.eval import NodeArrays
 from tamis.kernels.bdd.outputs import Outputs
 
-_AT_LEAST = 1024  # this many nodes and outputs may always be out of order
-_MANY = 64
+_MIN_CHANGES = 1024  # this many nodes and outputs may always be out of order
+_SORT_ABOVE = 64
 
 
 class Layout:
@@ -52,7 +52,7 @@ class Layout:
         """Update the arrays to match the diagram and the subscriptions."""
         late = len(self._low) + len(self._edges) - self._size
         loose = late + len(diagram.fresh) + diagram.gone + len(roots.fresh) + roots.gone
-        if not self.times or loose > max(_AT_LEAST, (len(diagram) + len(roots)) // 4):
+        if not self.times or loose > max(_MIN_CHANGES, (len(diagram) + len(roots)) // 4):
             self._clear()
             self._lay_out(diagram, variables)
             self._append_outputs(roots, roots.codes_by_needs())
@@ -102,15 +102,15 @@ class Layout:
         labels = []
         begin = len(self._low)
         slots = list(diagram.fresh)
-        if len(slots) > _MANY:  # nodes added together are sorted, for longer runs
+        if len(slots) > _SORT_ABOVE:  # nodes added together are sorted, for longer runs
             levels = variables.levels()
             slots.sort(key=lambda slot: -levels[diagram.label[slot]])
         for number, slot in enumerate(slots):
             place.put(slot, begin + number, 0)
-            known = place.array
-            for edges, here in ((diagram.low, low), (diagram.high, high)):
+            places = place.array
+            for edges, target in ((diagram.low, low), (diagram.high, high)):
                 edge = edges[slot]
-                here.append(2 * int(known[edge >> 1]) + (edge & 1))
+                target.append(2 * int(places[edge >> 1]) + (edge & 1))
             labels.append(variables.predicate[diagram.label[slot]])
         self._low.extend(low)
         self._high.extend(high)

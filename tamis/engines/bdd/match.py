@@ -34,11 +34,11 @@ from tamis.predicates import PredicateIndex
 Longs = NDArray[np.int64]
 
 # Words of masks computed at a time, over all predicates: 32 MB.
-_ROOM = 1 << 22
+_MAX_WORDS = 1 << 22
 _MOST_EVENTS = 16 * EVENTS
 # A mask takes 80 bytes, a pair 16: up to this many pairs take less memory.
-_FEW = 4
-_NOTHING = Needs(np.zeros(1, np.int64), np.zeros(0, np.int32))
+_MAX_PAIRS = 4
+_NO_NEEDS = Needs(np.zeros(1, np.int64), np.zeros(0, np.int32))
 
 
 def match_one_by_one(
@@ -54,7 +54,7 @@ def match_one_by_one(
     alpha = np.empty(index.capacity, np.uint8)
     satisfied = index.satisfied_predicates(batch)
     codes, ends = match_events(
-        layout.nodes, layout.outputs, needs or _NOTHING, *satisfied, alpha, value
+        layout.nodes, layout.outputs, needs or _NO_NEEDS, *satisfied, alpha, value
     )
     event = np.repeat(np.arange(len(batch)), np.diff(ends, prepend=0))
     return _matches(roots, len(batch), [event], [codes], [])
@@ -71,8 +71,10 @@ def match_block_by_block(
     """Run the same algorithms for 512 events at a time."""
     nodes, outputs = layout.nodes, layout.outputs
     values = scratch.lines(len(nodes.low))
-    wanted = np.ones(index.capacity, np.uint8)
-    size = max(EVENTS, min(_MOST_EVENTS, _ROOM // max(1, index.capacity) * 64 // EVENTS * EVENTS))
+    defined = np.ones(index.capacity, np.uint8)
+    size = max(
+        EVENTS, min(_MOST_EVENTS, _MAX_WORDS // max(1, index.capacity) * 64 // EVENTS * EVENTS)
+    )
     events: list[Longs] = []
     codes: list[NDArray[np.int32]] = []
     tiles: list[Tiles] = []
@@ -84,12 +86,12 @@ def match_block_by_block(
         for first in range(0, len(piece), EVENTS):
             block = _block(masks, first)
             if needs is not None:
-                mark_defined(nodes, needs, block, wanted)
-            eval_block(nodes, block, wanted, values)
-            everyone = _first_events(min(EVENTS, len(piece) - first))
-            few = _FEW if order is None else EVENTS
-            found = match_block(outputs, block, everyone, values, few)
-            _collect(found, begin, first, order, _BatchResults(events, codes, tiles))
+                mark_defined(nodes, needs, block, defined)
+            eval_block(nodes, block, defined, values)
+            all_events = _first_events(min(EVENTS, len(piece) - first))
+            max_pairs = _MAX_PAIRS if order is None else EVENTS
+            matches = match_block(outputs, block, all_events, values, max_pairs)
+            _collect(matches, begin, first, order, _BatchResults(events, codes, tiles))
     return _matches(roots, len(batch), events, codes, tiles)
 
 
@@ -100,18 +102,18 @@ class _BatchResults(NamedTuple):
 
 
 def _collect(
-    found: BddMatches, begin: int, first: int, order: Longs | None, results: _BatchResults
+    matches: BddMatches, begin: int, first: int, order: Longs | None, results: _BatchResults
 ) -> None:
-    if len(found.code):
-        event = first + found.event.astype(np.int64)
+    if len(matches.code):
+        event = first + matches.event.astype(np.int64)
         results.events.append(begin + (event if order is None else order[event]))
-        results.codes.append(found.code)
-    if len(found.tile_code):
+        results.codes.append(matches.code)
+    if len(matches.tile_code):
         results.tiles.append(
             Tiles(
-                np.full(len(found.tile_code), begin + first, np.int64),
-                found.tile_code.astype(np.int64),
-                found.tile_masks.reshape(-1, LINE),
+                np.full(len(matches.tile_code), begin + first, np.int64),
+                matches.tile_code.astype(np.int64),
+                matches.tile_masks.reshape(-1, LINE),
             )
         )
 
@@ -160,9 +162,9 @@ def _matches(
     seen = np.zeros(len(roots.edges), np.bool_)
     seen[pairs] = True
     seen[tiled] = True
-    found = np.flatnonzero(seen)
+    matched = np.flatnonzero(seen)
     places = np.cumsum(seen) - 1
-    ids, priorities = roots.ids_and_priorities(found)
+    ids, priorities = roots.ids_and_priorities(matched)
     joined = None
     if tiles:
         first = np.concatenate([tile.first for tile in tiles])

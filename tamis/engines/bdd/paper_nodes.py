@@ -40,18 +40,18 @@ def plain_nodes(
         levels: By variable, its level in the order.
         roots: By edge, the subscriptions with that root.
     """
-    found: dict[int, tuple[int, int]] = {}
+    children: dict[int, tuple[int, int]] = {}
     pending = list(roots)
     while pending:
         edge = pending.pop()
-        if edge in found:
+        if edge in children:
             continue
         if edge in (TRUE, FALSE):
-            found[edge] = edge, edge
+            children[edge] = edge, edge
             continue
         slot, negated = edge >> 1, edge & 1
-        found[edge] = diagram.low[slot] ^ negated, diagram.high[slot] ^ negated
-        pending += found[edge]
+        children[edge] = diagram.low[slot] ^ negated, diagram.high[slot] ^ negated
+        pending += children[edge]
 
     def place(edge: int) -> tuple[int, int]:
         if edge in (TRUE, FALSE):
@@ -59,23 +59,23 @@ def plain_nodes(
         # By first use, so that the drawing follows the subscriptions.
         return levels[diagram.label[edge >> 1]], order[edge]
 
-    order = {edge: number for number, edge in enumerate(_walk_order(found, roots))}
-    numbers = {edge: number for number, edge in enumerate(sorted(found, key=place), 1)}
+    order = {edge: number for number, edge in enumerate(_walk_order(children, roots))}
+    numbers = {edge: number for number, edge in enumerate(sorted(children, key=place), 1)}
     return [
         PlainNode(number, None, 1 - edge, 1 - edge, tuple(roots.get(edge, ())))
         if edge in (TRUE, FALSE)
         else PlainNode(
             number,
             diagram.label[edge >> 1],
-            numbers[found[edge][0]],
-            numbers[found[edge][1]],
+            numbers[children[edge][0]],
+            numbers[children[edge][1]],
             tuple(roots.get(edge, ())),
         )
         for edge, number in numbers.items()
     ]
 
 
-def _walk_order(found: Mapping[int, tuple[int, int]], roots: Mapping[int, object]) -> list[int]:
+def _walk_order(children: Mapping[int, tuple[int, int]], roots: Mapping[int, object]) -> list[int]:
     """Return the edges in the order of a walk from the roots, the high ones first."""
     seen: dict[int, None] = {}
     pending = list(reversed(list(roots)))
@@ -84,5 +84,5 @@ def _walk_order(found: Mapping[int, tuple[int, int]], roots: Mapping[int, object
         if edge not in seen:
             seen[edge] = None
             if edge not in (TRUE, FALSE):
-                pending += found[edge]
+                pending += children[edge]
     return list(seen)

@@ -132,10 +132,10 @@ class Roots:
 
     def ids_by_root(self) -> dict[int, list[Id]]:
         """Return the ids by the edge to their root."""
-        found: dict[int, list[Id]] = {}
+        ids: dict[int, list[Id]] = {}
         for id, code in self._codes.items():
-            found.setdefault(self.edges[code], []).append(id)
-        return found
+            ids.setdefault(self.edges[code], []).append(id)
+        return ids
 
     # -- needed attributes ------------------------------------------------------------------------
 

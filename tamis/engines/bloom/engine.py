@@ -41,12 +41,12 @@ class BloomConjunction(NamedTuple):
 
     Attributes:
         id: The subscription.
-        held: Its predicates.
+        predicates: Its predicates.
         bloom: Its filter.
     """
 
     id: Id
-    held: tuple[StoredPredicate, ...]
+    predicates: tuple[StoredPredicate, ...]
     bloom: Bloom
 
 
@@ -81,7 +81,7 @@ class BloomEngine:
         self._numbers: dict[Id, list[int]] = {}
         self._rules: dict[int, BloomConjunction] = {}
         self._free: list[int] = []
-        self._counted = BloomCounters()
+        self._counters = BloomCounters()
         self._lock = Lock()
 
     def add(self, subscription: Subscription) -> None:
@@ -93,8 +93,10 @@ class BloomEngine:
         """
         numbers = []
         for conjunction in self._disjuncts(subscription):
-            held = tuple(self.poset.hold(dict.fromkeys(conjunction)))
-            rule = BloomConjunction(subscription.id, held, self.poset.filter_of_stored(held))
+            predicates = tuple(self.poset.hold(dict.fromkeys(conjunction)))
+            rule = BloomConjunction(
+                subscription.id, predicates, self.poset.filter_of_stored(predicates)
+            )
             number = self._free.pop() if self._free else len(self._rules)
             self.tree.insert(rule.bloom, number)
             self._rules[number] = rule
@@ -106,15 +108,15 @@ class BloomEngine:
         condition = subscription.condition
         if isinstance(condition, Sequence):
             raise UnsupportedExpression("a sequence (FIRST … THEN …)", self.name)
-        found = disjuncts(condition, self.conjunctions)
-        if found is None:
+        conjunctions = disjuncts(condition, self.conjunctions)
+        if conjunctions is None:
             raise UnsupportedExpression(
                 f"a disjunctive normal form of more than {self.conjunctions:,} conjunctions",
                 self.name,
                 f"split it into several subscriptions, set the option conjunctions="
                 f"{2 * self.conjunctions} or higher, or use the engine 'block'",
             )
-        return found
+        return conjunctions
 
     def remove(self, id: Id) -> None:
         """Remove a subscription."""
@@ -122,7 +124,7 @@ class BloomEngine:
         for number in self._numbers.pop(id):
             rule = self._rules.pop(number)
             self.tree.remove(rule.bloom, number)
-            self.poset.release(rule.held)
+            self.poset.release(rule.predicates)
             self._free.append(number)
 
     def __getstate__(self) -> tuple[dict[str, int], list[Subscription]]:
@@ -148,51 +150,51 @@ class BloomEngine:
         ends, numbers = begins[1:].tolist(), [self.tree.address(c) for c in candidates.tolist()]
         codes: dict[Id, int] = {}
         pairs: list[tuple[int, int]] = []
-        passed = start = 0
+        confirmed_count = start = 0
         for number, (row, end) in enumerate(zip(rows, ends, strict=True)):
-            right = self._verified_candidates(row, numbers[start:end])  # type: ignore[arg-type]
-            passed += len(right)
-            ids = dict.fromkeys(rule.id for rule in right)
+            confirmed = self._verified_candidates(row, numbers[start:end])  # type: ignore[arg-type]
+            confirmed_count += len(confirmed)
+            ids = dict.fromkeys(rule.id for rule in confirmed)
             pairs += [(number, codes.setdefault(id, len(codes))) for id in ids]
             start = end
-        self._count(offsets, bits, len(numbers), passed)
+        self._count(offsets, bits, len(numbers), confirmed_count)
         event, code = np.array(pairs, np.int64).reshape(-1, 2).T
         priorities = [self._subscriptions[id].priority for id in codes]
-        found = ids_array(list(codes)), np.array(priorities, np.int64)
-        return Matches(len(batch), event, code, *found)
+        ids_and_priorities = ids_array(list(codes)), np.array(priorities, np.int64)
+        return Matches(len(batch), event, code, *ids_and_priorities)
 
     def _verified_candidates(self, row: Event, numbers: list[int]) -> list[BloomConjunction]:
         """Return the candidates that match, evaluating each distinct predicate once per event."""
         truths: dict[StoredPredicate, bool] = {}
-        right = []
+        confirmed = []
         for number in numbers:
             rule = self._rules[number]
-            for held in rule.held:
-                truth = truths.get(held)
+            for stored in rule.predicates:
+                truth = truths.get(stored)
                 if truth is None:
-                    truth = truths[held] = held.holds(row)
+                    truth = truths[stored] = stored.holds(row)
                 if not truth:
                     break
             else:
-                right.append(rule)
-        return right
+                confirmed.append(rule)
+        return confirmed
 
     def _count(
         self,
         offsets: Offsets,
         bits: Bits,
         candidates: int,
-        passed: int,
+        confirmed: int,
     ) -> None:
         shape = self.poset.shape
         filters = [bits[begin:end] for begin, end in pairwise(offsets.tolist())]
         wire = sum(encoded_size(shape, SparseBits(shape, each)) for each in filters)
         with self._lock:
-            self._counted.events += len(filters)
-            self._counted.bits += len(bits)
-            self._counted.wire_bytes += wire
-            self._counted.candidates += candidates
-            self._counted.false_positives += candidates - passed
+            self._counters.events += len(filters)
+            self._counters.bits += len(bits)
+            self._counters.wire_bytes += wire
+            self._counters.candidates += candidates
+            self._counters.false_positives += candidates - confirmed
 
     # -- introspection ----------------------------------------------------------------------------
 
@@ -214,7 +216,7 @@ class BloomEngine:
             "tree_nodes": self.tree.nodes,
             "tree_bytes": self.tree.nbytes,
             "predicates_fill_ratio": self.poset.universe.fill,
-            **self._counted.stats(shape.m),
+            **self._counters.stats(shape.m),
         }
 
     def to_dot(self) -> str:

@@ -131,13 +131,13 @@ def check_books(engine: AtreeEngine, seen: Picture) -> None:
         if function[0] in ASKING:
             assert _below(seen, node) & leaves <= asked
     values = [node for node, (f, children, _) in seen.items() if f[0] == VALUE and not children]
-    terms = tree.terms.given.values()
+    terms = tree.terms.entries.values()
     assert sorted(t.number for t in terms) == sorted(tree.predicate(node) for node in values)
     assert all(term.uses == 1 for term in terms)
     made = Counter(
         tree.function_parts(node) for node in seen if tree.function_of(node) >= FIRST_MADE
     )
-    assert {tuple(f): number.uses for f, number in tree.functions.given.items()} == made
+    assert {tuple(f): number.uses for f, number in tree.functions.entries.items()} == made
     functions = {node: function[0] for node, (function, _, _) in seen.items()}
     assert tree.labels.keys() == {n for n, f in functions.items() if f in (VALUE, COMPARE)}
 
@@ -147,7 +147,7 @@ def check_empty(engine: AtreeEngine) -> None:
     assert check(engine, {}) == {}
     assert (len(engine.tree), engine.tree.highest, engine.tree.populations) == (0, 0, [])
     assert (len(engine.index), engine.tree.labels) == (0, {})
-    assert (engine.tree.terms.given, engine.tree.functions.given) == ({}, {})
+    assert (engine.tree.terms.entries, engine.tree.functions.entries) == ({}, {})
     stats = engine.stats()
     assert stats["index_references"] == stats["index_terms"] == stats["subscriptions"] == 0
 
