@@ -17,5 +17,5 @@ TABLE_1 = {
 
 
 def blooms() -> dict[str, Bloom]:
-    """The filters of the table, as they are printed."""
+    """Return the filters of the table, as they are printed."""
     return {source: Bloom.at(SHAPE, bits) for source, (_, bits) in TABLE_1.items()}

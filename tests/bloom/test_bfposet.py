@@ -1,4 +1,4 @@
-"""The bfposet: an event's filter has all that it satisfies, and nothing more."""
+"""The bfposet: an event's filter has the bits of exactly the predicates that it satisfies."""
 
 import math
 
@@ -61,7 +61,8 @@ def check(poset: BFPoset, held: list[object], event: dict[str, object]) -> None:
     gone=st.lists(constraints(), max_size=25),
     batch=st.lists(small_events, min_size=1, max_size=5),
 )
-def test_the_union_of_all_satisfied(shape, kept, gone, batch) -> None:
+def test_an_event_filter_is_the_union_of_satisfied_predicates(shape, kept, gone, batch) -> None:
+    """An event's filter has the bits of all predicates that it satisfies, and no others."""
     poset = BFPoset(shape)
     both = [leaf for pair in zip(gone, kept, strict=False) for leaf in pair]
     both += kept[len(gone) :] + gone[len(kept) :]
@@ -90,8 +91,8 @@ def test_any_predicate_on_any_event(leaves, batch) -> None:
 
 
 @given(st.lists(constraints(), max_size=20), st.data())
-def test_a_diagram_is_the_order_without_what_follows(leaves, data) -> None:
-    """Linked are those that cover each other with none between, and those alone."""
+def test_a_diagram_is_the_transitive_reduction_of_covering(leaves, data) -> None:
+    """Two groups are linked if and only if one covers the other with none in between."""
     leaves = [parse("x" + to_text(leaf)[1:]) for leaf in leaves]
     held = [StoredPredicate(leaf, canonical_text(leaf), Shape(64, 2)) for leaf in leaves]
     diagram = HasseDiagram()
@@ -177,7 +178,7 @@ def test_figure_1_drawn(paper) -> None:
 # -- the rest -------------------------------------------------------------------------------------
 
 
-def test_the_same_text_is_stored_once_and_held_as_often() -> None:
+def test_the_same_text_is_stored_once_and_counted() -> None:
     poset = BFPoset(SHAPE)
     for _ in range(3):
         poset.subscribe([parse("x = 1"), parse("y > 2")], "a")
@@ -192,8 +193,8 @@ def test_the_same_text_is_stored_once_and_held_as_often() -> None:
     assert len(poset.match({"y": 3})) == 2  # nothing has changed
 
 
-def test_equal_constants_of_another_text_are_found_too() -> None:
-    """0.0 and -0.0 are equal, so are 1 and 1.0; filters go by text, so all must be there."""
+def test_equal_constants_with_different_texts_are_found() -> None:
+    """0.0 equals -0.0, and 1 equals 1.0; filters use texts, so the bits of all must be set."""
     poset = BFPoset(SHAPE)
     texts = ["x = 0.0", "x = -0.0", "x = 0", "x >= 0", "x >= -0.0"]
     poset.hold(map(parse, texts))
@@ -202,12 +203,12 @@ def test_equal_constants_of_another_text_are_found_too() -> None:
 
 
 @given(predicates(functions=True), st.booleans())
-def test_the_text_that_predicates_go_by(leaf, negated) -> None:
+def test_canonical_texts(leaf, negated) -> None:
     leaf = Not(leaf) if negated else leaf
     assert canonical_text(leaf) == to_text(leaf)
 
 
-def test_numbers_and_texts_are_told_apart() -> None:
+def test_numbers_and_texts_are_distinguished() -> None:
     poset = BFPoset(SHAPE)
     poset.hold([parse("x = 1"), parse("x = '1'"), parse("x = TRUE"), parse("x = 1.0")])
     assert len(poset) == 4
@@ -215,7 +216,7 @@ def test_numbers_and_texts_are_told_apart() -> None:
     assert poset.match({"x": True}) == poset.filter_of([parse("x = TRUE")])
 
 
-def test_nothing_is_left_of_what_was_released() -> None:
+def test_released_predicates_leave_nothing() -> None:
     poset = BFPoset(SHAPE)
     empty = {name: value for name, value in vars(poset).items() if isinstance(value, dict)}
     texts = ["x IS NULL", "x > 5", "a + b = 1", "(a + b) IS NULL", "a < b", "TRUE", "y.z = 1"]
@@ -226,7 +227,7 @@ def test_nothing_is_left_of_what_was_released() -> None:
     assert poset.universe.fill == 0
 
 
-def test_subscriptions_go_to_all_but_where_they_came_from() -> None:
+def test_subscriptions_go_to_all_neighbours_but_their_source() -> None:
     poset = BFPoset(SHAPE, neighbours=["a", "b", "c"])
     assert isinstance(poset, IBFPoset)
     assert poset.subscribe([parse("x = 1")], "b") == {"a", "c"}
@@ -243,7 +244,7 @@ def test_events_of_any_form() -> None:
 
 
 def test_a_long_chain_is_quick() -> None:
-    """Linear in what is satisfied, not in links to follow: thousands of thresholds on one name."""
+    """The time is linear in the satisfied predicates, with thousands of thresholds on one name."""
     size = count(3_000, 30_000)
     poset = BFPoset(SHAPE)
     poset.hold(parse(f"x {op} {n}") for n in range(size) for op in ("<", ">="))

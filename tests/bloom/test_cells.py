@@ -1,4 +1,4 @@
-"""Ranges between whose ends nothing changes: what is found once holds for the whole cell."""
+"""Cells of ranges: bits computed once hold for the whole cell."""
 
 import math
 

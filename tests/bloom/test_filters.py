@@ -26,7 +26,7 @@ keys = st.integers(0, 2**64 - 1)
 
 
 @given(shape=shapes, mine=st.sets(keys, max_size=20), other=st.sets(keys, max_size=20))
-def test_a_filter_is_a_set_that_may_have_more(shape, mine, other) -> None:
+def test_a_filter_has_no_false_negatives(shape, mine, other) -> None:
     one, two = Bloom.of(shape, mine), Bloom.of(shape, other)
     assert all(key in one for key in mine)
     both = one | two
@@ -44,7 +44,7 @@ def test_a_filter_is_a_set_that_may_have_more(shape, mine, other) -> None:
 
 
 @given(shape=shapes, data=st.data())
-def test_dense_and_sparse_say_the_same(shape, data) -> None:
+def test_dense_and_sparse_sets_are_equivalent(shape, data) -> None:
     places = st.lists(st.integers(0, shape.m - 1), max_size=40)
     mine, other = data.draw(places), data.draw(places)
     forms = []
@@ -64,7 +64,7 @@ def test_dense_and_sparse_say_the_same(shape, data) -> None:
             assert subset(one, two) == (set(mine) <= set(other))
 
 
-def test_short_integers_where_they_fit() -> None:
+def test_places_use_the_shortest_integers() -> None:
     assert bits_of(Shape(1 << 16, 1), [65_535]).places.dtype == np.uint16
     assert bits_of(Shape((1 << 16) + 1, 1), [65_536]).places.dtype == np.uint32
     # Bit b is bit b & 63 of word b >> 6; the paper has b >> 64.
@@ -73,7 +73,7 @@ def test_short_integers_where_they_fit() -> None:
 
 
 def test_places_are_the_same_everywhere() -> None:
-    """Golden: brokers of different versions must agree on them."""
+    """Golden values: brokers of different versions must agree on them."""
     key = key_of("x", "x > 5")
     assert key == 0x8A21D4BB215C0CC4
     assert Shape(1 << 14, 4).places(key) == [3268, 8575, 13882, 2805]
@@ -88,7 +88,7 @@ def test_places_are_the_same_everywhere() -> None:
 
 
 @pytest.mark.parametrize("m", [0, -1, 2.0, True, (1 << 31) + 1, "64"])
-def test_a_shape_that_cannot_be(m) -> None:
+def test_invalid_shapes_are_rejected(m) -> None:
     with pytest.raises(InputError, match="m must be an integer from 1 to"):
         Shape(m, 1)
     with pytest.raises(InputError, match="k must be an integer"):
@@ -115,7 +115,7 @@ def test_shown_as_in_the_figures() -> None:
 
 
 @given(shape=shapes, held=st.lists(keys, max_size=12), gone=st.lists(keys, max_size=12))
-def test_a_counting_filter_forgets(shape, held, gone) -> None:
+def test_a_counting_filter_supports_removal(shape, held, gone) -> None:
     counting = CountingBloom(shape)
     for key in held + gone:
         counting.add(key)
@@ -127,7 +127,7 @@ def test_a_counting_filter_forgets(shape, held, gone) -> None:
     assert counting.fill == counting.bloom.fill
 
 
-def test_what_is_not_there_cannot_be_removed() -> None:
+def test_removing_a_missing_key_raises() -> None:
     counting = CountingBloom(Shape(1 << 20, 4))
     counting.add(1)
     with pytest.raises(KeyError):
@@ -174,7 +174,7 @@ def test_a_sized_filter_is_the_smallest(n, p) -> None:
 
 
 @pytest.mark.parametrize(("n", "p"), [(0, 0.1), (1, 0.0), (1, 1.0), (10**9, 1e-9)])
-def test_what_cannot_be_sized(n, p) -> None:
+def test_impossible_sizes_are_rejected(n, p) -> None:
     with pytest.raises(InputError):
         optimal_shape(n, p)
 

@@ -1,4 +1,4 @@
-"""bftree and sbstree against a plain list: whatever is inserted, removed and published."""
+"""bftree and sbstree compared with a plain list, for any insertions, removals and publications."""
 
 import pickle
 import random
@@ -30,7 +30,7 @@ every_tree = pytest.mark.parametrize("kind", TREES.values(), ids=TREES)
 
 
 def below(tree: FilterTree) -> dict[tuple[tuple[int, ...], ...], tuple[str, ...]]:
-    """By the bits on the way from the root to it: the addresses of each node."""
+    """Return the addresses of each node, by the bits on the path from the root."""
     way: dict[int, tuple[tuple[int, ...], ...]] = {}
     found = {}
     for number, parent, bits, addresses in tree.walk():
@@ -201,7 +201,7 @@ def test_both_trees_find_the_same(data) -> None:
 
 
 @every_tree
-def test_many_events_at_once(kind) -> None:
+def test_a_batch_publishes_like_single_events(kind) -> None:
     rng, shape = random.Random(5), Shape(256, 2)
     tree = kind(shape)
     stored = [Bloom.at(shape, rng.sample(range(256), rng.randint(0, 3))) for _ in range(400)]
@@ -225,8 +225,8 @@ def test_many_events_at_once(kind) -> None:
         st.tuples(st.sets(st.integers(0, 11)), st.sampled_from(["a", "b", "z", None])), max_size=4
     ),
 )
-def test_few_addresses_are_all_found_but_the_one_an_event_comes_from(kind, stored, events) -> None:
-    """Once all are found the walk ends: it must not end earlier."""
+def test_all_addresses_but_the_source_are_found(kind, stored, events) -> None:
+    """The walk ends when all addresses are found, but not earlier."""
     shape = Shape(12, 1)
     tree = kind(shape)
     for places, address in stored:
@@ -253,7 +253,7 @@ def test_few_addresses_are_all_found_but_the_one_an_event_comes_from(kind, store
     without=st.sampled_from(["a", "z", None]),
 )
 @example(stored=[({1, 2}, "b")], asked=[{1, 2}, {1, 3}], without=None)  # nothing is left over
-def test_a_narrowed_filter_has_what_others_can_ask_for_and_no_more(stored, asked, without) -> None:
+def test_a_narrowed_filter_has_exactly_the_bits_of_other_filters(stored, asked, without) -> None:
     shape = Shape(12, 1)
     tree = SbsTree(shape)
     for bits, address in stored:
@@ -267,7 +267,7 @@ def test_a_narrowed_filter_has_what_others_can_ask_for_and_no_more(stored, asked
     assert tree.narrow_filters(filters, without, most=0) == filters
 
 
-def test_narrowing_is_given_up_where_it_is_in_vain_for_the_first_events() -> None:
+def test_narrowing_stops_if_it_fails_for_the_first_events() -> None:
     shape = Shape(64, 1)
     tree = SbsTree(shape)
     for bit in range(40):
@@ -287,7 +287,7 @@ def test_narrowing_is_given_up_where_it_is_in_vain_for_the_first_events() -> Non
 
 
 @every_tree
-def test_an_address_is_found_once_and_held_as_often_as_inserted(kind) -> None:
+def test_an_address_is_found_once_and_counted_per_insertion(kind) -> None:
     tree = kind(SHAPE)
     one, two = Bloom.at(SHAPE, [1, 2]), Bloom.at(SHAPE, [2, 3])
     for bloom in (one, one, two):
@@ -303,7 +303,7 @@ def test_an_address_is_found_once_and_held_as_often_as_inserted(kind) -> None:
 
 
 @every_tree
-def test_room_is_used_again(kind) -> None:
+def test_freed_nodes_are_reused(kind) -> None:
     rng, tree = random.Random(2), kind(SHAPE)
     stored = [Bloom.at(SHAPE, rng.sample(range(1 << 14), 8)) for _ in range(500)]
 
@@ -321,7 +321,7 @@ def test_room_is_used_again(kind) -> None:
 
 @every_tree
 def test_whole_ranges_are_skipped(kind) -> None:
-    """An event is shown to the branches that begin with a bit of its own, and to no others."""
+    """Only branches that begin with a bit of the event's filter are visited."""
     tree = kind(SHAPE)
     for bit in range(0, 4000, 2):
         tree.insert(Bloom.at(SHAPE, [bit, bit + 1]), bit)
@@ -331,7 +331,7 @@ def test_whole_ranges_are_skipped(kind) -> None:
 
 
 @every_tree
-def test_it_is_what_the_paper_calls_it(kind) -> None:
+def test_the_trees_implement_the_interface_of_the_paper(kind) -> None:
     tree = kind(SHAPE)
     assert isinstance(tree, IBFTree)
     tree.insert(Bloom.at(SHAPE, [7]), "a")
@@ -343,6 +343,6 @@ def test_it_is_what_the_paper_calls_it(kind) -> None:
 
 
 @pytest.mark.parametrize("h", [0, -1, 65, 2.0, True])
-def test_parts_that_cannot_be(h) -> None:
+def test_invalid_numbers_of_parts_are_rejected(h) -> None:
     with pytest.raises(InputError, match="h must be an integer from 1 to m"):
         BFTree(Shape(64, 1), h)

@@ -1,4 +1,4 @@
-"""Filters between brokers: the same bytes for ever."""
+"""Filters between brokers: the bytes never change."""
 
 import random
 
@@ -28,7 +28,7 @@ PAPER = Shape(1 << 14, 2)
         (Bloom.of(Shape(1024, 3), [key_of("x", "x > 5")]), "0180080303c401ba01ba01"),
     ],
 )
-def test_golden(bloom: Bloom, expected: str) -> None:
+def test_the_bytes_never_change(bloom: Bloom, expected: str) -> None:
     data = bytes.fromhex(expected)
     assert bloom.to_bytes() == data
     assert Bloom.from_bytes(data) == bloom
@@ -39,7 +39,7 @@ def test_golden(bloom: Bloom, expected: str) -> None:
     k=st.integers(1, 64),
     data=st.data(),
 )
-def test_what_was_written_can_be_read(m, k, data) -> None:
+def test_an_encoded_filter_decodes_to_itself(m, k, data) -> None:
     shape = Shape(m, k)
     some = data.draw(st.lists(st.integers(0, m - 1), max_size=60))
     if m < 2000 and data.draw(st.booleans()):
@@ -58,7 +58,7 @@ def test_what_was_written_can_be_read(m, k, data) -> None:
 
 
 @given(st.binary(max_size=40))
-def test_anything_is_read_or_refused(data) -> None:
+def test_any_bytes_are_decoded_or_rejected(data) -> None:
     try:
         bloom = Bloom.from_bytes(data)
     except InputError:
@@ -68,7 +68,7 @@ def test_anything_is_read_or_refused(data) -> None:
 
 
 @given(st.binary(max_size=12), st.sampled_from([Shape(16, 1), Shape(300, 2), PAPER]))
-def test_many_are_read_as_each_is(rest, shape) -> None:
+def test_decoding_many_equals_decoding_each(rest, shape) -> None:
     head = Bloom.at(shape, []).to_bytes()[:-1]
     for data in (rest, head + rest):
         (found,) = Bloom.from_many(shape, [data])
@@ -80,7 +80,7 @@ def test_many_are_read_as_each_is(rest, shape) -> None:
             assert found == (bloom if bloom.shape == shape else None)
 
 
-def test_damage_is_refused_or_is_another_filter() -> None:
+def test_damaged_bytes_are_rejected_or_another_filter() -> None:
     rng = random.Random(1)
     for places in ([5, 900, 16_000], list(range(0, 16_384, 3))):
         good = Bloom.at(PAPER, places).to_bytes()
@@ -117,7 +117,7 @@ def test_damage_is_refused_or_is_another_filter() -> None:
         ("01 ffffffff0f 01 00", "out of range"),
     ],
 )
-def test_refused(data: str, why: str) -> None:
+def test_invalid_bytes_are_rejected(data: str, why: str) -> None:
     with pytest.raises(InputError, match=why):
         Bloom.from_bytes(bytes.fromhex(data))
 

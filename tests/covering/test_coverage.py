@@ -1,4 +1,4 @@
-"""`covers` against the meaning: every pair of many predicates, on all values that matter."""
+"""`covers` compared with its definition: every pair of many predicates, on all relevant values."""
 
 import math
 from itertools import product
@@ -37,7 +37,7 @@ INFINITY, NAN = parse("x = 1e308 * 10").right, parse("x = 1e308 * 10 - 1e308 * 1
 
 
 def dense(numbers: list[float]) -> list[object]:
-    """Numbers, and what stands next to them on either side."""
+    """Return numbers and their neighbours on either side."""
     beside = [math.nextafter(float(n), to) for n in numbers for to in (-math.inf, math.inf)]
     whole = [n + d for n in numbers if isinstance(n, int) for d in (-1, 1)]
     inside = [n for n in whole if -(2**63) <= n < 2**63]
@@ -64,7 +64,7 @@ VALUES = [
 
 
 def _catalogue() -> list[object]:
-    """Comparisons, ranges, sets, prefixes and tests for NULL, and NOT of them."""
+    """Return comparisons, ranges, sets, prefixes and tests for NULL, and the NOT of each."""
     scalars = [Literal.of(v) for v in [*NUMBERS, *LETTERS, *MOMENTS, True, False, None]]
     tests: list[object] = [
         Comparison(op, A, c) for op in COMPARISONS for c in [*scalars, INFINITY, NAN]
@@ -85,7 +85,7 @@ def _catalogue() -> list[object]:
 
 
 def _loose() -> list[object]:
-    """Tests of which covering knows something, but not all."""
+    """Return tests that covering decides only partly."""
     patterns = ["%a%", "%b", "a%c", "_%", "%_", "a_", "_", "%ab%", "%a%b%", "a%b_%"]
     letters = [Literal.of(t) for t in LETTERS]
     tests: list[object] = [Like(A, p, "\\", case) for p in patterns for case in (False, True)]
@@ -101,11 +101,11 @@ CATALOGUE, LOOSE = _catalogue(), _loose()
 
 
 def truths(test: object) -> int:
-    """The values of which it is true, as bits."""
+    """Return the values of which it is true, as bits."""
     return sum(1 << i for i, v in enumerate(VALUES) if evaluate(test, {"a": v}) is True)
 
 
-def test_a_constraint_allows_what_the_predicate_is_true_of() -> None:
+def test_a_constraint_allows_the_values_its_predicate_is_true_of() -> None:
     for test in [*CATALOGUE, *LOOSE]:
         asked = constraint_of(test)
         if asked is not None and asked[0] == A:
@@ -113,7 +113,7 @@ def test_a_constraint_allows_what_the_predicate_is_true_of() -> None:
             assert allowed == truths(test), str(test)
 
 
-def test_one_test_covers_another_exactly_where_no_value_tells_otherwise() -> None:
+def test_one_test_covers_another_unless_a_value_refutes_it() -> None:
     forms = [(test, coverage_of(test), truths(test)) for test in CATALOGUE]
     for (one, mine, wide), (other, theirs, narrow) in product(forms, forms):
         assert mine.covers(theirs) is (narrow & ~wide == 0), f"{one} COVERS {other}"
@@ -131,17 +131,17 @@ def test_two_exact_tests_together_are_exact() -> None:
             assert other.covers(form) is (true & ~others == 0), f"{pair} COVERS {test}"
 
 
-def test_what_cannot_be_told_exactly_is_never_said_to_be_covered() -> None:
+def test_undecided_tests_are_never_reported_as_covered() -> None:
     forms = [(test, coverage_of(test), truths(test)) for test in [*LOOSE, *CATALOGUE[::3]]]
     told = 0
     for (one, mine, wide), (other, theirs, narrow) in product(forms, forms):
         if mine.covers(theirs):
             told += narrow != 0
             assert narrow & ~wide == 0, f"{one} COVERS {other}"
-    assert told > 3_000  # it knows most of what there is to know
+    assert told > 3_000  # it decides most pairs
 
 
-def test_transitive_on_tests() -> None:
+def test_covering_of_tests_is_transitive() -> None:
     forms = [coverage_of(test) for test in [*LOOSE, *CATALOGUE[::9]]]
     below = [{j for j, low in enumerate(forms) if top.covers(low)} for top in forms]
     for top, covered in enumerate(below):
@@ -212,12 +212,12 @@ def test_no_event_refutes_a_covering_of_anything(general, special, batch) -> Non
 
 
 @given(bool_exprs(functions=True))
-def test_reflexive(selector) -> None:
+def test_covering_is_reflexive(selector) -> None:
     assert covers(selector, parse(str(selector), FUNCTIONS))
 
 
 @given(st.lists(small(), min_size=3, max_size=count(6, 12)))
-def test_transitive(selectors) -> None:
+def test_covering_is_transitive(selectors) -> None:
     selectors += [And((selectors[0], selectors[1])), Or((selectors[0], selectors[1]))]
     forms: list[Coverage] = [coverage_of(each) for each in selectors]
     for one, two, three in product(forms, forms, forms):
@@ -250,7 +250,7 @@ def test_transitive(selectors) -> None:
         ("a IS NULL OR a IS NOT NULL", "b = 1"),
     ],
 )
-def test_covered(general: str, special: str) -> None:
+def test_known_coverings(general: str, special: str) -> None:
     assert covers(parse(general), parse(special))
 
 
@@ -265,11 +265,11 @@ def test_covered(general: str, special: str) -> None:
         ("x", "x = 1"),
         ("array_contains(l, TRUE)", "array_contains(l, 1)"),
         ("NOT array_contains(l, 1)", "NOT array_contains(l, TRUE)"),
-        ("a < b", "a = 1 AND b = 2"),  # so it is, and hard to tell
+        ("a < b", "a = 1 AND b = 2"),  # true, but hard to decide
         ("FIRST a THEN b", "FIRST a THEN c"),
     ],
 )
-def test_not_covered(general: str, special: str) -> None:
+def test_known_non_coverings(general: str, special: str) -> None:
     assert not covers(parse(general), parse(special))
 
 
@@ -278,8 +278,8 @@ def test_sequences_are_covered_by_equal_ones_only() -> None:
     assert not covers(parse("TRUE"), parse("FIRST a THEN b"))
 
 
-def test_many_conjunctions_are_not_taken_apart() -> None:
+def test_selectors_with_many_conjunctions_are_not_converted() -> None:
     wide = parse(" AND ".join(f"(a{i} OR b{i})" for i in range(40)) + " AND x > 1")
     assert covers(wide, wide)
     assert covers(parse("x > 0"), wide)
-    assert not covers(parse("a0 OR b0"), wide)  # so it is, and hard to tell
+    assert not covers(parse("a0 OR b0"), wide)  # true, but hard to decide

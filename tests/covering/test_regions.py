@@ -1,4 +1,4 @@
-"""Every cell is real, and no value falls outside of the cells."""
+"""Every cell is real, and no value is outside the cells."""
 
 import math
 import sys
@@ -162,13 +162,13 @@ def test_a_derived_term_is_a_term() -> None:
 
 
 @pytest.mark.parametrize("test", ["a < b", "1 = 1", "contains(a, b)"])
-def test_what_has_no_single_term(test: str) -> None:
+def test_predicates_without_a_single_term_are_rejected(test: str) -> None:
     assert term_of(parse(test)) is None
     with pytest.raises(ValueError, match="must be of the same term"):
         regions([parse(test)])
 
 
-def test_what_is_undecided_says_so() -> None:
+def test_undecided_tests_are_free() -> None:
     found = regions([parse("s RLIKE 'curl/[0-9]+'"), parse("s LIKE 'curl%'")])
     assert not found.complete
     assert {cell.free for cell in found.cells if isinstance(cell.witness, str)} == {(0,)}
@@ -180,7 +180,7 @@ def test_too_many_patterns_are_undecided_and_not_slow() -> None:
     assert not found.complete
 
 
-def test_one_letter_alone_is_two_in_lower_case() -> None:
+def test_only_one_letter_has_two_letters_in_lower_case() -> None:
     """The alphabet of ILIKE relies on it."""
     longer = [c for c in map(chr, range(sys.maxunicode + 1)) if len(c.lower()) != 1]
     assert longer == ["\u0130"]
@@ -202,7 +202,7 @@ def test_long_lists_are_not_slow() -> None:
 
 
 @pytest.mark.parametrize("more", [[], [None], ["a", "ab"], [True], INSTANTS])
-def test_long_lists_mean_what_short_ones_do(more: list[object]) -> None:
+def test_long_lists_have_the_truths_of_short_ones(more: list[object]) -> None:
     items = [0, 1, 2.0, 1.5, -1, BIG, BIG + 1, 7, 8, 9, *more]
     long = In(A, tuple(map(Literal.of, items)))
     check([long, parse("a > 1"), parse("a >= 'a'")], DENSE, ALL_TYPES, True)

@@ -1,4 +1,4 @@
-"""What the answer should be, from the meaning alone: no engine, no rewriting, no columns."""
+"""The expected answers, from the definition alone: no engine, no rewriting, no columns."""
 
 from collections.abc import Mapping
 
@@ -16,7 +16,7 @@ def matching(
     semantics: str = "sql",
     schema: Schema | None = None,
 ) -> set[object]:
-    """The ids whose selectors the event satisfies."""
+    """Return the ids whose selectors the event satisfies."""
     if semantics == "default":
         assert schema is not None
         event = _filled(event, schema)

@@ -1,7 +1,7 @@
-"""What every engine must do. An engine joins by being in `tamis.ENGINES`; see `variants.py`.
+"""The conformance suite for engines. It runs on all of `tamis.ENGINES`; see `variants.py`.
 
-A selector that an engine refuses (UnsupportedExpression) is left out for that engine; the suite
-checks that refusing leaves the engine as it was.
+A selector that an engine rejects (UnsupportedExpression) is left out for that engine; the suite
+checks that the rejection leaves the engine unchanged.
 """
 
 import gc
@@ -37,7 +37,7 @@ engines = pytest.mark.parametrize("engine", VARIANTS)
 
 
 def add_all(matcher: tamis.Matcher, subscriptions: dict[str, str]) -> dict[str, str]:
-    """Add what the engine can take; give back what it took."""
+    """Add the subscriptions that the engine supports, and return them."""
     taken = {}
     for id, text in subscriptions.items():
         before = len(matcher)
@@ -51,7 +51,7 @@ def add_all(matcher: tamis.Matcher, subscriptions: dict[str, str]) -> dict[str, 
 
 
 def expressible(engine: str, *texts: str) -> str:
-    """The first of the texts that the engine takes: some know conjunctions, or equalities, only."""
+    """Return the first text that the engine supports; some support conjunctions only."""
     for text in texts:
         if add_all(new_matcher(engine), {"s": text.format(n=1, k=1)}):
             return text
@@ -83,7 +83,7 @@ def test_equals_the_oracle(engine, semantics, exprs, batch) -> None:
     batch=st.lists(st.fixed_dictionaries({}, optional={"a": st.integers(0, 3)}), max_size=8),
     city=st.sampled_from([None, "Lyon", "Nice"]),
 )
-def test_default_fills_in(engine, exprs, batch, city) -> None:
+def test_default_semantics_fills_in_missing_attributes(engine, exprs, batch, city) -> None:
     schema = tamis.Schema(DEFAULTS, open=True)
     taken: dict[str, str] = {}
     matcher = new_matcher(engine, schema=schema, semantics="default")
@@ -100,15 +100,15 @@ def test_default_fills_in(engine, exprs, batch, city) -> None:
 
 @examples
 @given(expr=bool_exprs(), event=events(), semantics=st.sampled_from(["sql", "strict"]))
-def test_what_engines_are_given_means_what_was_written(expr, event, semantics) -> None:
-    """`condition` is rewritten, and `strict` in it has become tests."""
+def test_the_rewritten_condition_equals_the_written_selector(expr, event, semantics) -> None:
+    """`condition` is rewritten and includes the tests of `strict`."""
     subscription = Subscription.of("s", str(expr), semantics=semantics)
     wanted = matching({"s": str(expr)}, event, semantics) == {"s"}
     assert (evaluate(subscription.condition, event) is True) == wanted
 
 
 @engines
-def test_total_wants_every_attribute(engine) -> None:
+def test_total_semantics_requires_every_attribute(engine) -> None:
     matcher = new_matcher(engine, schema={"a": "INT", "b": "STR"}, semantics="total")
     matcher.add("s", expressible(engine, "a = 1 OR b = 'x'", "a = 1"))
     assert matcher.match({"a": 1, "b": "y"}) == ["s"]
@@ -140,7 +140,7 @@ def test_order_of_insertion_does_not_matter(engine, exprs, batch, seed) -> None:
     passing=st.lists(bool_exprs(), max_size=5),
     batch=st.lists(events(), min_size=1, max_size=4),
 )
-def test_what_was_removed_leaves_no_trace(engine, kept, passing, batch) -> None:
+def test_a_removed_subscription_leaves_no_trace(engine, kept, passing, batch) -> None:
     matcher, plain = new_matcher(engine), new_matcher(engine)
     gone = add_all(matcher, {f"gone{i}": str(e) for i, e in enumerate(passing)})
     add_all(matcher, named(kept))
@@ -157,7 +157,7 @@ def test_what_was_removed_leaves_no_trace(engine, kept, passing, batch) -> None:
 @engines
 @examples
 @given(exprs=st.lists(bool_exprs(), max_size=6), batch=st.lists(events(), max_size=4))
-def test_pickles(engine, exprs, batch) -> None:
+def test_a_pickled_engine_gives_the_same_answers(engine, exprs, batch) -> None:
     matcher = new_matcher(engine)
     add_all(matcher, named(exprs))
     again = pickle.loads(pickle.dumps(matcher))
@@ -180,7 +180,7 @@ def test_a_deep_selector_pickles(engine) -> None:
 
 
 @engines
-def test_memory_is_given_back(engine) -> None:
+def test_removal_frees_memory(engine) -> None:
     matcher = new_matcher(engine)
     text = expressible(
         engine,
@@ -210,13 +210,14 @@ def test_memory_is_given_back(engine) -> None:
         grown = tracemalloc.get_traced_memory()[0] - before
     finally:
         tracemalloc.stop()
-    # So many came and went; one of them is about a kilobyte. What NumPy has given back may still
-    # count as taken (`np.cumsum` alone shows it): 30 kB in the first rounds, then ever less.
+    # One of the subscriptions added and removed takes about a kilobyte. Memory that NumPy has freed
+    # may still count as allocated (`np.cumsum` alone shows it): 30 kB in the first rounds, then
+    # ever less.
     assert grown < 50_000 + 50 * 200 * ROUNDS
 
 
 @engines
-def test_priority_and_limit(engine) -> None:
+def test_matches_come_by_priority_up_to_the_limit(engine) -> None:
     matcher = new_matcher(engine)
     for id, priority in [("b", 1), ("a", 1), ("low", -5), ("top", 9), ("no", 99)]:
         matcher.add(id, "x = 1" if id != "no" else "x = 2", priority)
@@ -255,7 +256,7 @@ SELECTORS = {
         pytest.param(tamis.EventBatch.of, id="batch"),
     ],
 )
-def test_every_form_of_events(engine, form) -> None:
+def test_all_event_formats_give_the_same_answers(engine, form) -> None:
     matcher = new_matcher(engine)
     taken = add_all(matcher, SELECTORS)
     assert answers(matcher, form(ROWS)) == [matching(taken, row) for row in ROWS]
@@ -264,7 +265,7 @@ def test_every_form_of_events(engine, form) -> None:
 @engines
 @examples
 @given(exprs=st.lists(bool_exprs(), max_size=6), batch=st.lists(events(), max_size=6))
-def test_a_batch_is_its_events_one_by_one(engine, exprs, batch) -> None:
+def test_a_batch_matches_like_its_single_events(engine, exprs, batch) -> None:
     matcher = new_matcher(engine)
     add_all(matcher, named(exprs))
     assert matcher.match_batch(batch).per_event() == [matcher.match(event) for event in batch]
@@ -289,7 +290,7 @@ def test_several_threads_may_match_at_once(engine) -> None:
 
 
 @engines
-def test_draws_itself(engine) -> None:
+def test_to_dot_returns_a_digraph(engine) -> None:
     matcher = new_matcher(engine)
     matcher.add('quo"te', "a = 'x\\y' AND b = 1")
     dot = matcher.to_dot()

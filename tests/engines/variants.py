@@ -1,4 +1,4 @@
-"""The engines that the conformance suite runs on: all of `tamis.ENGINES`, in all their ways."""
+"""The engines of the conformance suite: all of `tamis.ENGINES`, with all their options."""
 
 import tamis
 from tests.soak import SOAK
@@ -14,7 +14,7 @@ VARIANTS: dict[str, dict[str, object]] = {
     for options in [{}, *_WAYS.get(name, [])]
 }
 
-# Those that take any selector; the others take conjunctions only.
+# These support any selector; the others support conjunctions only.
 WHOLE = [
     name
     for name, way in VARIANTS.items()
@@ -23,5 +23,5 @@ WHOLE = [
 
 
 def matcher(variant: str, **arguments: object) -> tamis.Matcher:
-    """A matcher with one of the variants as its engine."""
+    """Create a matcher with one of the variants as its engine."""
     return tamis.Matcher(**VARIANTS[variant], **arguments)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""What the index must say, by evaluating every predicate on every event."""
+"""The expected answers of the index, by evaluating every predicate on every event."""
 
 from itertools import pairwise
 from unittest import mock
@@ -18,7 +18,7 @@ def expected(held: dict[int, object], batch: EventBatch) -> list[set[int]]:
 
 
 def answers(index: PredicateIndex, batch: EventBatch) -> list[set[int]]:
-    """The answer of `satisfied`, after a look at its form."""
+    """Return the result of `satisfied_predicates`, after checking its form."""
     offsets, ids = index.satisfied_predicates(batch)
     assert offsets.dtype == np.int64 and ids.dtype == np.int32
     assert len(offsets) == len(batch) + 1 and offsets[0] == 0 and offsets[-1] == len(ids)
@@ -28,7 +28,7 @@ def answers(index: PredicateIndex, batch: EventBatch) -> list[set[int]]:
 
 
 def mask_answers(index: PredicateIndex, batch: EventBatch, ids: object = None) -> list[set[int]]:
-    """The answer of `masks`, turned around."""
+    """Return the result of `masks`, transposed."""
     masks = index.masks(batch, ids)
     names = range(index.capacity) if ids is None else ids.tolist()
     assert masks.dtype == np.uint64 and masks.shape == (len(names), (len(batch) + 63) // 64)
@@ -41,7 +41,7 @@ def mask_answers(index: PredicateIndex, batch: EventBatch, ids: object = None) -
 
 
 def check(predicates: list[object], events: list[dict[str, object]]) -> None:
-    """Intern them all; both forms of the answer equal the oracle's, and so for large ladders."""
+    """Check both forms of the result against the oracle, with small and large ladders."""
     batch = EventBatch.of(events)
     for room in (1024, LARGE):
         with mock.patch.object(ladder, "_MIN_TABLE_SIZE", room):

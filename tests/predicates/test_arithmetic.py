@@ -1,4 +1,4 @@
-"""Numbers at the edges of their types, and arithmetic on them, event by event the oracle's."""
+"""Numbers at the limits of their types, and arithmetic on them, compared with the oracle."""
 
 import itertools
 import math
@@ -70,19 +70,19 @@ def conditions_on_a() -> st.SearchStrategy[object]:
     st.lists(conditions_on_a(), min_size=1, max_size=30),
     st.lists(numbers(), min_size=1, max_size=30),
 )
-def test_edges(interned, values) -> None:
+def test_comparisons_at_type_limits_equal_the_oracle(interned, values) -> None:
     check(interned, [{"a": value} for value in values])
 
 
 @pytest.mark.parametrize("op", COMPARISONS)
-def test_every_edge_against_every_edge(op) -> None:
+def test_every_limit_compared_with_every_limit(op) -> None:
     literals = [Literal.of(c) for c in (*EDGES, *DOUBLES) if math.isfinite(c)]
     interned = [Comparison(op, A, c) for c in (*literals, INFINITE, NAN)]
     check(interned, [{"a": value} for value in (*EDGES, *DOUBLES)])
 
 
 @given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), min_size=1, max_size=60))
-def test_many_intervals(pairs) -> None:
+def test_many_overlapping_intervals_equal_the_oracle(pairs) -> None:
     interned = [Between(A, Literal.of(min(p)), Literal.of(max(p))) for p in pairs]
     check(interned, [{"a": value / 2} for value in range(-2, 84)])
 
@@ -95,7 +95,7 @@ PRODUCTS = [(7, 1317624576693539401), (-(2**62), 2), (2**62, 2), (-(2**63), -1),
 
 
 @pytest.mark.parametrize("op", "+-*/%")
-def test_arithmetic(op) -> None:
+def test_arithmetic_equals_the_oracle(op) -> None:
     events = [{"a": a, "b": b} for a, b in itertools.product(OPERANDS, OPERANDS)]
     events += [{"a": a, "b": b} for a, b in PRODUCTS]
     same_values(Arithmetic(op, A, Attribute(("b",))), events)
@@ -103,7 +103,7 @@ def test_arithmetic(op) -> None:
 
 @pytest.mark.parametrize("function", ["least", "greatest", "sum", "avg"])
 @pytest.mark.parametrize("text", [[], ["text"]])
-def test_functions(function, text) -> None:
+def test_functions_of_several_numbers_equal_the_oracle(function, text) -> None:
     some = [
         3,
         3.0,
@@ -123,14 +123,14 @@ def test_functions(function, text) -> None:
 
 
 @pytest.mark.parametrize("text", ["-a", "abs(a)", "least(a)", "sum(a)", "avg(a)", "sum(a, -a) / 2"])
-def test_of_one(text) -> None:
+def test_functions_of_one_equal_the_oracle(text) -> None:
     expr = parse(f"{text} = 1").left
     same_values(expr, [{"a": a} for a in (*EDGES, *DOUBLES, "text", None, [1], {}, True)])
 
 
 @pytest.mark.parametrize("op", COMPARISONS)
-def test_two_attributes(op) -> None:
-    """Numbers against numbers, against the rest, and the rest against the rest."""
+def test_comparisons_of_two_attributes_equal_the_oracle(op) -> None:
+    """Numbers with numbers, numbers with other types, and other types with each other."""
     some = [*EDGES[::4], *DOUBLES[::5], math.nan, "x", "y", True, False, None, [1], {}]
     events = [{"a": a, "b": b} for a, b in itertools.product(some, some)]
     b = Attribute(("b",))
@@ -141,7 +141,7 @@ def test_two_attributes(op) -> None:
 
 
 def same_values(expr: object, events: list[dict[str, object]]) -> None:
-    """The derived column holds what the oracle computes: type, sign of zero and all."""
+    """Check that the derived column equals the oracle's values, including type and sign of zero."""
     found = [[] for _ in events]
     for cells in Sheet(EventBatch.of(events)).cells(expr):
         for row in range(len(events)):

@@ -1,4 +1,4 @@
-"""Phase 1 on predicates that call functions of the caller's: the oracle's answers, few calls."""
+"""Phase 1 on predicates that call user functions: the oracle's answers, with few calls."""
 
 import pickle
 from collections import Counter
@@ -50,7 +50,7 @@ VALUES = [0, 1, 2, -0.0, 1.5, "x", "xy", "", True, False, [], ["x"], [1, None], 
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_every_place(shape) -> None:
+def test_a_call_in_every_position_of_a_predicate(shape) -> None:
     texts = [shape.replace("{}", call) for call in CALLS]
     check([parse(text, FUNCTIONS) for text in texts], [{"a": value} for value in VALUES])
 
@@ -66,7 +66,7 @@ class Counted:
         return x
 
 
-def test_a_call_is_made_once_per_event_whoever_asks() -> None:
+def test_a_function_is_called_once_per_event() -> None:
     counted = Counted()
     index = PredicateIndex()
     for text in ("f(a) = 1", "f(a) > 2", "3 < f(a)", "f(a) + 1 = 2", "f(a) IN (1, 2)", "f(a)",
@@ -80,7 +80,7 @@ def test_a_call_is_made_once_per_event_whoever_asks() -> None:
     assert counted.calls == {(1,): 1, (2,): 1, ("x",): 1}
 
 
-def test_a_call_on_constants_is_made_once_per_batch_and_not_before() -> None:
+def test_a_function_of_constants_is_called_once_per_batch_and_not_before() -> None:
     counted = Counted()
     index = PredicateIndex()
     texts = ["f(1) = 1", "a = f(1)", "f(1) < a + f(2)", "f('y')", "NOT f(3)", "f(FALSE) = FALSE",
@@ -104,7 +104,7 @@ def test_released_predicates_are_gone() -> None:
     assert len(index) == index.stats()["terms"] == 0
 
 
-def test_pickles() -> None:
+def test_an_unpickled_index_gives_the_same_answers() -> None:
     index = PredicateIndex()
     held = {
         index.intern(p): p for p in (parse(t, FUNCTIONS) for t in ("size(a) = 1", "alike(a, 1)"))
@@ -115,7 +115,7 @@ def test_pickles() -> None:
     assert copy.intern(parse("SIZE(a) = 1", FUNCTIONS)) == 0
 
 
-def test_failing() -> None:
+def test_an_error_in_a_function_is_reported() -> None:
     index = PredicateIndex()
     index.intern(parse("f(a) = 1", {"f": lambda x: 1 / x}))
     index.satisfied_predicates(EventBatch.of([{"a": 1}, {}]))

@@ -1,4 +1,4 @@
-"""The index says what the oracle says, whatever is in it and however it got there."""
+"""The index compared with the oracle, for any content and any history."""
 
 import pickle
 from unittest import mock
@@ -41,7 +41,7 @@ FEW_EVENTS = [
 
 
 def conditions() -> st.SearchStrategy[object]:
-    """Tests of one attribute against a few constants, of mixed types."""
+    """Draw tests of one attribute against a few constants, of mixed types."""
     a, literals = st.just(Attribute(("a",))), st.sampled_from(FEW).map(Literal.of)
     positive = st.one_of(
         st.builds(Comparison, st.sampled_from(COMPARISONS), a, literals),
@@ -161,7 +161,7 @@ def test_masks_of_some_predicates(interned, batch, random) -> None:
     assert mask_answers(index, batch, np.array(some, np.int32)) == wanted
 
 
-def test_one_id_per_content() -> None:
+def test_equal_predicates_share_an_id() -> None:
     index = PredicateIndex()
     one = index.intern(parse("a = 1"))
     assert index.intern(parse(" a   = 1")) == one
@@ -177,7 +177,7 @@ def test_one_id_per_content() -> None:
     assert index.intern(parse("b = 7")) == one and index.capacity == 5
 
 
-def test_refuses_structure_and_is_unchanged() -> None:
+def test_a_structure_is_rejected_and_the_index_unchanged() -> None:
     index = PredicateIndex()
     for expr in (And((parse("a"), parse("b"))), Not(Not(Attribute(("a",))))):
         with pytest.raises(TypeError):
@@ -193,7 +193,7 @@ def test_residual_and_derived_are_counted() -> None:
     assert (stats["residual"], stats["terms"], stats["derived_terms"]) == (2, 2, 1)
 
 
-def test_an_empty_batch() -> None:
+def test_an_empty_batch_has_no_results() -> None:
     index = PredicateIndex()
     index.intern(Comparison("=", Attribute(("a",)), Literal.of(1)))
     index.intern(Literal.of(True))

@@ -69,7 +69,7 @@ def test_thousands_of_predicates_come_and_go() -> None:
     assert len(index) == 0 and index.stats()["terms"] == 0
 
 
-def test_a_large_batch() -> None:
+def test_a_large_batch_equals_the_oracle() -> None:
     chance = random.Random(8)
     index = PredicateIndex()
     held = {index.intern(p): p for p in (predicate(chance) for _ in range(60))}

@@ -43,13 +43,13 @@ def text_tests() -> st.SearchStrategy[object]:
 
 
 @given(st.lists(text_tests(), min_size=1, max_size=40), st.lists(words, min_size=1, max_size=12))
-def test_many_tests_of_text(interned, values) -> None:
+def test_many_text_tests_equal_the_oracle(interned, values) -> None:
     check(interned, [{"a": value} for value in values])
 
 
 @pytest.mark.parametrize("function", ["contains", "startswith", "endswith"])
-def test_parts_of_parts(function) -> None:
-    """Overlapping, repeated and empty: enough of them for an automaton."""
+def test_overlapping_substrings_equal_the_oracle(function) -> None:
+    """Overlapping, repeated and empty strings; enough of them for an automaton."""
     parts = ["", "a", "b", "ab", "ba", "aba", "bab", "é", "éa", "😀", "\0"]
     interned = [StringTest(function, A, Literal.of(part)) for part in parts]
     values = ["", "a", "ababab", "bé", "éa😀", "\0a\0", "x"]
@@ -71,12 +71,12 @@ def test_parts_of_parts(function) -> None:
         ("%a%bcd_%", "anywhere", "bcd", False),
     ],
 )
-def test_guards(pattern, place, part, decides) -> None:
+def test_the_guard_of_a_pattern(pattern, place, part, decides) -> None:
     guard = guard_of(Like(A, pattern, "!", False))
     assert (guard.place.value, guard.part, guard.decides) == (place, part, decides)
 
 
-def test_no_guard() -> None:
+def test_patterns_without_a_guard() -> None:
     assert guard_of(Like(A, "_%_", "!", False)) is None
     assert guard_of(StringTest("contains", Literal.of("abc"), A)) is None
 
@@ -89,21 +89,21 @@ SUBJECTS = {
 }
 
 
-def test_a_set_of_regexes() -> None:
+def test_a_set_of_regexes_equals_the_oracle() -> None:
     tests = TextTests(REGEXES)
     assert tests._regexes._set is not None
     assert {text: sorted(tests.satisfied_predicates(text)) for text in SUBJECTS} == SUBJECTS
 
 
-def test_a_set_of_regexes_that_is_too_large(monkeypatch) -> None:
+def test_a_set_of_regexes_that_is_too_large_falls_back(monkeypatch) -> None:
     monkeypatch.setattr(texts, "_MEMORY", 1 << 12)
     tests = TextTests(REGEXES)
     assert tests._regexes._set is None
     assert {text: sorted(tests.satisfied_predicates(text)) for text in SUBJECTS} == SUBJECTS
 
 
-def test_a_set_of_regexes_that_gives_up() -> None:
-    """RE2 then says that nothing matches, as it would where nothing does."""
+def test_a_set_of_regexes_that_gives_up_falls_back() -> None:
+    """RE2 then reports that nothing matches, as if nothing did."""
     tests = TextTests(REGEXES)
     tests._regexes._set = mock.Mock(Match=lambda text: None)
     assert {text: sorted(tests.satisfied_predicates(text)) for text in SUBJECTS} == SUBJECTS
@@ -129,5 +129,5 @@ def test_a_set_of_regexes_that_gives_up() -> None:
         max_size=10,
     ),
 )
-def test_lists(interned, values) -> None:
+def test_list_tests_equal_the_oracle(interned, values) -> None:
     check(interned, [{"a": value} for value in values])

@@ -1,4 +1,4 @@
-"""Random networks, and what people do to them."""
+"""Random networks, and the operations on them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -31,7 +31,7 @@ any_events = st.one_of(small_events, events())
 
 @st.composite
 def trees(draw: st.DrawFn, most: int = 7) -> list[tuple[int, int]]:
-    """The edges of a random tree; broker 0 is there whatever is drawn."""
+    """Draw the edges of a random tree; broker 0 always exists."""
     size = draw(st.integers(1, most))
     return [(draw(st.integers(0, n - 1)), n) for n in range(1, size)]
 
@@ -42,7 +42,7 @@ def name(number: int) -> str:
 
 @dataclass
 class Model:
-    """A network, and beside it what its subscribers want."""
+    """A network, and the interests of its subscribers."""
 
     network: Network
     wanted: dict[tuple[str, int], str] = field(default_factory=dict)
@@ -69,7 +69,7 @@ class Model:
         self.network.unsubscribe(*which)
 
     def oracle(self, event: dict[str, object]) -> dict[str, list[int]]:
-        """Per broker, the ids; those of sequences as events that may be one of their steps."""
+        """Return the expected ids per broker; those of sequences for events that may be a step."""
         found: dict[str, list[int]] = {}
         for (node, id), selector in self.wanted.items():
             if any(matching({id: each}, event) for each in steps_of(selector)):

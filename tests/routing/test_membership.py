@@ -1,4 +1,4 @@
-"""Nodes come to know each other and their links; cycles are found, and opened rightly."""
+"""Nodes learn of each other and of their links; cycles are found, and broken correctly."""
 
 import random
 from collections import defaultdict
@@ -12,7 +12,7 @@ from tamis.routing.membership import Link, Membership, OverlayLoop, Path
 
 
 class Overlay:
-    """Nodes in memory; what they tell each other travels in any order but that of a link."""
+    """Nodes in memory; messages arrive in any order, but those of one link in theirs."""
 
     def __init__(self, seed: int = 0) -> None:
         self.nodes: dict[str, Membership] = {}
@@ -34,7 +34,7 @@ class Overlay:
             self.told.pop((end, link.other(end)), None)
 
     def settle(self, refuse: bool = False) -> None:
-        """Let everybody tell their neighbours until nothing is new; give up links meanwhile."""
+        """Exchange messages until nothing is new; remove links of cycles meanwhile."""
         while True:
             pending = [
                 (name, neighbour)
@@ -95,7 +95,7 @@ def graphs(draw: st.DrawFn) -> list[tuple[str, str]]:
 
 
 @given(trees(), st.integers(0, 1_000))
-def test_in_a_tree_everybody_knows_everybody_and_every_link(
+def test_in_a_tree_every_node_knows_all_nodes_and_links(
     edges: list[tuple[str, str]], seed: int
 ) -> None:
     overlay = Overlay(seed)
@@ -115,7 +115,7 @@ def test_in_a_tree_everybody_knows_everybody_and_every_link(
 
 
 @given(trees(), st.data())
-def test_a_link_that_goes_takes_those_beyond_it(
+def test_removing_a_link_removes_the_nodes_beyond_it(
     edges: list[tuple[str, str]], data: st.DataObject
 ) -> None:
     overlay = Overlay()
@@ -130,7 +130,7 @@ def test_a_link_that_goes_takes_those_beyond_it(
 
 @settings(max_examples=200)
 @given(graphs(), st.integers(0, 1_000))
-def test_of_any_graph_the_tree_of_the_oldest_links_is_left(
+def test_any_graph_is_reduced_to_the_tree_of_its_oldest_links(
     edges: list[tuple[str, str]], seed: int
 ) -> None:
     overlay = Overlay(seed)
@@ -148,7 +148,7 @@ def test_of_any_graph_the_tree_of_the_oldest_links_is_left(
 
 
 @pytest.mark.parametrize("size", [3, 4, 5, 6, 7])
-def test_all_on_a_cycle_see_the_same_youngest_link(size: int) -> None:
+def test_all_nodes_on_a_cycle_see_the_same_youngest_link(size: int) -> None:
     overlay = Overlay(size)
     found = names(size)
     links = [overlay.link(found[i], found[(i + 1) % size], (i * 5) % 11) for i in range(size)]
@@ -160,7 +160,7 @@ def test_all_on_a_cycle_see_the_same_youngest_link(size: int) -> None:
         assert loop.youngest == max(links) and sorted(loop.nodes) == sorted(found)
 
 
-def test_an_older_name_of_the_same_link_is_no_loop() -> None:
+def test_an_older_id_of_the_same_link_is_not_a_loop() -> None:
     lyon = Membership("lyon")
     lyon.join("rome", Link.between("lyon", "rome", 9, "new"))
     lyon.hear("rome", "lyon", (Link.between("lyon", "rome", 1, "old"),))

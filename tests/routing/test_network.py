@@ -18,7 +18,7 @@ strategies = pytest.mark.parametrize("strategy", [*STRATEGIES, "narrow"])
 
 @strategies
 @given(data=st.data())
-def test_each_event_comes_to_all_who_want_it(strategy, data) -> None:
+def test_each_event_reaches_all_interested_subscribers(strategy, data) -> None:
     """Subscriptions and brokers come and go between events."""
     tree = data.draw(trees(), "tree")
     shape = data.draw(st.sampled_from(SHAPES), "shape")
@@ -124,7 +124,7 @@ def test_nothing_is_lost_while_others_come_and_go(strategy, data) -> None:
 
 
 @pytest.mark.parametrize("strategy", ["siena", "covering"])
-def test_what_was_covered_is_told_before_what_covered_it_is_withdrawn(strategy) -> None:
+def test_covered_interests_are_sent_before_their_cover_is_withdrawn(strategy) -> None:
     one = router(strategy)
     one.join("north")
     wide, narrow = Interest.parse("x > 5"), Interest.parse("x > 15 AND y = 0")
@@ -138,7 +138,7 @@ def test_what_was_covered_is_told_before_what_covered_it_is_withdrawn(strategy) 
     assert [t.interest for t in one.join("south")] == [wide]
 
 
-def test_a_neighbour_is_not_told_its_own_wishes() -> None:
+def test_a_neighbour_is_not_sent_its_own_interests() -> None:
     one = router("edge")
     one.join("a"), one.join("b")
     x = Interest.parse("x = 1")
@@ -156,7 +156,7 @@ def test_a_neighbour_is_not_told_its_own_wishes() -> None:
 
 @strategies
 @given(data=st.data())
-def test_many_events_go_where_each_would_go(strategy, data) -> None:
+def test_a_batch_is_routed_like_single_events(strategy, data) -> None:
     shape, narrow = data.draw(st.sampled_from(SHAPES)), strategy == "narrow"
     one, edge = (router("edge" if narrow else strategy, shape, narrow) for _ in range(2))
     for neighbour in "ab":
@@ -177,7 +177,7 @@ def test_many_events_go_where_each_would_go(strategy, data) -> None:
     assert one.evaluations == 2 * before
 
 
-def test_loops_are_refused() -> None:
+def test_cycles_of_links_are_rejected() -> None:
     network = Network("edge")
     for node in "abcd":
         network.add(node)
@@ -197,7 +197,7 @@ def test_loops_are_refused() -> None:
 
 
 @strategies
-def test_a_broker_that_leaves_takes_its_wishes_along(strategy) -> None:
+def test_a_leaving_broker_withdraws_its_interests(strategy) -> None:
     model = Model.of(strategy, Shape(1024, 3), [(0, 1), (1, 2), (1, 3)])
     network = model.network
     model.subscribe("b2", "x > 5"), model.subscribe("b3", "x > 15")
@@ -233,7 +233,7 @@ def test_edge_routing_evaluates_once_on_a_line_of_any_length() -> None:
             assert len(passage.crossed) == passage.hops[name(length - 1)] == length - 1
 
 
-def test_narrow_filters_are_shorter_and_lead_the_same_way() -> None:
+def test_narrow_filters_are_shorter_and_route_alike() -> None:
     passages = []
     for strategy in ("edge", "narrow"):
         model = Model.of(strategy, Shape(1024, 3), [(0, 1), (1, 2), (1, 3)])
@@ -251,7 +251,7 @@ def test_narrow_filters_are_shorter_and_lead_the_same_way() -> None:
     assert 2 * sum(sent[1]) < sum(sent[0])
 
 
-def test_tiny_filters_waste_and_lose_nothing() -> None:
+def test_tiny_filters_cause_false_positives_but_no_loss() -> None:
     model = Model.of("edge", Shape(2, 1), [(0, 1), (1, 2)])
     for n in range(20):
         model.subscribe("b2", f"x = {n} AND y = {n}")
@@ -263,7 +263,7 @@ def test_tiny_filters_waste_and_lose_nothing() -> None:
     assert passage.filter_bytes > 0
 
 
-def test_what_cannot_be_is_refused() -> None:
+def test_invalid_requests_are_rejected() -> None:
     network = Network("covering")
     network.add("a")
     with pytest.raises(InputError, match="already"):

@@ -36,7 +36,7 @@ def cannot_hold(model: list[tuple[str, str]]) -> set[str]:
     gone=st.sets(st.integers(0, 5)),
     batch=batches,
 )
-def test_filters_have_no_false_negative(shape, model, gone, batch) -> None:
+def test_filter_tables_have_no_false_negatives(shape, model, gone, batch) -> None:
     """The filter is made once, at the edge; another broker with this table goes by its bytes."""
     edge, inner = FilterTable(shape), FilterTable(shape)
     for text, address in model:
@@ -64,7 +64,7 @@ def test_filters_have_no_false_negative(shape, model, gone, batch) -> None:
 
 @pytest.mark.parametrize("engine", ["brute", "siena", "block"])
 @given(model=stored, gone=st.sets(st.integers(0, 5)), batch=batches)
-def test_engines_are_exact(engine, model, gone, batch) -> None:
+def test_engine_tables_are_exact(engine, model, gone, batch) -> None:
     table = EngineTable(ENGINES[engine])
     for text, address in model:
         table.insert(Interest.parse(text), address)
@@ -76,7 +76,7 @@ def test_engines_are_exact(engine, model, gone, batch) -> None:
         assert found - wanted(model, event) <= cannot_hold(model)
 
 
-def test_a_table_forgets_all_of_it() -> None:
+def test_a_table_forgets_removed_interests() -> None:
     table = FilterTable(Shape(1024, 3))
     rule, other = Interest.parse("x = 1 OR y = 2"), Interest.parse("x = 1")
     table.insert(rule, "a"), table.insert(other, "b")
@@ -88,7 +88,7 @@ def test_a_table_forgets_all_of_it() -> None:
     assert table.sizes()["predicates"] == 0 and table.tree.nodes == 1
 
 
-def test_what_is_too_wide_for_a_table_is_sent_everything() -> None:
+def test_an_address_with_an_unsupported_interest_gets_every_event() -> None:
     wide = Interest.parse(" AND ".join(f"(a{n} = 1 OR b{n} = 1)" for n in range(7)))
     assert wide.conjunctions is None
     for table in (FilterTable(Shape(1024, 3)), EngineTable(ENGINES["siena"])):
@@ -108,7 +108,7 @@ def forwarded(table: FilterTable | EngineTable, event: dict[str, object]) -> set
 
 
 @given(kept=st.lists(conjunctions | texts, max_size=8, unique=True), asked=conjunctions | texts)
-def test_the_index_finds_what_comparing_all_finds(kept, asked) -> None:
+def test_the_cover_index_equals_comparing_all_pairs(kept, asked) -> None:
     index = CoverIndex()
     interests = [Interest.parse(text) for text in kept]
     interests = [each for each in interests if each.coverage.filters]
@@ -134,7 +134,7 @@ def has_tests(*interests: Interest) -> bool:
     return any(asked.tests for each in filters for asked in each.terms.values())
 
 
-def test_all_that_only_one_covered_is_told_when_it_goes() -> None:
+def test_interests_covered_only_by_a_removed_one_become_maximal() -> None:
     wide, other, *below = map(
         Interest.parse,
         ["x > 0", "y = 1", "x > 9", "x > 5", "x = 3", "x > 7 AND y = 1", "x = 2 AND y = 1"],
@@ -145,15 +145,15 @@ def test_all_that_only_one_covered_is_told_when_it_goes() -> None:
     assert list(maximal.maximal) == [wide, other]
     nine, five, three, _, _ = below
     changes = maximal.remove(wide)
-    # Of the five below it two have another that covers them, and one is below a third.
+    # Of the five covered by it, two have another cover, and one is covered by a third.
     assert set(changes) == {(five, True), (three, True), (wide, False)}
     assert changes[-1] == (wide, False) and set(maximal.maximal) == {five, three, other}
     assert set(maximal.remove(five)) == {(nine, True), (five, False)}
 
 
 @given(data=st.data())
-def test_the_maximal_ones_are_told(data) -> None:
-    """What is told covers everything, and nothing of it covers other of it."""
+def test_the_maximal_interests_are_advertised(data) -> None:
+    """The advertised interests cover all interests, and none of them covers another."""
     maximal, there, told = MaximalInterests(), [], set()
     for _ in range(data.draw(st.integers(1, 12))):
         if there and data.draw(st.booleans()):
@@ -168,7 +168,7 @@ def test_the_maximal_ones_are_told(data) -> None:
         for interest, wanted in changes:
             assert (interest in told) != wanted
             told = told | {interest} if wanted else told - {interest}
-            # At no moment is something of what was told before, and is still wanted, uncovered.
+            # At no time is an interest uncovered that was advertised before and is still wanted.
             for each in before & set(there):
                 assert any(other.covers(each) for other in told)
         assert told == set(maximal.maximal) and len(maximal) == len(there)

@@ -1,7 +1,7 @@
-"""Selectors over very few predicates, so that their parts meet in the tree all the time.
+"""Selectors over very few predicates, so that their parts often meet in the tree.
 
-What `tests/strategies.py` makes is varied, and so has little in common. Here the same parts come
-back: in several subscriptions, several times in one, and in chains longer than the 32 operands
+The selectors of `tests/strategies.py` are varied and so have little in common. Here the same parts
+recur: in several subscriptions, several times in one, and in chains longer than the 32 operands
 that are arranged in one piece.
 """
 
@@ -70,7 +70,7 @@ def _dense(draw: st.DrawFn, depth: int) -> object:
 @cache
 @st.composite
 def _long(draw: st.DrawFn) -> object:
-    """A chain with a beginning, or an end, or a middle in common with others."""
+    """Return a chain that shares its beginning, end or middle with others."""
     begin, length = draw(st.sampled_from([0, 0, 1, 20])), draw(st.sampled_from([33, 40, 50]))
     operands = tuple(_LONG_TESTS[begin : begin + length])
     kind = draw(st.sampled_from("&|^k"))
@@ -81,7 +81,7 @@ def _long(draw: st.DrawFn) -> object:
 
 @cache
 def dense_events() -> st.SearchStrategy[dict[str, object]]:
-    """Mostly ones, or the chains would hardly ever be true; some zeros, some missing."""
+    """Draw mostly ones, or the chains would rarely be true; some zeros, some missing."""
     changes = st.dictionaries(st.sampled_from([*LETTERS, *LONG]), st.sampled_from([0, None]))
     letters = st.fixed_dictionaries({}, optional=dict.fromkeys(LETTERS, st.sampled_from([1, 0])))
     return st.builds(

@@ -26,7 +26,7 @@ EITHER_WAY = {AND: "∧", OR: "∨", XOR: "⊕", NAND: "⊼", NOR: "⊽", COUNT:
 
 
 def engine_of(filter: str | None, subscriptions: Mapping[str, str]) -> AtreeEngine:
-    """An engine with these subscriptions, all of the same priority."""
+    """Create an engine with these subscriptions, all of the same priority."""
     engine = AtreeEngine(filter)
     for id, text in subscriptions.items():
         engine.add(Subscription.of(id, text))
@@ -34,21 +34,21 @@ def engine_of(filter: str | None, subscriptions: Mapping[str, str]) -> AtreeEngi
 
 
 def answer(engine: AtreeEngine, event: Mapping[str, object], limit: int | None = None) -> list:
-    """The ids that an event satisfies, in order, cut as a Matcher cuts them."""
+    """Return the ids that an event satisfies, in order, limited as by a Matcher."""
     matches = engine.match(EventBatch.of([event]), limit)
     return (matches if limit is None else matches.limited(limit)).of_event(0)
 
 
 def root_of(engine: AtreeEngine, id: str) -> int:
-    """The root of a subscription."""
+    """Return the root of a subscription."""
     (code,) = (code for code, known in enumerate(engine._ids) if known == id)
     return engine.tree.root(code)
 
 
 def expressions(engine: AtreeEngine) -> dict[str, int]:
-    """All nodes by what they say, e.g. `(a = 1 ∧ (b = 1 ∧ c = 1))`.
+    """Return all nodes by expression, e.g. `(a = 1 ∧ (b = 1 ∧ c = 1))`.
 
-    Of operands that may stand either way the shorter comes first, then the alphabet.
+    Of commutative operands the shorter comes first, then the alphabet.
     """
     found = {node: expression(engine, node) for node in engine.tree.nodes()}
     by_text = {text: node for node, text in found.items()}
@@ -57,7 +57,7 @@ def expressions(engine: AtreeEngine) -> dict[str, int]:
 
 
 def expression(engine: AtreeEngine, node: int) -> str:
-    """What a node says."""
+    """Return the expression of a node."""
     tree = engine.tree
     operator, k, n = tree.function_parts(node)
     if operator == LEAF:

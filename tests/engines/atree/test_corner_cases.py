@@ -1,4 +1,4 @@
-"""Where an A-Tree went wrong, or could, without any theorem being broken."""
+"""Cases in which an A-Tree went wrong, or could, without breaking any theorem."""
 
 import pickle
 
@@ -24,8 +24,10 @@ filters = pytest.mark.parametrize("filter", FILTERS)
 
 @filters
 @pytest.mark.parametrize("selector", ["a = 1 AND b = 1", "AT LEAST 2 OF (a = 1, b = 1, c = 1)"])
-def test_what_an_event_left_behind_is_never_taken_for_news(filter: str, selector: str) -> None:
-    """Stamps of 16 bits begin again after 65,535 events: with that of the first."""
+def test_stamps_of_earlier_events_are_ignored_after_16_bit_wraparound(
+    filter: str, selector: str
+) -> None:
+    """16-bit stamps wrap around after 65,535 events, to that of the first."""
     engine = engine_of(filter, {"s": selector})
     a, b, c = np.zeros((3, 150_000), np.int64)
     a[[0, 70_000, 80_000]] = 1
@@ -35,8 +37,10 @@ def test_what_an_event_left_behind_is_never_taken_for_news(filter: str, selector
 
 @pytest.mark.parametrize("filter", ["general", "zero-suppression"])
 @pytest.mark.parametrize("limit", [None, 1])
-def test_nor_after_two_billion_events(filter: str, limit: int | None) -> None:
-    """Where there are queues, stamps have 31 bits: too many to wait for."""
+def test_stamps_of_earlier_events_are_ignored_after_31_bit_wraparound(
+    filter: str, limit: int | None
+) -> None:
+    """With queues, stamps have 31 bits: too many to wait for, so the clock is set."""
     engine = engine_of(filter, {"s": "a = 1 AND b = 1"})
     engine.add(Subscription.of("t", "c = 1", priority=1))
     assert answer(engine, {"a": 1}, limit) == []
@@ -68,7 +72,7 @@ def test_a_function_of_many_is_not_that_of_its_first_two(filter, one, other) -> 
 
 
 @pytest.mark.parametrize("arguments", [100, 2_000])
-def test_a_sum_of_many(arguments: int) -> None:
+def test_a_sum_of_many_attributes_matches(arguments: int) -> None:
     names = [f"a{number}" for number in range(arguments)]
     engine = engine_of("general", {"s": f"SUM({', '.join(names)}) >= {arguments}"})
     assert answer(engine, dict.fromkeys(names, 1)) == ["s"]
@@ -79,7 +83,7 @@ def test_a_sum_of_many(arguments: int) -> None:
 
 @pytest.mark.parametrize("shape", ["SUM({many}) > 1", "{nested} > 1", "a = 1 XOR SUM({many}) > 1"])
 def test_there_is_room_for_every_node(shape: str) -> None:
-    """Kernels check no bounds: what is made must have been reserved, to the last node."""
+    """Kernels check no bounds: room must have been reserved for every node that they create."""
     for size in range(1, 90):
         many = ", ".join(f"a{number}" for number in range(size))
         text = shape.format(many=many, nested="abs(" * size + "b" + ")" * size)
@@ -108,19 +112,19 @@ def test_false_operands_are_counted_beyond_15_bits(size: int) -> None:
     assert answer(engine, {"a": 0, "b": 1}) == ["s"]
 
 
-def test_functions_are_given_back() -> None:
-    """There is room for 16,368 at a time, not for as many in a lifetime."""
+def test_function_numbers_are_reused() -> None:
+    """There are 16,368 numbers, for the functions in use at a time."""
     tree = Tree()
     for k in range(17_000):
         tree.insert(0, Plan(AT_LEAST, (0, 1, 2), k))
         tree.delete(0)
 
 
-# -- what is refused -------------------------------------------------------------------------------
+# -- rejected selectors ----------------------------------------------------------------------------
 
 
 @filters
-def test_what_is_refused_leaves_nothing(filter: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rejected_selector_leaves_nothing(filter: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tamis.engines.atree.planner.MAX_COUNTED", 3)
     engine = AtreeEngine(filter)
     with pytest.raises(UnsupportedExpression):
@@ -129,7 +133,7 @@ def test_what_is_refused_leaves_nothing(filter: str, monkeypatch: pytest.MonkeyP
     check_empty(engine)
 
 
-def test_what_there_is_no_room_for_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_selector_without_room_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     engine = AtreeEngine("tvp")
     monkeypatch.setattr("tamis.engines.atree.tree.MAX_FUNCTION", FIRST_MADE)
     both = "AT LEAST 2 OF (a = 1, b = 1, c = 1) AND AT LEAST 2 OF (a = 1, b = 1, c = 1, d = 1)"
@@ -154,18 +158,18 @@ def test_threads_change_no_answer(filter: str, limit: int | None) -> None:
     assert len(found) and found == plain.match(batch, limit)
 
 
-def test_there_is_no_such_number_of_threads() -> None:
+def test_an_invalid_number_of_threads_is_rejected() -> None:
     for threads in (0, True, "2"):
         with pytest.raises(InputError, match="threads"):
             AtreeEngine(threads=threads)  # type: ignore[arg-type]
 
 
-# -- the rest --------------------------------------------------------------------------------------
+# -- other cases -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
-def test_what_was_pickled_can_grow(protocol: int) -> None:
-    """Protocol 5, which cloudpickle takes, lends arrays that cannot be resized."""
+def test_an_unpickled_engine_can_grow(protocol: int) -> None:
+    """Pickle protocol 5, which cloudpickle uses, lends arrays that cannot be resized."""
     engine = engine_of("tvp", {"s": "a = 1 AND b = 1"})
     engine.add(Subscription.of("first", "a = 1", priority=1))
     engine = pickle.loads(pickle.dumps(engine, protocol))
@@ -174,8 +178,8 @@ def test_what_was_pickled_can_grow(protocol: int) -> None:
     assert answer(engine, {"a": 1, "b": 1, "c": 7}, limit=2) == ["s7", "first"]
 
 
-def test_a_span_that_is_there_in_two_ways() -> None:
-    """Algorithm 6 keeps one tree per span, but the whole chain may stand on the other."""
+def test_a_span_with_two_layouts_is_reused() -> None:
+    """Algorithm 6 keeps one tree per span, but the whole chain may be built on the other."""
     tree = Tree()
     ab, bc = Plan(AND, (0, 1)), Plan(AND, (1, 2))
     tree.insert(0, Plan(AND, (ab, 2)))

@@ -252,7 +252,7 @@ def test_a_negation_matches_where_nothing_below_it_is_true(filter: str, selector
 
 @filters
 def test_a_part_may_stand_twice_in_one_subscription(filter: str) -> None:
-    """It counts twice where that matters, and is used once."""
+    """A part that occurs twice counts twice where that matters, but has one node."""
     selector = "(a = 1 AND b = 1) XOR c = 1 XOR (b = 1 AND a = 1)"
     engine = engine_of(filter, {"s": selector})
     assert engine.tree.uses(expressions(engine)["(a = 1 ∧ b = 1)"]) == 1

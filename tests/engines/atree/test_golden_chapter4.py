@@ -70,7 +70,7 @@ def test_figure_4_1_a_lower_priority_changes_nothing_below(filter: str | None) -
 
 @any_filter
 @pytest.mark.parametrize("order", ["S1 S2", "S2 S1"])
-def test_the_exception_of_section_4_1_is_none(filter: str | None, order: str) -> None:
+def test_the_exception_of_section_4_1_does_not_occur(filter: str | None, order: str) -> None:
     """Where the thesis cannot promise it, S1 still comes first."""
     selectors = {"S1": ("A = 1 AND B = 1 AND C = 1 AND D = 1", 2), "S2": ("B = 1 AND C = 1", 1)}
     engine = AtreeEngine(filter)
@@ -83,7 +83,7 @@ def test_the_exception_of_section_4_1_is_none(filter: str | None, order: str) ->
 
 
 @pytest.mark.parametrize("filter", ["general", "zero-suppression"])
-def test_with_a_limit_the_rest_is_not_looked_at(filter: str | None) -> None:
+def test_with_a_limit_the_remaining_nodes_are_not_evaluated(filter: str | None) -> None:
     engine = AtreeEngine(filter)
     engine.add(Subscription.of("S2", "B = 1 AND C = 1", 1))
     engine.add(Subscription.of("S1", "A = 1 AND B = 1 AND C = 1 AND D = 1", 2))

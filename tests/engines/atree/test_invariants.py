@@ -29,7 +29,7 @@ any_filter = pytest.mark.parametrize("filter", [None, *FILTERS])
 
 
 def first(subscriptions: list[Subscription], event: dict, limit: int | None = None) -> list[str]:
-    """What the answer should be, from the meaning alone."""
+    """Return the expected answer, by the oracle."""
     found = [s for s in subscriptions if evaluate(s.selector, event) is True]
     return [s.id for s in sorted(found, key=lambda s: (-s.priority, s.id))][:limit]
 
@@ -40,7 +40,7 @@ def answers(engine: AtreeEngine, batch: list[dict], limit: int | None = None) ->
 
 
 class AtreeMachine(RuleBasedStateMachine):
-    """An engine, looked at after every step."""
+    """An engine that is checked after every step."""
 
     filter: str | None = None
     ids = Bundle("ids")
@@ -113,7 +113,7 @@ def test_the_theorems_hold_after_every_step(filter: str) -> None:
 
 
 def test_the_theorems_hold_after_thousands_of_changes() -> None:
-    """Hundreds of parents of a node, hundreds of subscriptions at one, a table with collisions."""
+    """A node has hundreds of parents, hundreds of subscriptions; the hash table has collisions."""
     chance = random.Random(62)
     texts = [f"a = 1 AND b > {number}" for number in range(150)] + ["a = 1"] * 150
     for _ in range(200):
@@ -158,7 +158,7 @@ def test_a_limit_gives_the_first_of_the_full_answer(filter, exprs, batch) -> Non
 
 @any_filter
 def test_more_priorities_than_queues(filter: str | None) -> None:
-    """More than 64 distinct ones go in groups, and still come out one by one."""
+    """More than 64 distinct priorities share queues, and matches still come in exact order."""
     chance = random.Random(2004)
     engine = AtreeEngine(filter)
     known: dict[str, Subscription] = {}

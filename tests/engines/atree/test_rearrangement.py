@@ -1,4 +1,4 @@
-"""Insertion lays a chain so that the most nodes are used again (thesis §3.6.2)."""
+"""Insertion arranges a chain so that the most nodes are reused (thesis §3.6.2)."""
 
 import random
 from collections.abc import Iterator
@@ -40,7 +40,7 @@ PARTS: list[Layout] = [
 
 
 def layouts(operands: tuple[int, ...]) -> Iterator[Layout]:
-    """All ways to lay a chain, its operands in this order."""
+    """Iterate over all layouts of a chain with its operands in this order."""
     if len(operands) == 1:
         yield operands[0]
     for split in range(1, len(operands)):
@@ -50,14 +50,14 @@ def layouts(operands: tuple[int, ...]) -> Iterator[Layout]:
 
 
 def planned(function: int, layout: Layout) -> int | Plan:
-    """A plan that leaves nothing to arrange."""
+    """Return a plan with a fixed layout."""
     if isinstance(layout, int):
         return layout
     return Plan(function, tuple(planned(function, part) for part in layout))
 
 
 def joints(tree: Tree) -> dict[tuple[int, int, int], int]:
-    """The nodes of two children, by function and children."""
+    """Return the nodes with two children, by function and children."""
     return {
         (tree.function_of(node), *sorted(tree.children(node))): node
         for node in tree.nodes()
@@ -66,7 +66,7 @@ def joints(tree: Tree) -> dict[tuple[int, int, int], int]:
 
 
 def missing(known: dict[tuple[int, int, int], int], function: int, layout: Layout) -> set[Layout]:
-    """The nodes that a layout would add to a tree."""
+    """Return the nodes that a layout would add to a tree."""
 
     def found(part: Layout) -> int | None:
         if isinstance(part, int):
@@ -85,7 +85,7 @@ def missing(known: dict[tuple[int, int, int], int], function: int, layout: Layou
 
 
 def insert(tree: Tree, subscription: int, function: int, predicates: list[int]) -> tuple[int, int]:
-    """Insert a chain: how many nodes it added, leaves aside, and how many it need have added."""
+    """Insert a chain; return how many inner nodes it added, and the minimum."""
     known = joints(tree)
     tree.insert(subscription, Plan(function, tuple(predicates)))
     leaves = tuple(sorted(int(tree.true_leaf[predicate]) for predicate in predicates))
@@ -100,7 +100,7 @@ def test_there_are_five_layouts_of_four() -> None:
 
 @functions
 @pytest.mark.parametrize("layout", FIVE.values(), ids=FIVE.keys())
-def test_each_of_the_five_layouts_is_used_again_whole(function: int, layout: Layout) -> None:
+def test_each_of_the_five_layouts_is_reused_as_a_whole(function: int, layout: Layout) -> None:
     tree = Tree()
     tree.insert(0, planned(function, layout))
     assert len(tree) == 7
@@ -111,7 +111,7 @@ def test_each_of_the_five_layouts_is_used_again_whole(function: int, layout: Lay
 
 @functions
 @pytest.mark.parametrize("size", range(1, len(PARTS) + 1))
-def test_whatever_parts_are_there_the_most_are_used_again(function: int, size: int) -> None:
+def test_insertion_reuses_the_most_existing_parts(function: int, size: int) -> None:
     for parts in combinations(PARTS, size):
         tree = Tree()
         for number, part in enumerate([A, B, C, D, *parts]):
@@ -127,8 +127,8 @@ def test_whatever_parts_are_there_the_most_are_used_again(function: int, size: i
     gone=st.sets(st.integers(0, 11)),
     last=st.sets(st.integers(0, 6), min_size=2),
 )
-def test_no_layout_would_use_more(function, chains, gone, last) -> None:
-    """After any history, and with leaves in any order: those of records that were free."""
+def test_no_other_layout_reuses_more_nodes(function, chains, gone, last) -> None:
+    """Also after any history, and with leaves in any order, from reused records."""
     tree = Tree()
     for number, chain in enumerate(chains):
         added, fewest = insert(tree, number, function, sorted(chain))
@@ -169,7 +169,7 @@ def test_operands_in_any_order_are_the_same_nodes(filter: str, operator: str) ->
 @filters
 @pytest.mark.parametrize("operator", [" AND ", " OR ", " XOR ", "AT LEAST {} OF"])
 @pytest.mark.parametrize("length", [100, 1000])
-def test_long_chains(filter: str, operator: str, length: int) -> None:
+def test_long_chains_match_like_the_oracle(filter: str, operator: str, length: int) -> None:
     names = [f"q{number}" for number in range(length)]
     texts = {
         "whole": joined(operator.format(length // 2), [f"{name} = 1" for name in names]),
@@ -209,7 +209,7 @@ def test_long_chains_that_begin_alike_share_their_beginning(function: int) -> No
 
 
 @pytest.mark.parametrize("width", [1, 5, 40])
-def test_conjunctions_in_bulk_are_those_one_by_one(width: int) -> None:
+def test_bulk_insertion_equals_single_insertions(width: int) -> None:
     chance = random.Random(width)
     rows = [[chance.randrange(100) for _ in range(width)] for _ in range(300)]
     bulk, plain = Tree(), Tree()

@@ -1,4 +1,4 @@
-"""What holds of every A-Tree at any time (thesis §3.7, appendix), checked by walking over it."""
+"""Invariants of every A-Tree at any time (thesis §3.7, appendix), checked by walking over it."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ ASKING = (XOR, NOT, NAND, NOR)  # need to know where their operands are false
 
 
 class Seen(NamedTuple):
-    """What may not change while a node lives."""
+    """The properties of a node that may not change while it lives."""
 
     function: tuple[int, int, int]
     children: tuple[int, ...]
@@ -40,7 +40,7 @@ Picture = dict[int, Seen]
 
 
 def picture(tree: Tree) -> Picture:
-    """All nodes as they are."""
+    """Return all nodes with their properties."""
     return {
         node: Seen(tree.function_parts(node), tuple(tree.children(node)), tree.level(node))
         for node in tree.nodes()
@@ -60,7 +60,7 @@ def check(engine: AtreeEngine, priorities: Mapping[str, int]) -> Picture:
 
 
 def check_room(store: TreeStore) -> None:
-    """Nothing was written behind the end of an array."""
+    """Check that nothing was written beyond the end of an array."""
     assert store.counters[TOP] <= len(store.nodes)
     assert store.counters[ARENA_TOP] <= len(store.arena)
     assert (store.slots != 0).sum() < len(store.slots)
@@ -114,7 +114,7 @@ def check_uses(engine: AtreeEngine, seen: Picture, priorities: Mapping[str, int]
 
 
 def check_books(engine: AtreeEngine, seen: Picture) -> None:
-    """The index and the terms hold what the tree needs, and nothing else."""
+    """Check that the index and the terms hold what the tree needs, and nothing else."""
     tree, index = engine.tree, engine.index
     leaves = {node for node, (function, _, _) in seen.items() if function[0] == LEAF}
     predicates = {tree.predicate(leaf): leaf for leaf in leaves}
@@ -124,7 +124,8 @@ def check_books(engine: AtreeEngine, seen: Picture) -> None:
     held = {number for number in range(index.capacity) if _is_held(engine, number)}
     assert held == predicates.keys() | negated.keys()
     assert index.stats()["references"] == len(predicates) + len(negated)
-    # Whoever has to know where a leaf is false is told. (Who no longer has to may be told as well.)
+    # A leaf reports where it is false if a node needs it. (It may also report if none does any
+    # more.)
     asked = set(negated.values())
     assert asked <= leaves and len(asked) == len(negated)
     for node, (function, _, _) in seen.items():
@@ -143,7 +144,7 @@ def check_books(engine: AtreeEngine, seen: Picture) -> None:
 
 
 def check_empty(engine: AtreeEngine) -> None:
-    """Nothing is left."""
+    """Check that nothing is left."""
     assert check(engine, {}) == {}
     assert (len(engine.tree), engine.tree.highest, engine.tree.populations) == (0, 0, [])
     assert (len(engine.index), engine.tree.labels) == (0, {})

@@ -1,4 +1,4 @@
-"""What a poset and a forest must be like, from the filters alone."""
+"""Invariants of a poset and a forest, derived from the filters alone."""
 
 from itertools import permutations
 
@@ -8,7 +8,7 @@ from tamis.engines.subscription import Subscription
 
 
 def edges(engine: FilterEngine) -> set[tuple[object, object]]:
-    """From ids to ids; the ids of a node are joined."""
+    """Return the edges from ids to ids; the ids of a node are joined."""
     return {(name(engine, n), name(engine, c)) for n in engine.nodes() for c in n.children}
 
 
@@ -27,7 +27,7 @@ def filled(engine: FilterEngine, texts: dict[object, str]) -> FilterEngine:
 
 
 def check_links(engine: FilterEngine) -> None:
-    """Both ends know of each other, and what has no parent is a root."""
+    """Check that both ends of a link know each other, and that nodes without parents are roots."""
     nodes = list(engine.nodes())
     for node in nodes:
         assert all(node in child.parents for child in node.children)
@@ -38,7 +38,7 @@ def check_links(engine: FilterEngine) -> None:
 
 
 def check_poset(engine: FilterEngine) -> None:
-    """The edges are the transitive reduction of covering."""
+    """Check that the edges are the transitive reduction of covering."""
     check_links(engine)
     nodes = list(engine.nodes())
     above = {(top, low) for top, low in permutations(nodes, 2) if top.filter.covers(low.filter)}
@@ -50,7 +50,7 @@ def check_poset(engine: FilterEngine) -> None:
 
 
 def check_forest(engine: FilterEngine) -> None:
-    """One parent at most, which covers it; and nothing covers what is beside it."""
+    """Check that each node has at most one parent, which covers it, and covers no sibling."""
     check_links(engine)
     for node in engine.nodes():
         assert len(node.parents) <= 1

@@ -1,4 +1,4 @@
-"""Conjunctions over few attributes and constants: equal ones and covered ones come up often."""
+"""Conjunctions over few attributes and constants: equal and covered ones occur often."""
 
 from hypothesis import strategies as st
 
@@ -11,14 +11,14 @@ VALUES = [None, 0, 1, 1.0, 2, 2.5, -0.0, 3, float("nan"), "a", "ab", "abc", True
 
 
 def equalities() -> st.SearchStrategy[str]:
-    """What Gryphon takes: one or more values, each of an attribute."""
+    """Draw conjunctions for Gryphon: one or more equalities of attributes."""
     test = st.builds("{} = {}".format, st.sampled_from("abcd"), st.sampled_from(CONSTANTS))
     bare = st.sampled_from(["f", "NOT f", "a = 1 AND a = 2", "TRUE"])
     return st.lists(st.one_of(test, test, test, bare), min_size=1, max_size=4).map(" AND ".join)
 
 
 def conjunctions() -> st.SearchStrategy[str]:
-    """Conjunctions of any tests."""
+    """Draw conjunctions of any tests."""
     simple = st.builds(
         "{} {} {}".format,
         st.sampled_from("ab"),
@@ -35,20 +35,20 @@ def conjunctions() -> st.SearchStrategy[str]:
 
 
 def lattice() -> st.SearchStrategy[str]:
-    """Filters that cover each other in many ways: each has several next above and below it."""
+    """Draw filters that cover each other in many ways: each has several parents and children."""
     test = st.builds("{} > {}".format, st.sampled_from("xy"), st.integers(0, 3))
     return st.lists(test, min_size=1, max_size=2).map(" AND ".join)
 
 
 def small_events() -> st.SearchStrategy[dict[str, object]]:
-    """Events over the attributes of `equalities`."""
+    """Draw events over the attributes of `equalities`."""
     value = st.sampled_from(VALUES)
     names = {name: value for name in "abcd"}
     return st.fixed_dictionaries({}, optional={**names, "f": st.sampled_from([True, False, 1])})
 
 
 def taken(engine: str, texts: list[str]) -> list[str]:
-    """Without those in which a NOT has turned into an OR."""
+    """Leave out selectors in which a NOT has become an OR."""
     found = []
     for text in texts:
         try:

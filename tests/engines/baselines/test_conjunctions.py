@@ -1,4 +1,4 @@
-"""The engines that know conjunctions only, on nothing else: equality with the oracle, refusals."""
+"""The engines for conjunctions, on conjunctions: equality with the oracle, rejections."""
 
 import pickle
 
@@ -17,7 +17,7 @@ ALL = [*TAKING_ANY_TEST, "gryphon"]
 
 
 def check(engine: str, semantics: str, texts: list[str], gone: set[int], batch: list) -> None:
-    """Add everything, remove some of it, match."""
+    """Add everything, remove some of it, and compare matches with the oracle."""
     matcher = tamis.Matcher(engine=engine, semantics=semantics)
     kept = {}
     for number, text in enumerate(texts):
@@ -39,7 +39,7 @@ def check(engine: str, semantics: str, texts: list[str], gone: set[int], batch: 
     batch=st.lists(st.one_of(events(), small_events()), max_size=6),
     semantics=st.sampled_from(["sql", "strict"]),
 )
-def test_any_tests(engine, texts, gone, batch, semantics) -> None:
+def test_conjunctions_of_any_tests_equal_the_oracle(engine, texts, gone, batch, semantics) -> None:
     check(engine, semantics, taken(engine, texts), gone, batch)
 
 
@@ -50,12 +50,12 @@ def test_any_tests(engine, texts, gone, batch, semantics) -> None:
     batch=st.lists(small_events(), max_size=6),
     semantics=st.sampled_from(["sql", "strict"]),
 )
-def test_equalities(engine, texts, gone, batch, semantics) -> None:
+def test_conjunctions_of_equalities_equal_the_oracle(engine, texts, gone, batch, semantics) -> None:
     check(engine, semantics, texts, gone, batch)
 
 
 @pytest.mark.parametrize("engine", TAKING_ANY_TEST)
-def test_what_an_event_lacks_and_what_lies_inside_of_it(engine) -> None:
+def test_missing_and_nested_attributes_equal_the_oracle(engine) -> None:
     texts = {
         "no a": "a IS NULL AND b = 1",
         "a": "a IS NOT NULL AND b = 1",
@@ -91,7 +91,7 @@ def test_what_an_event_lacks_and_what_lies_inside_of_it(engine) -> None:
         ("AT LEAST 2 OF (a = 1, b = 2, c = 3)", "AT LEAST … OF"),
     ],
 )
-def test_what_is_no_conjunction_is_refused_by_name(engine, text, construct) -> None:
+def test_selectors_other_than_conjunctions_are_rejected_by_name(engine, text, construct) -> None:
     matcher = tamis.Matcher(engine=engine)
     matcher.add("kept", "a = 1")
     with pytest.raises(UnsupportedExpression) as caught:
@@ -102,7 +102,7 @@ def test_what_is_no_conjunction_is_refused_by_name(engine, text, construct) -> N
 
 
 @pytest.mark.parametrize("engine", ALL)
-def test_an_or_that_is_a_set_is_taken_where_sets_are(engine) -> None:
+def test_an_or_of_equalities_is_accepted_where_sets_are(engine) -> None:
     matcher = tamis.Matcher(engine=engine)
     if engine == "gryphon":
         with pytest.raises(UnsupportedExpression):
@@ -113,7 +113,7 @@ def test_an_or_that_is_a_set_is_taken_where_sets_are(engine) -> None:
 
 
 @pytest.mark.parametrize("engine", ALL)
-def test_sequences_are_made_of_their_steps(engine) -> None:
+def test_sequences_match_through_their_steps(engine) -> None:
     matcher = tamis.Matcher(engine=engine)
     matcher.add("s", "FIRST a = 1 THEN a = 2")
     assert [matcher.match({"a": n}) for n in (2, 1, 2)] == [[], [], ["s"]]

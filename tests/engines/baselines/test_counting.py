@@ -1,4 +1,4 @@
-"""The counting algorithm: its lists, and what it counts."""
+"""The counting algorithm: its posting lists and its counters."""
 
 import pytest
 from hypothesis import given
@@ -21,7 +21,7 @@ def filled(texts: dict[object, str]) -> CountingEngine:
     return engine
 
 
-def test_a_predicate_is_kept_once_with_a_list() -> None:
+def test_a_predicate_is_stored_once_with_a_posting_list() -> None:
     """Table 1 of the DEBS paper: x > 15 is in two of the six."""
     engine = filled(TABLE_1)
     stats = engine.stats()
@@ -62,7 +62,7 @@ def test_a_predicate_is_kept_once_with_a_list() -> None:
 
 
 def test_counters_begin_at_zero_for_every_event() -> None:
-    """Half of the predicates in one event and half in the next are not all of them."""
+    """An event with half of the predicates and one with the other half do not match together."""
     engine = filled({n: f"a = 1 AND b = 2 AND c = {n}" for n in range(500)})
     events = [{"a": 1, "c": 3}, {"b": 2, "c": 3}, {"c": 3}, {"a": 1, "b": 2, "c": 3}, {"a": 1}]
     for _ in range(2):
@@ -74,8 +74,8 @@ def test_counters_begin_at_zero_for_every_event() -> None:
         st.tuples(st.sets(st.integers(0, 5), min_size=1, max_size=4), st.booleans()), max_size=60
     )
 )
-def test_lists_are_what_was_added_and_not_removed(changes) -> None:
-    """Lists grow and move, become empty, and are packed: against a dict."""
+def test_posting_lists_follow_additions_and_removals(changes) -> None:
+    """Lists grow, move, become empty and are packed; compared with a dict."""
     engine = CountingEngine()
     model: dict[int, set[int]] = {}
     for number, (tests, stays) in enumerate(changes):
@@ -92,7 +92,7 @@ def test_lists_are_what_was_added_and_not_removed(changes) -> None:
         assert found == sorted(id for id, wanted in model.items() if wanted <= tests)
 
 
-def test_a_conjunction_that_is_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_conjunction_that_is_too_long_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engines, "MOST_PREDICATES", 3)
     engine = filled({"s": "a = 1 AND b = 1 AND c = 1"})
     with pytest.raises(UnsupportedExpression, match="more than 3 tests"):
@@ -101,7 +101,7 @@ def test_a_conjunction_that_is_too_long(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @only_in_soak
-def test_the_longest_conjunction() -> None:
+def test_the_longest_conjunction_matches() -> None:
     longest = " AND ".join(f"NOT contains(a, '{n}')" for n in range(kernels.MOST_PREDICATES))
     engine = filled({"s": longest})
     assert engine.match(EventBatch.of([{"a": "x"}, {"a": "x65534"}])).per_event() == [["s"], []]

@@ -1,4 +1,4 @@
-"""Gryphon's tree: the thesis' Figure 2.1, and that it depends on nothing but what is in it."""
+"""Gryphon's tree: the thesis' Figure 2.1, and independence of the tree from its history."""
 
 import pytest
 from hypothesis import given
@@ -25,7 +25,7 @@ def filled(texts: dict[object, str]) -> GryphonEngine:
 
 
 def paths(engine: GryphonEngine) -> dict[str, list[str]]:
-    """By subscription, the edges from the root down to it."""
+    """Return the edges from the root to each subscription."""
     lines = [line.strip() for line in engine.to_dot().splitlines()[2:-1]]
     label, ids, edges = {}, {}, {}
     for line in lines:
@@ -72,7 +72,7 @@ def test_figure_2_1_matched() -> None:
     assert engine.match(batch).per_event() == [["sub1"], ["sub2"], ["sub2"], [], []]
 
 
-def test_a_prefix_is_shared_and_an_attribute_is_tested_where_it_is_asked_for() -> None:
+def test_a_prefix_is_shared_and_trivial_tests_are_eliminated() -> None:
     engine = filled({"all": "TRUE", "a": "a = 1", "ab": "a = 1 AND b = 2", "c": "c = 3"})
     assert paths(engine) == {
         "all": [],
@@ -82,7 +82,7 @@ def test_a_prefix_is_shared_and_an_attribute_is_tested_where_it_is_asked_for() -
     }
 
 
-def test_an_attribute_may_come_in_between() -> None:
+def test_a_test_can_be_inserted_between_two_others() -> None:
     texts = {"one": "a = 1", "late": "c = 3", "all": "TRUE", "between": "b = 2 AND c = 3"}
     engine = filled({"order": "a = 0 AND b = 0 AND c = 0", **texts})
     engine.remove("order")
@@ -97,7 +97,7 @@ def test_an_attribute_may_come_in_between() -> None:
     assert paths(engine) == {"late": ["c=3"], "all": []}
 
 
-def test_an_attribute_may_come_above_all_others() -> None:
+def test_a_test_can_be_inserted_above_all_others() -> None:
     engine = filled({"order": "a = 0 AND b = 0", "all": "TRUE", "b": "b = 2"})
     engine.remove("order")
     engine.add(Subscription.of("c", "c = 1"))  # it gets the number of a, before that of b
@@ -117,7 +117,7 @@ def test_equal_values_are_one_edge() -> None:
     texts=st.lists(equalities(), min_size=1, max_size=12),
     gone=st.lists(st.integers(0, 11), unique=True, max_size=11),
 )
-def test_what_is_left_is_as_if_nothing_else_had_been(texts, gone) -> None:
+def test_removal_restores_the_tree(texts, gone) -> None:
     # The first names all attributes, and stays: so their order is the same in both.
     first = "a = 0 AND b = 0 AND c = 0 AND d = 0 AND f"
     subscriptions = {"first": first, **{str(n): text for n, text in enumerate(texts)}}
@@ -156,7 +156,7 @@ def test_many_edges_are_all_found_again() -> None:
         ("a = b AND c = 1", "a test of several attributes (a = b)"),
     ],
 )
-def test_refused_by_name(text: str, construct: str) -> None:
+def test_unsupported_tests_are_named(text: str, construct: str) -> None:
     with pytest.raises(UnsupportedExpression) as caught:
         filled({"s": text})
     assert caught.value.construct == construct

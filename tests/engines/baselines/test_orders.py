@@ -1,4 +1,4 @@
-"""The poset and the forest: Table 1 and Figure 1 of the DEBS paper, and what must always hold."""
+"""The poset and the forest: Table 1 and Figure 1 of the DEBS paper, and their invariants."""
 
 import pickle
 
@@ -59,7 +59,7 @@ def test_table_1_published(kind, event, expected) -> None:
 
 
 @both
-def test_what_is_below_an_unsatisfied_filter_is_not_looked_at(kind) -> None:
+def test_filters_below_an_unsatisfied_one_are_not_evaluated(kind) -> None:
     engine = filled(kind(), TABLE_1)
     looked = []
 
@@ -104,7 +104,7 @@ def test_a_filter_has_several_parents_in_the_poset_and_one_in_the_forest() -> No
 
 
 @both
-def test_equal_filters_are_kept_once(kind) -> None:
+def test_equal_filters_are_stored_once(kind) -> None:
     engine = filled(kind(), {"a": "x > 1 AND y = 2", "b": "y = 2.0 AND NOT x <= 1", "c": "TRUE"})
     assert roots(engine) == {"c"} and edges(engine) == {("c", "a+b")}
     engine.remove("a")
@@ -114,7 +114,7 @@ def test_equal_filters_are_kept_once(kind) -> None:
 
 
 @both
-def test_what_no_event_satisfies_has_no_place(kind) -> None:
+def test_an_unsatisfiable_filter_is_not_stored(kind) -> None:
     engine = filled(kind(), {"never": "a = 1 AND a = 2"})
     assert engine.stats()["subscriptions"] == 1 and engine.stats()["filters"] == 0
     engine.remove("never")
@@ -130,7 +130,7 @@ def test_what_no_event_satisfies_has_no_place(kind) -> None:
     gone=st.lists(st.integers(0, 11), unique=True, max_size=8),
     again=st.lists(st.integers(0, 11), unique=True, max_size=4),
 )
-def test_order(kind, texts, gone, again) -> None:
+def test_order_invariants_hold_after_changes(kind, texts, gone, again) -> None:
     texts = dict(enumerate(taken(kind.name, texts)))
     engine = filled(kind(), texts)
     CHECKS[kind](engine)
@@ -144,7 +144,7 @@ def test_order(kind, texts, gone, again) -> None:
     CHECKS[kind](engine)
 
 
-def test_a_gap_is_closed_only_where_there_is_no_other_way() -> None:
+def test_removal_links_neighbours_only_without_another_path() -> None:
     texts = {"x": "x > 1", "xy": "x > 2 AND y > 2", "xz": "x > 2 AND z > 2", "w": "w > 1"}
     texts["all"] = "x > 3 AND y > 3 AND z > 3 AND w > 3"
     engine = filled(SienaEngine(), texts)
@@ -155,7 +155,7 @@ def test_a_gap_is_closed_only_where_there_is_no_other_way() -> None:
     assert edges(engine) == {("x", "all"), ("w", "all")}
 
 
-def test_what_was_below_a_removed_filter_finds_another_that_covers_it() -> None:
+def test_children_of_a_removed_filter_move_below_another_cover() -> None:
     texts = {"x": "x > 1", "y": "y > 1", "xy": "x > 2 AND y > 2", "deep": "x > 5 AND y > 5"}
     for gone in ("x", "y"):
         engine = filled(ForestEngine(), texts)
@@ -164,8 +164,8 @@ def test_what_was_below_a_removed_filter_finds_another_that_covers_it() -> None:
         assert edges(engine) == {("y" if gone == "x" else "x", "xy"), ("xy", "deep")}
 
 
-def test_what_moves_takes_its_own_along_and_finds_its_like() -> None:
-    """A filter with some below it moves next to others that it covers."""
+def test_a_moved_filter_keeps_its_subtree_and_covers_new_siblings() -> None:
+    """A filter with children moves next to others that it covers."""
     texts = {"x": "x > 1", "a": "x > 2 AND y > 2", "b": "x > 3 AND y > 3", "y": "y > 1"}
     for more in ("x > 4 AND y > 4", "x > 2.5 AND y > 2.5", "x > 2 AND y > 5"):
         engine = filled(ForestEngine(), {**texts, "more": more})
@@ -174,7 +174,7 @@ def test_what_moves_takes_its_own_along_and_finds_its_like() -> None:
             check_forest(engine)
 
 
-def test_the_poset_is_the_same_in_whatever_order_it_was_made() -> None:
+def test_the_poset_does_not_depend_on_insertion_order() -> None:
     texts = {n: f"x > {n % 10} AND y < {n // 10}" for n in range(60)} | {60: "x > 3", 61: "y < 4"}
     one = filled(SienaEngine(), texts)
     other = filled(SienaEngine(), dict(reversed(texts.items())))

@@ -1,4 +1,4 @@
-"""A drawing read back: what a person sees in it."""
+"""A parser for drawings of diagrams."""
 
 import re
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ _NAME = re.compile(r'  s(\d+) \[shape=plaintext, label="([^"]*)"\]')
 
 @dataclass
 class Drawn:
-    """Nodes by number: labels, successors, which of them are thick, and who ends there."""
+    """The nodes by number: labels, successors, which are thick, and the ids at each."""
 
     label: dict[int, str] = field(default_factory=dict)
     low: dict[int, int] = field(default_factory=dict)

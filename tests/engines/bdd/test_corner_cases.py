@@ -1,4 +1,4 @@
-"""Where a diagram could go wrong, or be too much, without any single answer being hard."""
+"""Cases in which a diagram could become wrong, or too large, although each answer is simple."""
 
 import pickle
 import sys
@@ -35,7 +35,7 @@ def answer(engine: BddEngine, *events: dict[str, object]) -> list[list[object]]:
 
 
 def check_records(engine: BddEngine) -> None:
-    """Just what roots reach is there, every use is counted, and children are laid out first."""
+    """Check that the slots are what the roots reach, uses are counted, and children come first."""
     diagram = engine._diagram
     assert diagram is not None
     roots = engine._roots.alive_edges()
@@ -75,7 +75,7 @@ def check_records(engine: BddEngine) -> None:
         {}, optional={"restrict": st.booleans(), "order": st.sampled_from(["random", "frequency"])}
     ),
 )
-def test_records_after_any_changes(exprs, gone, semantics, options) -> None:
+def test_records_agree_with_the_diagram_after_changes(exprs, gone, semantics, options) -> None:
     engine = BddEngine(**options)
     for number, expr in enumerate(exprs):
         engine.add(Subscription.of(number, str(expr), semantics=semantics))
@@ -92,8 +92,10 @@ def test_records_after_any_changes(exprs, gone, semantics, options) -> None:
 
 
 @pytest.mark.parametrize("after", range(9))
-def test_interrupted_while_adding(after: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C comes at any time; a node that no root holds may be another function's tomorrow."""
+def test_an_interrupted_addition_leaves_consistent_records(
+    after: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C can come at any time; CUDD may reuse a node without a root for another function."""
     engine = engine_of({"before": "a = 1 AND b = 1 OR c = 1"})
     make, made = Diagram._make, iter(range(100))
 
@@ -113,8 +115,8 @@ def test_interrupted_while_adding(after: int, monkeypatch: pytest.MonkeyPatch) -
     assert answer(engine, {"a": 1, "d": 1, "c": 2}, {"c": 1}) == [["s"], ["before"]]
 
 
-def test_variables_are_given_again() -> None:
-    """CUDD never forgets a variable: other predicates get those that nobody has any more."""
+def test_variables_are_reused() -> None:
+    """CUDD never deletes a variable: new predicates get the unused ones."""
     engine = BddEngine()
     for cycle in range(5):
         for number in range(100):
@@ -124,7 +126,7 @@ def test_variables_are_given_again() -> None:
     assert len(engine._variables.levels()) == 200
 
 
-# -- to add and to match in turns ------------------------------------------------------------------
+# -- alternating additions and matches -------------------------------------------------------------
 
 
 def test_adding_and_matching_in_turns_lays_out_rarely() -> None:
@@ -146,7 +148,7 @@ def test_adding_and_matching_in_turns_lays_out_rarely() -> None:
     assert engine.match(batch) == fresh.match(batch)
 
 
-def test_what_is_added_at_once_makes_few_runs() -> None:
+def test_nodes_added_together_make_few_runs() -> None:
     texts = dict(enumerate(Workload(subscriptions=700).selectors()))
     engine = engine_of({number: texts[number] for number in range(620)})
     batch = Workload(subscriptions=1).events(30)
@@ -162,8 +164,8 @@ def test_what_is_added_at_once_makes_few_runs() -> None:
 
 @pytest.mark.parametrize("semantics", ["sql", "strict"])
 @pytest.mark.parametrize("density", [1.0, 0.4])
-def test_more_events_than_are_taken_at_a_time(semantics: str, density: float) -> None:
-    """Pieces of 8,192 events, blocks of 512: with some left over of both."""
+def test_a_batch_of_several_pieces_and_blocks(semantics: str, density: float) -> None:
+    """Pieces have 8,192 events, blocks 512; some are left over of both."""
     workload = Workload(subscriptions=60, density=density)
     batch = workload.events(8192 + 512 + 77)
     matchers = [tamis.Matcher(semantics=semantics, engine=name) for name in ("bdd", "block")]
@@ -185,8 +187,8 @@ def test_strict_with_more_attributes_than_a_word_has_bits() -> None:
 
 
 @pytest.mark.parametrize("repeated", [1, 30])
-def test_strict_beside_what_is_not(repeated: int) -> None:
-    """Then nothing may be passed over for what an event lacks."""
+def test_strict_and_other_subscriptions_in_one_engine(repeated: int) -> None:
+    """Then no node may be skipped because an event lacks an attribute."""
     engine = BddEngine()
     engine.add(Subscription.of("strict", "a = 1 OR b = 1", semantics="strict"))
     engine.add(Subscription.of("sql", "a = 1 OR b = 1"))
@@ -197,8 +199,8 @@ def test_strict_beside_what_is_not(repeated: int) -> None:
     assert answer(engine, *events) == [[], ["strict"], [], []] * repeated
 
 
-def test_another_predicate_may_say_that_an_attribute_is_there() -> None:
-    """Numbers of predicates are given again, while the variable stays for others to use."""
+def test_the_number_of_a_presence_predicate_may_change() -> None:
+    """Numbers of predicates are reused, while the variable stays for other uses."""
     engine = BddEngine()
     engine.add(Subscription.of("strict", "a = 1 OR b = 1", semantics="strict"))
     assert answer(engine, {"a": 1, "b": 0}) == [["strict"]]
@@ -224,7 +226,7 @@ def test_variables_of_an_attribute_stand_together() -> None:
     assert in_order(engine) == ["a = 1", "a = 3", "b = 1", "b = 2", "c = 1", "c = 3"]
 
 
-def test_an_order_that_is_given() -> None:
+def test_a_given_order_is_kept() -> None:
     order = ["c = 1", "a = 1", "NOT contains(s, 'x')"]
     engine = engine_of({1: "a = 1 AND b = 1", 2: "c = 1 AND NOT contains(s, 'x')"}, order=order)
     assert in_order(engine) == [*order, "b = 1"]
@@ -246,7 +248,7 @@ def test_frequent_variables_come_to_the_top() -> None:
     assert in_order(plain)[0] == "a = 0"
 
 
-def test_orders_that_are_none() -> None:
+def test_invalid_orders_are_rejected() -> None:
     with pytest.raises(InputError, match="unknown order 'size'; choose one of attribute"):
         BddEngine(order="size")
     with pytest.raises(InputError, match="or a list of predicates"):
@@ -259,11 +261,11 @@ def test_orders_that_are_none() -> None:
         BddEngine(restrict="yes")  # type: ignore[arg-type]
 
 
-# -- what is too much ------------------------------------------------------------------------------
+# -- limits ----------------------------------------------------------------------------------------
 
 
-def test_a_diagram_that_is_too_large_is_refused_and_leaves_nothing() -> None:
-    """Pairs, in an order that has all first halves above all second ones: 2 ** 24 nodes."""
+def test_a_diagram_that_is_too_large_is_rejected_and_leaves_nothing() -> None:
+    """Pairs, in an order with all first halves above all second ones: 2 ** 24 nodes."""
     pairs = range(24)
     order = [f"a{n} = 1" for n in pairs] + [f"b{n} = 1" for n in pairs]
     engine = engine_of({"before": "a1 = 1 AND c = 2"}, order=order)
@@ -275,7 +277,7 @@ def test_a_diagram_that_is_too_large_is_refused_and_leaves_nothing() -> None:
     assert kind.stats()["nodes"] == 48  # one after the other
 
 
-def test_k_of_many() -> None:
+def test_at_least_k_of_many_operands() -> None:
     names = [f"a{n}" for n in range(120)]
     tests = ", ".join(f"{name} = 1" for name in names)
     engine = engine_of({"s": f"AT LEAST 60 OF ({tests})", "t": f"NOT (AT LEAST 60 OF ({tests}))"})
@@ -287,7 +289,7 @@ def test_k_of_many() -> None:
         engine.add(Subscription.of("u", f"AT LEAST 500 OF ({many})"))
 
 
-def test_a_long_selector() -> None:
+def test_a_long_selector_matches_and_pickles() -> None:
     engine = engine_of({"s": " OR ".join(f"a{n} = {n}" for n in range(3000))})
     assert answer(engine, {"a2999": 2999}, {"a2999": 1}, {"a0": 0}) == [["s"], [], ["s"]]
     assert engine.stats()["nodes"] == 3000
@@ -295,8 +297,8 @@ def test_a_long_selector() -> None:
     assert answer(again, {"a7": 7}) == [["s"]]
 
 
-def test_many_cases_of_which_one_applies() -> None:
-    """Without what they say about each other, their diagram would have 2 ** 80 nodes."""
+def test_mutually_exclusive_cases_stay_small() -> None:
+    """Without their dependencies, the diagram would have 2 ** 80 nodes."""
     text = " OR ".join(f"a = {n} AND b > {n}" for n in range(80))
     engine = engine_of({"s": text})
     assert answer(engine, {"a": 79, "b": 80}, {"a": 79, "b": 79}, {"a": 79}) == [["s"], [], []]
@@ -305,15 +307,15 @@ def test_many_cases_of_which_one_applies() -> None:
         engine_of({"s": text}, restrict=False)
 
 
-def test_a_sequence_is_refused() -> None:
+def test_a_sequence_is_rejected() -> None:
     with pytest.raises(UnsupportedExpression, match="FIRST"):
         BddEngine().add(Subscription.of("s", "FIRST a = 1 THEN b = 1"))
 
 
-# -- who uses it -----------------------------------------------------------------------------------
+# -- users of the engine ---------------------------------------------------------------------------
 
 
-def test_without_cudd(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_cudd_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "dd.cudd", None)
     with pytest.raises(
         InputError, match=r"needs CUDD: install it with `pip install 'tamis\[bdd\]'"
@@ -321,12 +323,12 @@ def test_without_cudd(monkeypatch: pytest.MonkeyPatch) -> None:
         tamis.Matcher(engine="bdd")
 
 
-def test_what_the_matcher_says_is_no_option() -> None:
+def test_schema_and_semantics_are_not_listed_as_options() -> None:
     with pytest.raises(InputError, match=r"it takes order, restrict$"):
         tamis.Matcher(engine="bdd", filter="tvp")
 
 
-def test_events_that_were_not_brought_to_the_schema() -> None:
+def test_events_without_the_schema_are_rejected() -> None:
     engine = BddEngine(schema={"a": "INT"}, semantics="total")
     engine.add(Subscription.of("s", "a < 1 OR a >= 1"))
     with pytest.raises(InputError, match="do not have the engine's schema"):

@@ -1,6 +1,6 @@
-"""Against the oracle, where predicates say much about each other: few attributes, few values.
+"""Comparison with the oracle where predicates depend on each other: few attributes, few values.
 
-Under all four semantics, restricted and not, with and without a schema, and after changes.
+All four semantics, restricted and not, with and without a schema, and after changes.
 """
 
 import math
@@ -88,7 +88,7 @@ def answers(matcher: tamis.Matcher, batch: list[dict[str, object]]) -> list[set[
 
 
 def changed(matcher: tamis.Matcher, added: list[str], removed: list[int]) -> dict[object, str]:
-    """Add queries, match in between, and remove some; gives those that are left."""
+    """Add queries, match in between, and remove some; return those that are left."""
     left: dict[object, str] = {}
     for number, text in enumerate(added):
         try:
@@ -119,7 +119,9 @@ removals = st.sets(st.integers(0, 9), max_size=4).map(sorted)
     removed=removals,
     batch=lists(events(VALUES), min_size=1, max_size=20),
 )
-def test_with_a_schema(semantics: str, restrict: bool, added, removed, batch) -> None:
+def test_equals_the_oracle_with_a_schema(
+    semantics: str, restrict: bool, added, removed, batch
+) -> None:
     schema = tamis.Schema(SCHEMA)
     matcher = tamis.Matcher(schema, semantics, engine="bdd", restrict=restrict)
     left = changed(matcher, added, removed)
@@ -136,7 +138,7 @@ def test_with_a_schema(semantics: str, restrict: bool, added, removed, batch) ->
     removed=removals,
     batch=lists(st.fixed_dictionaries(VALUES), min_size=1, max_size=20),
 )
-def test_total(restrict: bool, added, removed, batch) -> None:
+def test_equals_the_oracle_under_total_semantics(restrict: bool, added, removed, batch) -> None:
     schema = tamis.Schema(SCHEMA)
     matcher = tamis.Matcher(schema, "total", engine="bdd", restrict=restrict)
     left = changed(matcher, added, removed)
@@ -152,7 +154,7 @@ def test_total(restrict: bool, added, removed, batch) -> None:
     removed=removals,
     batch=lists(events(dict.fromkeys(VALUES, st.one_of(*VALUES.values()))), max_size=20),
 )
-def test_any_value_anywhere(semantics: str, order: str, added, removed, batch) -> None:
+def test_equals_the_oracle_on_any_value(semantics: str, order: str, added, removed, batch) -> None:
     matcher = tamis.Matcher(semantics=semantics, engine="bdd", order=order)
     left = changed(matcher, added, removed)
     wanted = [matching(left, event, semantics) for event in batch]

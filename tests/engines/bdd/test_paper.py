@@ -1,4 +1,4 @@
-"""The figures and examples of the paper (ICSE 2001), and what its definitions promise."""
+"""The figures and examples of the paper (ICSE 2001), and the properties it defines."""
 
 import itertools
 
@@ -49,7 +49,7 @@ def test_example_4_a_query(restrict: bool) -> None:
 @pytest.mark.parametrize("restrict", [True, False])
 @pytest.mark.parametrize("repeated", [1, 40])
 def test_example_5_alice_and_bob(restrict: bool, repeated: int) -> None:
-    """Together they want every message with a price: no more, and no less."""
+    """Together they want exactly the messages with a price."""
     matcher = sales("strict", restrict=restrict)
     matcher.add("alice", "price < 1000")
     matcher.add("bob", "price > 500")
@@ -62,8 +62,8 @@ def test_example_5_alice_and_bob(restrict: bool, repeated: int) -> None:
 
 
 @pytest.mark.parametrize("restrict", [True, False])
-def test_adequacy_goes_by_the_text(restrict: bool) -> None:
-    """`y AND (x OR NOT x)` is `y` as a diagram, and needs x: MVEvalBDD alone would match."""
+def test_adequacy_depends_on_the_text(restrict: bool) -> None:
+    """The diagram of `y AND (x OR NOT x)` is `y`, but it needs x: MVEvalBDD alone would match."""
     matcher = sales("strict", {"x": "BOOL", "y": "BOOL"}, restrict=restrict)
     matcher.add("s", "y AND (x OR NOT x)")
     assert matcher.stats()["nodes"] == 1
@@ -137,7 +137,7 @@ def test_figure_1_example_8() -> None:
 
 @pytest.mark.parametrize("names", list(itertools.permutations(FUNCTIONS)))
 def test_figure_2_example_9(names: tuple[str, ...]) -> None:
-    """Three functions, six nodes; what is shared is there once, in whatever order they come."""
+    """Three functions have six nodes; shared ones exist once, in any order of insertion."""
     figure = drawn(over_xyz(*names))
     assert sorted(figure.label.items()) == [
         (1, "x"), (2, "x"), (3, "y"), (4, "z"), (5, "0"), (6, "1"),
@@ -169,7 +169,7 @@ def laid_out(order: list[str], *texts: str) -> BddEngine:
 
 
 def values(engine: BddEngine, kernel, **alpha: int) -> list[int]:
-    """The values of the outputs, by Figure 3 or Figure 5."""
+    """Return the values of the outputs, by Figure 3 or Figure 5."""
     truths = np.zeros(engine.index.capacity, np.uint8)
     for name, truth in alpha.items():
         truths[engine.index.find(tamis.parse(name))] = truth
@@ -242,8 +242,8 @@ def test_dependencies_make_diagrams_smaller(text: str, nodes: int, restricted: i
         assert matcher.stats()["nodes"] == wanted
 
 
-def test_what_is_missing_is_no_reason_to_restrict() -> None:
-    """Under `sql` a price may be missing: then neither holds, and the diagram must still know."""
+def test_missing_attributes_do_not_restrict_the_diagram() -> None:
+    """Under `sql` a price may be missing: then neither holds, and the diagram must reflect it."""
     for semantics, nodes in (("sql", 2), ("strict", 0)):
         matcher = sales(semantics)
         matcher.add("both", "price < 1000 OR price > 500")

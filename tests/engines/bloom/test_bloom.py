@@ -1,4 +1,4 @@
-"""The engine bloom, beyond what every engine must do: filters of any size, and what it tells."""
+"""The Bloom engine beyond the conformance suite: filters of any size, and statistics."""
 
 import pytest
 from hypothesis import given
@@ -23,7 +23,7 @@ texts = bool_exprs(depth=2).map(str)
     semantics=st.sampled_from(["sql", "strict"]),
 )
 def test_no_false_negative_and_no_false_positive(m, k, kept, gone, batch, semantics) -> None:
-    """Whatever collides, before and after removals."""
+    """Also with collisions, before and after removals."""
     matcher = tamis.Matcher(engine="bloom", m=m, k=k, semantics=semantics)
     model = {}
     for number, text in enumerate([*kept, *gone]):
@@ -52,7 +52,7 @@ def test_table_1() -> None:
     assert dot.startswith("digraph bloom") and "f6" not in dot and "x > 15" in dot
 
 
-def test_what_it_tells() -> None:
+def test_stats_count_candidates_and_false_positives() -> None:
     matcher = tamis.Matcher(engine="bloom", m=4, k=1)
     for number in range(40):
         matcher.add(number, f"a = {number} AND b = {number}")
@@ -86,7 +86,7 @@ def test_a_filter_for_each_conjunction() -> None:
     assert engine.conjunctions == 64
 
 
-def test_too_many_conjunctions_are_refused() -> None:
+def test_too_many_conjunctions_are_rejected() -> None:
     wide = " AND ".join(f"(a{n} = 1 OR b{n} = 1)" for n in range(7))
     matcher = tamis.Matcher(engine="bloom")
     with pytest.raises(UnsupportedExpression) as caught:
@@ -103,7 +103,7 @@ def test_too_many_conjunctions_are_refused() -> None:
 @pytest.mark.parametrize(
     "option", [{"m": 0}, {"k": 0}, {"k": 1.5}, {"conjunctions": 0}, {"conjunctions": True}]
 )
-def test_options_that_cannot_be(option) -> None:
+def test_invalid_options_are_rejected(option) -> None:
     with pytest.raises(InputError):
         tamis.Matcher(engine="bloom", **option)
 
