@@ -189,7 +189,7 @@ class BFPoset:
         """Return the posets as a Graphviz digraph."""
         return digraph("bfposet", poset_lines(self))
 
-    # -- parts ------------------------------------------------------------------------------------
+    # -- internals --------------------------------------------------------------------------------
 
     def _relevant_posets(self, event: Event) -> Iterator[tuple[Poset, Value]]:
         """Iterate over the posets that apply to an event, with its value."""

@@ -221,7 +221,7 @@ class FilterTree(ABC):
             yield self._addresses[int(entries[entry, ADDRESS])]
             entry = int(entries[entry, NEXT])
 
-    # -- parts ------------------------------------------------------------------------------------
+    # -- internals --------------------------------------------------------------------------------
 
     @abstractmethod
     def _insert(self, bits: Ints) -> int:

@@ -15,7 +15,7 @@ from tamis.covering import spans as sets
 from tamis.covering.spans import ALL, Bound, Spans
 from tamis.covering.wildcards import (
     ANY,
-    Wild,
+    WildcardPattern,
     head_of,
     matches_all,
     string_test_runs,
@@ -41,7 +41,7 @@ _LONGEST = 24
 class PatternTest(NamedTuple):
     """The value is a text that LIKE (or ILIKE) matches or, if not wanted, does not match."""
 
-    pattern: Wild
+    pattern: WildcardPattern
     ignore_case: bool
     wanted: bool
 
@@ -239,7 +239,7 @@ def _exact_text(spans: Spans, wanted: bool) -> Constraint:
     return _span_constraint(Family.TEXT, spans if wanted else sets.complement(spans))
 
 
-def _pattern(test: StringTest | Like) -> Wild:
+def _pattern(test: StringTest | Like) -> WildcardPattern:
     if isinstance(test, Like):
         return wildcard_pattern(like_runs(test.pattern, test.escape, test.ignore_case))
     assert isinstance(test.part, Literal) and isinstance(test.part.value, str)

@@ -227,7 +227,6 @@ def _compute_constant(part: ValueExpr) -> ValueExpr:
     return Literal.of(value_of(part, {}))  # type: ignore[arg-type]
 
 
-_Replace = Callable[[ValueExpr], ValueExpr]
 _REBUILD: dict[type, Callable[..., Predicate]] = {
     Comparison: lambda e, put: Comparison(e.op, put(e.left), put(e.right)),
     Between: lambda e, put: Between(put(e.operand), put(e.low), put(e.high)),

@@ -23,7 +23,7 @@ class Wildcard(Enum):
 
 
 Letter = str | Wildcard
-Wild = tuple[Letter, ...]
+WildcardPattern = tuple[Letter, ...]
 
 ONE: Final = Wildcard.ONE
 ANY: Final = Wildcard.ANY
@@ -39,7 +39,7 @@ def string_test_runs(function: str, part: str) -> list[Run]:
     return {"contains": [(), run, ()], "startswith": [run, ()], "endswith": [(), run]}[function]
 
 
-def wildcard_pattern(runs: Iterable[Run]) -> Wild:
+def wildcard_pattern(runs: Iterable[Run]) -> WildcardPattern:
     """Return the pattern of runs between %, in a unique form: `%_%` becomes `_%`."""
     letters: list[Letter] = []
     started = False
@@ -55,7 +55,7 @@ def wildcard_pattern(runs: Iterable[Run]) -> Wild:
     return tuple(letters)
 
 
-def head_of(pattern: Wild) -> str:
+def head_of(pattern: WildcardPattern) -> str:
     """Return the part before the first wildcard."""
     letters: list[str] = []
     for letter in pattern:
@@ -65,7 +65,7 @@ def head_of(pattern: Wild) -> str:
     return "".join(letters)
 
 
-def matches_all(pattern: Wild, other: Sequence[Letter]) -> bool:
+def matches_all(pattern: WildcardPattern, other: Sequence[Letter]) -> bool:
     """Return whether it matches everything that the other pattern matches, or a given text."""
     at = place = 0
     # Where to continue after the last %, which then takes one letter more.

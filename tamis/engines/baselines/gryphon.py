@@ -177,7 +177,7 @@ class GryphonEngine:
             yield code
             code = int(self._tree.links[code, 0])
 
-    # -- parts ------------------------------------------------------------------------------------
+    # -- internals --------------------------------------------------------------------------------
 
     @property
     def _max_depth(self) -> int:
