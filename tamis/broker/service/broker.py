@@ -1,8 +1,8 @@
-"""A broker: pulls events, judges them in micro-batches, delivers, and only then acknowledges.
+"""A broker: it pulls events, matches them in micro-batches, delivers, and only then acknowledges.
 
-It keeps nothing that is not in NATS: kill it at any moment, and another broker, or its successor,
-gets what it had not acknowledged. What it had delivered already NATS does not store again, as
-deliveries have ids made of the event and the subscriber.
+A broker keeps no state outside NATS. You can kill it at any moment: another broker gets the events
+that it had not acknowledged. NATS does not store a delivery twice, as the id of a delivery is made
+of the event and the subscriber.
 """
 
 from __future__ import annotations
@@ -37,13 +37,23 @@ from tamis.broker.service.sequence_service import SequenceMatcher
 from tamis.broker.service.subscription_registry import Register
 from tamis.matcher import Matcher
 
-# Of so many events, the latency of one is looked at.
+# The latency of one event in so many is measured.
 _SAMPLED = 32
 
 
 @dataclass
 class Figures:
-    """What a broker has done since it started."""
+    """The counters of a broker since it started.
+
+    Attributes:
+        events: Events matched.
+        deliveries: Deliveries published, one per event and subscriber.
+        repeated: Deliveries that NATS had stored already.
+        dead: Events that became dead letters.
+        expired: Events whose time to live had ended.
+        undeliverable: Deliveries that NATS did not accept.
+        batches: Batches of events.
+    """
 
     events: int = 0
     deliveries: int = 0
@@ -55,15 +65,16 @@ class Figures:
 
 
 class Broker:
-    """For `async with`: serves from then on, until the end of the block, where it drains.
+    """A broker; an async context manager that serves inside its block and drains at the end.
 
     Attributes:
-        id: A name of its own.
-        names: What everything is called.
+        id: A unique name.
+        settings: The settings.
+        names: The names of the system.
         register: The subscriptions.
-        figures: What it has done.
-        latency: From the time an event was stored until its deliveries were, of some of them.
-        node: Its part in an overlay; None if it stands alone.
+        figures: The counters.
+        latency: The time from storing an event to storing its deliveries, of a sample of events.
+        node: The node of an overlay; None outside one.
     """
 
     def __init__(
@@ -90,7 +101,7 @@ class Broker:
         self.figures = Figures()
         self.latency = Histogram()
         self._connection = connection
-        self._executor = ThreadPoolExecutor(1, "tamis-judge")
+        self._executor = ThreadPoolExecutor(1, "tamis-match")
         self.node = self._overlay_node()
         self.register = Register(
             connection,
@@ -118,10 +129,10 @@ class Broker:
         )
 
     async def __aenter__(self) -> Broker:
-        """Make the streams, read the subscriptions, and begin.
+        """Create the streams, read the subscriptions, and start to serve.
 
         Raises:
-            BrokerError: NATS refuses.
+            BrokerError: NATS refuses, or the node does not fit to the other brokers.
         """
         self._failed = asyncio.get_running_loop().create_future()
         try:
@@ -175,31 +186,32 @@ class Broker:
             for work in (*self.node.background_tasks(), self._extend_ack_wait):
                 self._start(work())
 
-    async def _wait_or_fail(self, what: Awaitable[object]) -> None:
-        """Wait for something that may never come if a part of the broker has failed."""
-        coming, failed = asyncio.ensure_future(what), asyncio.ensure_future(self.wait_for_failure())
-        await asyncio.wait([coming, failed], return_when=asyncio.FIRST_COMPLETED)
-        coming.cancel()
+    async def _wait_or_fail(self, event: Awaitable[object]) -> None:
+        """Wait for an event; raise if a part of the broker fails first."""
+        waiting = asyncio.ensure_future(event)
+        failed = asyncio.ensure_future(self.wait_for_failure())
+        await asyncio.wait([waiting, failed], return_when=asyncio.FIRST_COMPLETED)
+        waiting.cancel()
         if failed.done():
             failed.result()
         failed.cancel()
 
     async def __aexit__(self, *_: object) -> None:
-        """Finish what has begun, give back what has not, and stop."""
+        """Finish the batches in flight, return other events to NATS, and stop."""
         await self._stack.aclose()
 
     async def wait_for_failure(self) -> None:
-        """Wait for ever, or until a part of the broker has failed; that is then raised."""
+        """Wait until a part of the broker fails, and raise its error."""
         assert self._failed is not None
         await asyncio.shield(self._failed)
 
     @property
     def connection(self) -> Connection:
-        """Its connection to NATS."""
+        """The connection to NATS."""
         return self._connection
 
     def status(self) -> dict[str, object]:
-        """What it is and does."""
+        """Return the status that the broker reports."""
         return {
             "broker": self.id,
             "revision": self.register.revision,
@@ -219,34 +231,34 @@ class Broker:
             if not messages:
                 if self._pull.is_stopped:
                     return
-                await asyncio.sleep(0.1)  # NATS does not have the consumer at the moment
+                await asyncio.sleep(0.1)  # the consumer is missing at the moment
                 continue
             self._unfinished[id(messages)] = loop.time(), messages
             await self._in_flight.acquire()
-            judged = await loop.run_in_executor(self._executor, self._matcher.match, messages)
+            output = await loop.run_in_executor(self._executor, self._matcher.match, messages)
             group, links = PublishGroup(), PublishGroup()
-            # Published here, in order, and confirmed later, while the next batch is judged.
-            for out in (*judged.deliveries, *judged.dead):
+            # Published here, in order, and confirmed later, while the next batch is matched.
+            for out in (*output.deliveries, *output.dead):
                 await self._publisher.publish(group, *out)
-            for out in judged.links:
-                # A neighbour may have left since this was judged.
+            for out in output.links:
+                # The neighbour may have left since the event was routed.
                 if self.node is not None and self.node.is_linked(out.subject):
                     await self.node.publisher.publish(links, *out)
-            task = asyncio.create_task(self._finish_batch(messages, judged, group, links))
+            task = asyncio.create_task(self._finish_batch(messages, output, group, links))
             self._finishing.add(task)
             task.add_done_callback(self._finishing.discard)
 
     async def _finish_batch(
         self, messages: list[Msg], output: BatchOutput, group: PublishGroup, links: PublishGroup
     ) -> None:
-        """Acknowledge events once all that was made of them is stored."""
+        """Acknowledge events once their deliveries and forwarded copies are stored."""
         try:
             await group.wait_confirmed()
             await links.wait_confirmed()
             for place, error in group.failed.items():
-                log.warning("not delivered: %s: %s", output.deliveries[place].subject, error)
+                log.warning("cannot deliver to %s: %s", output.deliveries[place].subject, error)
             for error in links.failed.values():
-                log.warning("not sent over a link: %s", error)
+                log.warning("cannot forward an event over a link: %s", error)
             for message in messages:
                 await self._nats_publish(message.reply, b"+ACK")
         finally:
@@ -264,14 +276,14 @@ class Broker:
         figures.undeliverable += len(group.failed)
 
     async def _extend_ack_wait(self) -> None:
-        """Keep what waits for the queue of a link to have room: nobody else could do it either."""
+        """Keep the events that wait for room in a link's queue: no other broker has room either."""
         pause = self.settings.ack_wait / 3
         while True:
             await asyncio.sleep(pause)
-            held = list(self._unfinished.values())
+            unfinished = list(self._unfinished.values())
             late = asyncio.get_running_loop().time() - pause
-            if any(since < late for since, _ in held):
-                for messages in (*(each for _, each in held), self._pull.ready_messages):
+            if any(since < late for since, _ in unfinished):
+                for messages in (*(each for _, each in unfinished), self._pull.ready_messages):
                     for message in messages:
                         await self._nats_publish(message.reply, b"+WPI")
 
@@ -279,7 +291,7 @@ class Broker:
         try:
             await self._connection.nats.publish(subject, payload)
         except NatsError as error:
-            log.debug("lost, and will be done again: %s", error)
+            log.debug("cannot publish to %s, NATS redelivers: %s", subject, error)
 
     async def _drain(self) -> None:
         await self._pull.stop()
@@ -290,7 +302,7 @@ class Broker:
     # -- the rest ---------------------------------------------------------------------------------
 
     def _start(self, work: Awaitable[None]) -> None:
-        """Run something until the end; the broker fails if it does."""
+        """Run a task until the broker stops; if the task fails, the broker fails."""
         task = asyncio.ensure_future(work)
         task.add_done_callback(self._record_failure)
 

@@ -1,4 +1,4 @@
-"""How long things took, counted in classes, as Prometheus has it."""
+"""A histogram of durations, with buckets as in Prometheus."""
 
 from __future__ import annotations
 
@@ -10,38 +10,38 @@ BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0
 
 @dataclass
 class Histogram:
-    """Counts of times up to each bound, in seconds.
+    """Counts of durations in seconds, by bucket.
 
-    >>> seen = Histogram()
+    >>> latency = Histogram()
     >>> for seconds in (0.0005, 0.3, 100):
-    ...     seen.observe(seconds)
-    >>> seen.cumulated()[0], seen.cumulated()[8], seen.count
+    ...     latency.observe(seconds)
+    >>> latency.cumulative_counts()[0], latency.cumulative_counts()[8], latency.count
     ((0.001, 1), (0.5, 2), 3)
 
     Attributes:
-        counts: Of each class; the last is above all bounds.
-        total: The sum of all times.
+        counts: The count of each bucket; the last one is above all bounds.
+        total: The sum of all durations.
     """
 
     counts: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS) + 1))
     total: float = 0.0
 
     def observe(self, seconds: float) -> None:
-        """Count one."""
-        # Clocks of two machines may differ; nothing was done before it began.
+        """Count a duration."""
+        # The clocks of two machines may differ: a negative duration counts as zero.
         seconds = max(0.0, seconds)
         self.counts[bisect_left(BOUNDS, seconds)] += 1
         self.total += seconds
 
     @property
     def count(self) -> int:
-        """How many there were."""
+        """The number of observations."""
         return sum(self.counts)
 
     def cumulative_counts(self) -> list[tuple[float, int]]:
-        """How many took at most as long as each bound."""
-        seen, told = 0, []
+        """Return each bound with the number of durations up to it."""
+        seen, counts = 0, []
         for bound, count in zip(BOUNDS, self.counts, strict=False):
             seen += count
-            told.append((bound, seen))
-        return told
+            counts.append((bound, seen))
+        return counts

@@ -1,4 +1,4 @@
-"""A micro-batch of events: who gets them, and which of them nobody can judge."""
+"""Match a micro-batch of events, and build the deliveries and dead letters."""
 
 from __future__ import annotations
 
@@ -38,12 +38,19 @@ if TYPE_CHECKING:
     from tamis.broker.overlay.forwarder import Forwarder
 
 _decode = msgspec.json.Decoder(dict).decode
-# What headers and the protocol line may take besides the ids, in bytes.
+# An upper bound for headers and the protocol line without the ids, in bytes.
 _HEADERS = 1024
 
 
 class DecodedBatch(NamedTuple):
-    """Messages, read: the events, the same as columns, the dead, and how many are too old."""
+    """Decoded messages.
+
+    Attributes:
+        events: The valid events.
+        batch: The same events as columns.
+        dead: Dead letters of the invalid events.
+        expired: How many events had expired.
+    """
 
     events: list[Event]
     batch: EventBatch
@@ -52,13 +59,13 @@ class DecodedBatch(NamedTuple):
 
 
 class BatchOutput(NamedTuple):
-    """What a batch comes to.
+    """The messages to publish for a batch.
 
     Attributes:
-        deliveries: One per event and subscriber, in the order of events and then of priority.
-        dead: Events that cannot be judged.
-        expired: How many events had outlived their time.
-        links: What goes over links to other nodes.
+        deliveries: One per event and subscriber, ordered by event and then by priority.
+        dead: Dead letters: events that cannot be matched.
+        expired: How many events had expired.
+        links: Events to forward over links to other nodes.
     """
 
     deliveries: list[OutgoingMessage]
@@ -68,7 +75,7 @@ class BatchOutput(NamedTuple):
 
 
 class BatchMatcher:
-    """Matches batches of events against a register, on the executor of that.
+    """Matches batches of events against the registry; use it on the registry's executor.
 
     Attributes:
         forwarder: Routes events to other nodes; None outside an overlay.
@@ -88,7 +95,7 @@ class BatchMatcher:
             register: The subscriptions.
             names: The names of the system.
             settings: The settings of the broker.
-            max_payload: The largest message that NATS takes, in bytes.
+            max_payload: The largest message that NATS accepts, in bytes.
             forwarder: Routes events to other nodes; None outside an overlay.
         """
         self._register = register
@@ -98,7 +105,7 @@ class BatchMatcher:
         self.forwarder = forwarder
 
     def match(self, messages: list[Msg]) -> BatchOutput:
-        """Who gets what of a batch."""
+        """Match a batch of messages."""
         events, batch, dead, expired = self.read(messages)
         if self.forwarder is not None:
             return self._route_and_match(self.forwarder, events, batch, dead, expired)
@@ -108,11 +115,11 @@ class BatchMatcher:
     def _matched_deliveries(
         self, events: list[Event], batch: EventBatch
     ) -> Iterator[tuple[int, Iterator[OutgoingMessage]]]:
-        """The places of events that somebody gets, each with its deliveries."""
+        """Yield the positions of the events that match, each with its deliveries."""
         matcher = self._register.matcher
         if events and len(matcher):
-            found = matcher.match_batch(batch).per_event()
-            for i, (event, keys) in enumerate(zip(events, found, strict=True)):
+            matches = matcher.match_batch(batch).per_event()
+            for i, (event, keys) in enumerate(zip(events, matches, strict=True)):
                 if keys:
                     yield i, self.deliveries(event, keys)  # type: ignore[arg-type]
 
@@ -124,7 +131,7 @@ class BatchMatcher:
         dead: list[OutgoingMessage],
         expired: int,
     ) -> BatchOutput:
-        """In an overlay: only what somebody here may want is held against subscriptions."""
+        """Route a batch, and match only the events that this node may have subscriptions for."""
         here, links, doubtful = forwarder.route_batch(events, batch)
         mine = events if len(here) == len(events) else [events[i] for i in here]
         if len(here) < len(events) and here:
@@ -141,7 +148,7 @@ class BatchMatcher:
         return BatchOutput(deliveries, dead, expired, links)
 
     def read(self, messages: list[Msg]) -> DecodedBatch:
-        """The events that can be judged, and those that cannot."""
+        """Decode messages into events, dead letters and a count of expired ones."""
         limits, now = self._settings.limits, time.time_ns()
         events: list[Event] = []
         dead: list[OutgoingMessage] = []
@@ -153,9 +160,11 @@ class BatchMatcher:
                 expired += 1
                 continue
             if len(message.data) > limits.event:
-                why = f"too big: {len(message.data):,} bytes, at most {limits.event:,}"
+                why = (
+                    f"the event has {len(message.data):,} bytes, and the limit is {limits.event:,}"
+                )
             elif place.delivered > self._settings.tries:
-                why = f"given to brokers {place.delivered - 1} times, and none finished it"
+                why = f"delivered to brokers {place.delivered - 1} times and never acknowledged"
             else:
                 try:
                     row = _decode(message.data)
@@ -184,12 +193,12 @@ class BatchMatcher:
     def deliveries(
         self, event: Event, keys: list[str], kind: str = ""
     ) -> Iterator[OutgoingMessage]:
-        """One message per subscriber, who comes first by priority.
+        """Yield one message per subscriber, highest priority first.
 
         Args:
             event: The event.
-            keys: The subscriptions that it matches, highest priority first.
-            kind: Sets deliveries of the same event to the same subscriber apart.
+            keys: The keys of the matching subscriptions, highest priority first.
+            kind: A suffix of the ids, for a second delivery of the event to a subscriber.
         """
         entries = self._register.entries
         tokens: dict[str, list[str]] = {}
@@ -239,7 +248,7 @@ class BatchMatcher:
 
 
 def _leave_out(headers: dict[str, str], ids: list[str], room: int) -> None:
-    """Name as many ids as there is room for, and say how many are left out."""
+    """List as many ids as fit, and set the header with the number of ids left out."""
     kept, size = 0, 2
     while kept < len(ids) and size + len(ids[kept]) + 1 <= room:
         size += len(ids[kept]) + 1

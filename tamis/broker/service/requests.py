@@ -1,7 +1,7 @@
-"""What subscribers ask of a broker: to put, remove, list and renew subscriptions, to be served.
+"""Answer the requests of subscribers: put, remove, get, list and renew subscriptions; open, close.
 
-The subject names the subscriber and the verb; the rest is JSON. An answer comes when this broker
-has indexed the change.
+The subject has the subscriber and the verb, the body is JSON. A broker answers a change once it has
+indexed it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Answer = dict[str, object]
 
 
 class Requests:
-    """For `async with`: answers requests, as one of the group of brokers."""
+    """Answers requests, in a queue group with the other brokers; an async context manager."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class Requests:
         names: Names,
         settings: Settings,
     ) -> None:
-        """Take what answers are made from."""
+        """Take the parts of a broker."""
         self._nats = connection.nats
         self._js: JetStreamContext = connection.nats.jetstream()
         self._register = register
@@ -68,21 +68,21 @@ class Requests:
         }
 
     async def __aenter__(self) -> Requests:
-        """Listen."""
+        """Start to listen."""
         self._subscription = await self._nats.subscribe(
             self._names.all_requests, queue=self._names.group, cb=self._accept
         )
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Answer what has come, and listen no more."""
+        """Stop listening, and answer the requests that have arrived."""
         if self._nats.is_connected:
             await self._subscription.drain()  # type: ignore[no-untyped-call]
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=5)
 
     async def _accept(self, message: Msg) -> None:
-        await self._room.acquire()  # beyond that NATS holds them
+        await self._room.acquire()  # further requests wait in the NATS client
         task = asyncio.create_task(self._send_answer(message))
         self._tasks.add(task)
         task.add_done_callback(self._release)
@@ -95,21 +95,24 @@ class Requests:
         answer = encode_json(await self.answer(message.subject, message.data))
         if message.reply:
             if len(answer) > self._nats.max_payload:
-                told = BrokerError("done, but the answer is too large; ask for less", "limit")
-                answer = encode_json(refusal(told))
+                error = BrokerError(
+                    "the request was carried out, but the answer is too large; request less",
+                    "limit",
+                )
+                answer = encode_json(refusal(error))
             try:
                 await self._nats.publish(message.reply, answer)
             except NatsError as error:
                 log.warning("cannot answer %s: %s", message.subject, error)
 
     async def answer(self, subject: str, data: bytes) -> Answer:
-        """The answer to a request."""
+        """Return the answer to a request."""
         subscriber, verb = subject.split(".")[-2:]
         try:
             checked_name(subscriber)
             if verb not in self._verbs:
                 known = ", ".join(self._verbs)
-                raise BrokerError(f"unknown request {verb!r}; there are {known}", "request")
+                raise BrokerError(f"unknown request {verb!r}; known are {known}", "request")
             return await asyncio.wait_for(
                 self._verbs[verb](subscriber, decode_object(data)), _TIMEOUT
             )
@@ -117,7 +120,7 @@ class Requests:
             return refusal(error)
         except (NatsError, TimeoutError, OSError) as error:
             log.warning("%s: %s", subject, error)
-            return refusal(BrokerError(f"the broker cannot do it now: {error!r}", "busy"))
+            return refusal(BrokerError(f"the broker is busy: {error!r}", "busy"))
         except Exception as error:
             log.exception("%s", subject)
             return refusal(BrokerError(f"the broker failed: {error!r}", "internal"))
@@ -132,10 +135,12 @@ class Requests:
     async def _put_many(self, subscriber: str, asked: dict[str, Any]) -> Answer:
         rows = asked.get("subscriptions")
         if not isinstance(rows, list):
-            raise BrokerError('"subscriptions" is a list of objects', "request")
+            raise BrokerError('"subscriptions" must be a list of objects', "request")
         most = self._settings.limits.at_once
         if len(rows) > most:
-            raise BrokerError(f"at most {most:,} subscriptions at once, not {len(rows):,}", "limit")
+            raise BrokerError(
+                f"at most {most:,} subscriptions per request, not {len(rows):,}", "limit"
+            )
         results: list[Answer] = [{} for _ in rows]
         wanted: list[tuple[int, SubscriptionRequest]] = []
         for i, row in enumerate(rows):
@@ -172,7 +177,7 @@ class Requests:
         results: list[Answer],
         many: bool,
     ) -> tuple[PublishGroup, list[tuple[int, str]]]:
-        """Write the subscriptions that pass the checks; return their places in the results."""
+        """Write the subscriptions that pass the checks; return their positions in the results."""
         held = self._register.subscription_count(subscriber)
         group, stored = PublishGroup(), list[tuple[int, str]]()
         since = None
@@ -214,7 +219,7 @@ class Requests:
     async def _remove(self, subscriber: str, asked: dict[str, Any]) -> Answer:
         ids = asked.get("ids", [asked["id"]] if "id" in asked else None)
         if not isinstance(ids, list):
-            raise BrokerError('give "id", or "ids": a list', "request")
+            raise BrokerError('give "id", or "ids" as a list', "request")
         keys = [key_of(subscriber, checked_id(id)) for id in ids]
         known = [key for key in keys if key in self._register.entries]
         if "id" in asked and not known:
@@ -243,12 +248,12 @@ class Requests:
     async def _list(self, subscriber: str, asked: dict[str, Any]) -> Answer:
         after = asked.get("after", "")
         if not isinstance(after, str):
-            raise BrokerError('"after" is an id', "request")
+            raise BrokerError('"after" must be an id', "request")
         page: list[Answer] = []
         size = 0
-        found = [entry for entry in self._register.entries_of(subscriber) if entry.id > after]
-        for entry in found:
-            size += len(entry.selector) * 6 + 1024  # at most, as JSON
+        entries = [entry for entry in self._register.entries_of(subscriber) if entry.id > after]
+        for entry in entries:
+            size += len(entry.selector) * 6 + 1024  # an upper bound of its size as JSON
             if page and (len(page) == _PAGE or size > self._nats.max_payload):
                 return {"subscriptions": page, "more": True}
             page.append(_entry_answer(entry))
@@ -260,15 +265,15 @@ class Requests:
         ]
         group = PublishGroup()
         for entry in entries:
-            told: dict[str, object] = {
+            fields: dict[str, object] = {
                 "selector": entry.selector,
                 "priority": entry.priority,
                 "ttl": entry.ttl,
                 "renewed": True,
             }
             if entry.is_sequence:
-                told["since"] = entry.since
-            await self._write(group, key_of(subscriber, entry.id), told, entry.ttl)
+                fields["since"] = entry.since
+            await self._write(group, key_of(subscriber, entry.id), fields, entry.ttl)
         await group.wait_confirmed()
         return {"renewed": len(entries)}
 
@@ -278,14 +283,14 @@ class Requests:
         passing = asked.get("passing")
         check_ttl(passing)
         stream = self._names.delivery_stream
-        made = await self._js.add_consumer(
+        consumer = await self._js.add_consumer(
             stream, subscriber_consumer(self._names, self._settings, subscriber, passing)
         )
         return {
             "stream": stream,
-            "consumer": made.name,
-            "next": f"$JS.API.CONSUMER.MSG.NEXT.{stream}.{made.name}",
-            "pending": made.num_pending or 0,
+            "consumer": consumer.name,
+            "next": f"$JS.API.CONSUMER.MSG.NEXT.{stream}.{consumer.name}",
+            "pending": consumer.num_pending or 0,
         }
 
     async def _close(self, subscriber: str, asked: dict[str, Any]) -> Answer:
@@ -302,11 +307,11 @@ class Requests:
 
 def _parse_subscription(asked: object) -> SubscriptionRequest:
     if not isinstance(asked, dict):
-        raise BrokerError("a subscription is a JSON object", "request")
+        raise BrokerError("a subscription must be a JSON object", "request")
     for name in asked:
         if name not in ("id", "selector", "priority", "ttl"):
             raise BrokerError(
-                f"unknown field {name!r}; there are id, selector, priority, ttl", "request"
+                f"unknown field {name!r}; known are id, selector, priority, ttl", "request"
             )
     id = asked.get("id")
     return SubscriptionRequest(
@@ -318,10 +323,10 @@ def _parse_subscription(asked: object) -> SubscriptionRequest:
 
 
 def _entry_answer(entry: Entry) -> Answer:
-    told: Answer = {
+    answer: Answer = {
         "id": entry.id,
         "selector": entry.selector,
         "priority": entry.priority,
         "revision": entry.revision,
     }
-    return told if entry.ttl is None else {**told, "ttl": entry.ttl}
+    return answer if entry.ttl is None else {**answer, "ttl": entry.ttl}

@@ -1,11 +1,12 @@
-"""Sequences: judged by one broker at a time, over all events in the order of the stream.
+"""Match sequences: one broker at a time, over all events in the order of the stream.
 
-Who holds a lease reads the stream by itself and keeps the states in memory. What it finds depends
-on nothing but the stream and the subscriptions: a sequence sees the events that were stored after
-it was made, in their order, at the times at which they were stored or that an attribute tells. So
-the next one that gets the lease comes to the same states by reading again, from the first event
-that can matter, and to the same deliveries, with the same ids. What was delivered and confirmed is
-written down every second, and not delivered again.
+The broker that holds the lease reads the stream on its own and keeps the states in memory. The
+result depends only on the stream and the subscriptions: a sequence sees the events that were stored
+after it was added, in their order, with the time at which they were stored or that an attribute
+holds. So the next holder of the lease reads the stream again from the first event that can matter,
+and arrives at the same states and the same deliveries, with the same ids. The position up to which
+deliveries are confirmed is saved each time that the lease is renewed, every two seconds; deliveries
+before it are not made again.
 """
 
 from __future__ import annotations
@@ -48,11 +49,11 @@ _WAIT = 0.005
 
 
 class SequenceMatcher:
-    """Judges sequences while it has the lease.
+    """Matches sequences while it holds the lease.
 
     Attributes:
-        leads: Whether it has.
-        position: The last event that it has judged, if it does.
+        leads: Whether it holds the lease.
+        position: The last event that it has matched, while it holds the lease.
     """
 
     def __init__(
@@ -84,7 +85,7 @@ class SequenceMatcher:
         self._confirmed: dict[str, int] = {}
 
     async def run(self) -> None:
-        """Try for the lease, and judge while it is ours; for ever."""
+        """Try to acquire the lease, and match sequences while it is held, until cancelled."""
         try:
             while True:
                 if self._register.sequences and await self._lease.acquire():
@@ -124,14 +125,14 @@ class SequenceMatcher:
     async def _update_sequences(
         self, sequences: Sequences, held: dict[str, Entry]
     ) -> dict[str, Entry]:
-        """Take new sequences, with the events since they were made, and drop those that went."""
-        wanted = self._current_entries()
+        """Add new sequences, with the events since they were added, and drop removed ones."""
+        current = self._current_entries()
         for key, entry in held.items():
-            if key not in wanted or not _is_same(entry, wanted[key]):
+            if key not in current or not _is_same(entry, current[key]):
                 sequences.remove(key)
-        new = {key: one for key, one in wanted.items() if key not in sequences}
+        new = {key: one for key, one in current.items() if key not in sequences}
         if not new:
-            return wanted
+            return current
         missed = min(entry.since for entry in new.values()) + 1
         fresh = self._build_sequences(new.values())
         if missed <= self.position:
@@ -139,7 +140,7 @@ class SequenceMatcher:
         for key in new:
             sequences.add(fresh[key].subscription)
             sequences[key].adopt(fresh[key])
-        return wanted
+        return current
 
     async def _catch_up(
         self, fresh: Sequences, new: dict[str, Entry], first: int, last: int
@@ -191,7 +192,7 @@ class SequenceMatcher:
         times = self._times(batch, rows, [events[row].place.time for row in rows])
         keys: dict[Any, dict[int, Any]] = {}
         done: dict[int, list[str]] = {}
-        for row, subscription, satisfied in steps:  # by event: in the order of the stream
+        for row, subscription, satisfied in steps:  # ordered by event, as in the stream
             entry, keyed = held[str(subscription.id)], sequences[subscription.id]
             sequence, time = events[row].place.sequence, times[row]
             if sequence <= entry.since or time is None:
@@ -210,14 +211,14 @@ class SequenceMatcher:
             ):
                 done.setdefault(row, []).append(str(subscription.id))
         outgoing: list[OutgoingMessage] = []
-        for row, found in done.items():
-            found.sort(key=lambda key: (-held[key].priority, key))
-            known = [key for key in found if key in self._register.entries]
+        for row, completed in done.items():
+            completed.sort(key=lambda key: (-held[key].priority, key))
+            known = [key for key in completed if key in self._register.entries]
             outgoing.extend(self._matcher.deliveries(events[row], known, _KIND))
         return outgoing
 
     def _is_due(self, entry: Entry, sequence: int) -> bool:
-        """Whether a completion may not have been delivered by who had the lease before."""
+        """Return whether the previous holder may not have delivered a completion."""
         if sequence > self._confirmed["position"]:
             return True
         return entry.revision > self._confirmed["revision"] and not entry.renewed
@@ -231,10 +232,10 @@ class SequenceMatcher:
         values = values_at(batch, path, np.array(rows))
         return dict(zip(rows, map(micros_of, values), strict=True))
 
-    # -- what there is, and from where on it matters ----------------------------------------------
+    # -- the sequences, and where to start reading ------------------------------------------------
 
     def _current_entries(self) -> dict[str, Entry]:
-        self._indexed = self._register.revision  # first: what comes meanwhile is not in it
+        self._indexed = self._register.revision  # read it first: the entries may be newer
         return self._register.sequences.copy()
 
     def _build_sequences(self, entries: Iterable[Entry]) -> Sequences:
@@ -250,7 +251,7 @@ class SequenceMatcher:
         return sequences
 
     def _start_config(self, entries: Iterable[Entry]) -> ConsumerConfig:
-        """The first event that can matter: to a sequence, and to what was not delivered yet."""
+        """Return the first event that can affect a sequence or an outstanding delivery."""
         entries = list(entries)
         since = min((entry.since for entry in entries), default=0)
         spans = [_within(self._build_sequences([entry]), entry) for entry in entries]
@@ -259,7 +260,7 @@ class SequenceMatcher:
             return start_at_sequence(since + 1)
         if since >= self._confirmed["position"]:
             return start_at_sequence(since + 1)
-        # Nothing that is older than three times the longest WITHIN is in any state.
+        # No state has an event that is older than three times the longest WITHIN.
         longest = max(span for span in spans if span is not None)
         when = datetime.datetime.fromtimestamp(time / 1e9 - 3 * longest / 1e6 - 1, datetime.UTC)
         return ConsumerConfig(
@@ -267,7 +268,7 @@ class SequenceMatcher:
             opt_start_time=when.isoformat().replace("+00:00", "Z"),  # type: ignore[arg-type]
         )
 
-    # -- what was confirmed -----------------------------------------------------------------------
+    # -- the confirmed position -------------------------------------------------------------------
 
     async def _load_position(self) -> dict[str, int]:
         nothing = {"position": 0, "revision": 0, "time": 0}
@@ -280,22 +281,22 @@ class SequenceMatcher:
             except NotFoundError:
                 return nothing
             except (NatsError, OSError, TimeoutError) as error:
-                log.debug("cannot read how far sequences are: %s", error)
+                log.debug("cannot read the position of sequences, retrying: %s", error)
                 await asyncio.sleep(0.2)
 
     async def _save_position(self) -> None:
         if self.position <= self._confirmed["position"]:
             return
-        told = {
+        position = {
             "position": self.position,
             "time": self._time,
             "revision": self._indexed,
         }
         subject = self._names.bucket_subject(self._names.state, _POSITION)
         try:
-            await self._js.publish(subject, encode_json(told), timeout=2)
+            await self._js.publish(subject, encode_json(position), timeout=2)
         except (NatsError, OSError, TimeoutError) as error:
-            log.debug("cannot write how far sequences are: %s", error)
+            log.debug("cannot save the position of sequences: %s", error)
 
 
 def _start_at_place(place: list[int]) -> ConsumerConfig:

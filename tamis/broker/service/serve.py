@@ -1,4 +1,4 @@
-"""What `tamis serve` runs: a NATS server if there is none, and a broker, until told to stop."""
+"""Run a broker, and a NATS server if there is none, until a signal arrives; for `tamis serve`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tamis.broker.security.guard import Guard
 from tamis.broker.service.broker import Broker
 from tamis.broker.service.warm_up import warm
 
-# Longer than it takes to read what was compiled before.
+# Longer than it takes to load compiled kernels.
 _NOTICE_AFTER = 5.0
 
 
@@ -36,14 +36,15 @@ async def serve(
     """Serve until SIGINT or SIGTERM, or until the broker fails.
 
     Args:
-        settings: Of the broker.
-        url: The NATS server to join; None to start one, or to join the one that is there.
-        server: What a server that is started is told.
-        guard: Its users and its certificate; None for a server that asks nobody.
-        companion: What else is to run as long as the broker does, such as an HTTP server.
-        say: Told what happens.
-        ready: Called with the address of the NATS server, once the broker serves.
-        **options: For the connection, as `nats.connect` takes them.
+        settings: The settings of the broker.
+        url: The NATS server to join; None to start one, or to join one that runs at the address of
+            `server`.
+        server: The configuration of a server that is started.
+        guard: The users and the certificate of that server; None for no authentication.
+        companion: Makes a context manager that runs beside the broker, such as an HTTP server.
+        say: Called with progress messages.
+        ready: Called with the address of the NATS server once the broker serves.
+        **options: Options of `nats.connect`.
 
     Returns:
         The broker, which has stopped.
@@ -68,7 +69,7 @@ async def serve(
                 say(f"joining the NATS server at {url}")
             else:
                 await stack.enter_async_context(own)
-                say(f"started a NATS server at {url}, which keeps everything in {server.store}")
+                say(f"started a NATS server at {url}, which stores its data in {server.store}")
                 if guard is not None:
                     watching = asyncio.create_task(guard.watch(own.reload))
                     stack.callback(watching.cancel)
@@ -93,5 +94,5 @@ async def _warm_kernels(settings: Settings, say: Callable[[str], None]) -> None:
     warming = asyncio.ensure_future(asyncio.to_thread(warm, settings))
     done, _ = await asyncio.wait([warming], timeout=_NOTICE_AFTER)
     if not done:
-        say("compiling what matches events: up to a minute, once per installation")
+        say("compiling the kernels: up to a minute, once per installation")
     await warming

@@ -1,8 +1,7 @@
-"""The subscriptions of the bucket, indexed: every broker has them all.
+"""An index of the subscriptions in the bucket; every broker has all of them.
 
-A broker reads the whole bucket when it starts, and again whenever its consumer was lost; then it
-follows the changes. All work on the index is done by one thread, that which also judges events, so
-an event is judged by the subscriptions of exactly one revision.
+The thread that changes the index also matches events, so an event is matched against the
+subscriptions of exactly one revision.
 """
 
 from __future__ import annotations
@@ -24,19 +23,20 @@ from tamis.matcher import Matcher
 
 @dataclass(slots=True)
 class Entry:
-    """A subscription, as the bucket has it.
+    """An entry of the bucket of subscriptions.
 
     Attributes:
-        subscriber: Whose it is.
-        id: What the subscriber calls it.
-        selector: As it was written.
-        priority: The higher, the earlier.
-        since: The last event that was stored when it was made; a sequence sees only later ones.
-        ttl: How long it lives from its revision on, in seconds; None for ever.
-        revision: When it last changed: its number in the bucket.
-        token: The id as JSON in ASCII, for headers.
-        renewed: Whether it was written again since, to live on.
-        is_sequence: Whether it is one, which other hands judge.
+        subscriber: The subscriber.
+        id: The id that the subscriber chose.
+        selector: The text of the selector.
+        priority: The priority; higher ones come first.
+        since: The last event that was stored when the subscription was added; a sequence sees only
+            later events.
+        ttl: The time to live in seconds, from the revision on; None for no end.
+        revision: The revision of the bucket that wrote the entry.
+        token: The id as ASCII JSON, for headers.
+        renewed: Whether the entry was written again to extend its time to live.
+        is_sequence: Whether the selector is a sequence, which the `SequenceMatcher` matches.
     """
 
     subscriber: str
@@ -52,31 +52,31 @@ class Entry:
 
     @property
     def key(self) -> str:
-        """Its key in the bucket."""
+        """The key in the bucket."""
         return key_of(self.subscriber, self.id)
 
 
 class Listener(Protocol):
-    """Who is told of each change, on the executor."""
+    """Receives each change of the subscriptions, on the executor."""
 
     def add_subscription(self, key: str, subscription: Subscription) -> None:
-        """A subscription is there, or another one under its key."""
+        """Add a subscription, or replace the one with its key."""
 
     def remove_subscription(self, key: str) -> None:
-        """It is gone, if it was there."""
+        """Remove a subscription, if there is one with this key."""
 
 
 class Register(BucketFollower):
-    """All subscriptions by key, in a matcher.
+    """The subscriptions of the bucket, by key and in a matcher.
 
     Attributes:
-        matcher: Those that are no sequences; to be used on the executor only.
-        entries: All, by key.
-        revision: The last change that is in it.
-        sequences: Those that are sequences, by key.
-        of_subscriber: The keys of each subscriber, with what they stand for.
-        refused: Keys of the bucket that are no good subscriptions, and why.
-        ready: Set when all that was in the bucket at the start is in it.
+        matcher: The subscriptions that are not sequences; use it on the executor only.
+        entries: All entries by key.
+        sequences: The entries that are sequences, by key.
+        of_subscriber: The entries of each subscriber, by key.
+        refused: Keys of entries that are not valid subscriptions, with the reason.
+        revision: The last revision that has been applied.
+        ready: Set once the initial contents of the bucket have been applied.
     """
 
     def __init__(
@@ -118,13 +118,13 @@ class Register(BucketFollower):
             self._offered.pop(key, None)
 
     def entries_of(self, subscriber: str) -> list[Entry]:
-        """All subscriptions of a subscriber, by id."""
-        # A copy, as the other thread may be at work.
-        found = self.of_subscriber.get(subscriber, {}).copy()
-        return sorted(found.values(), key=lambda entry: entry.id)
+        """Return the subscriptions of a subscriber, ordered by id."""
+        # A copy, as the executor may change it meanwhile.
+        entries = self.of_subscriber.get(subscriber, {}).copy()
+        return sorted(entries.values(), key=lambda entry: entry.id)
 
     def subscription_count(self, subscriber: str) -> int:
-        """How many subscriptions a subscriber has."""
+        """Return how many subscriptions a subscriber has."""
         return len(self.of_subscriber.get(subscriber, ()))
 
     # -- on the executor --------------------------------------------------------------------------
@@ -147,21 +147,23 @@ class Register(BucketFollower):
 
     def _index(self, key: str, data: bytes, revision: int) -> None:
         subscriber, id = parts_of(key)
-        told = decode_object(data)
+        fields = decode_object(data)
         entry = Entry(
             subscriber,
             id,
-            told["selector"],
-            told.get("priority", 0),
-            told.get("since", 0),
-            told.get("ttl"),
+            fields["selector"],
+            fields.get("priority", 0),
+            fields.get("since", 0),
+            fields.get("ttl"),
             revision,
             json.dumps(id),
-            told.get("renewed", False),
+            fields.get("renewed", False),
         )
         old = self.entries.get(key)
         if old is not None and (old.selector, old.priority) == (entry.selector, entry.priority):
-            if not old.is_sequence or old.since == entry.since:  # it lives on, that is all
+            if (
+                not old.is_sequence or old.since == entry.since
+            ):  # only its time to live was extended
                 old.revision, old.ttl, old.renewed = revision, entry.ttl, entry.renewed
                 return
         subscription = self._parse(key, entry)
@@ -192,9 +194,9 @@ class Register(BucketFollower):
         entry = self.entries.pop(key, None)
         if entry is None:
             return
-        theirs = self.of_subscriber[entry.subscriber]
-        del theirs[key]
-        if not theirs:
+        others = self.of_subscriber[entry.subscriber]
+        del others[key]
+        if not others:
             del self.of_subscriber[entry.subscriber]
         if entry.is_sequence:
             del self.sequences[key]

@@ -1,8 +1,7 @@
-"""The first subscription and the first events, before anybody waits for them.
+"""Compile and load the kernels before the first subscription and the first event.
 
-Numba compiles a kernel when it is first called, and keeps it beside the code: that takes up to a
-minute, once per installation. After that it is read, in about a second. Whoever subscribes should
-notice neither.
+Numba compiles a kernel at its first call and caches it beside the code, which takes up to a minute,
+once per installation. After that loading takes about a second. Subscribers should notice neither.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _EVENTS: list[dict[str, object]] = [
 
 
 def warm(settings: Settings) -> None:
-    """Use the kernels once that a broker with these settings uses."""
+    """Call every kernel once that a broker with these settings uses."""
     matcher = Matcher()
     for number, selector in enumerate(_SELECTORS):
         matcher.add(number, selector)

@@ -156,7 +156,7 @@ def test_what_cannot_be_judged_is_set_aside(shared_nats: Nats, prefix: str) -> N
         b"garbage": "not JSON",
         b"[1]": "not a JSON object",
         b'{"price": "x"}': "price",
-        b'{"a": "' + b"x" * 10_000 + b'"}': "too big",
+        b'{"a": "' + b"x" * 10_000 + b'"}': "10,009 bytes",
         b'{"a":' * 1500 + b"1" + b"}" * 1500: "deep",
         b'{"a": "\\ud800"}': "surrogate",
     }
