@@ -1,4 +1,4 @@
-"""The base of every in-memory view of a NATS key-value bucket."""
+"""The base class of the in-memory views of NATS key-value buckets."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What neighbours are to know is written down, by one broker of the node at a time.
+"""Write the interests and paths to advertise to neighbours, in one broker of the node at a time.
 
-It brings what stands in the bucket to what the table says should: whatever was done halfway by a
-broker that is gone is mended by comparing. What is new is written before what goes is taken away,
-so that whoever reads meanwhile knows too much, and never too little.
+The writer brings the bucket to the state that the table asks for. It compares the two, so it also
+completes what a broker that died left unfinished. New entries are written before old ones are
+removed, so a reader may briefly see too many interests, but never too few.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from tamis.broker.protocol.names import Names
 from tamis.errors import BrokerError, LoopError
 from tamis.routing.membership import Link, OverlayLoop
 
-# A loop must be seen for so long before a link is given up: what is heard may be of yesterday.
+# A loop must persist for so long before a link is given up: received paths may be outdated.
 _DOUBT = 2.0
 
 
 class RouteWriter:
-    """Writes while it has the lease.
+    """Writes the bucket of routes while it holds the lease.
 
     Attributes:
-        leads: Whether it has.
+        leads: Whether it holds the lease.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class RouteWriter:
         self._suspect: tuple[Link, float] | None = None
 
     async def run(self) -> None:
-        """Try for the lease, and write while it is ours; for ever."""
+        """Try to acquire the lease, and write while it is held, until cancelled."""
         try:
             while True:
                 if await self._lease.acquire():
@@ -76,7 +76,7 @@ class RouteWriter:
                     revision = max(revision, await remove(self._publisher, self._names, gone))
                     await table.wait_for_revision(revision)
                 except BrokerError as error:
-                    log.warning("a neighbour cannot be told something: %s", error)
+                    log.warning("cannot advertise to a neighbour: %s", error)
             await self._break_loop(await table.run_on_executor(table.members.find_loop))
             try:
                 wait = None if self._suspect is None else _DOUBT / 4
@@ -85,7 +85,7 @@ class RouteWriter:
                 pass
 
     async def _break_loop(self, loop: OverlayLoop | None) -> None:
-        """Give up the youngest link of a loop, if one of its ends is here."""
+        """Give up the youngest link of a loop if one of its ends is this node."""
         if loop is None or self._table.name not in loop.youngest.ends:
             self._suspect = None
             return
@@ -103,17 +103,17 @@ class RouteWriter:
         try:
             revision = await put_link(self._js, self._names, neighbour, refused)
         except (NatsError, OSError, TimeoutError) as error:
-            log.debug("cannot be written yet: %s", error)
+            log.debug("cannot write the link record, retrying: %s", error)
             return
         await self._table.wait_for_revision(revision)
         self._suspect = None
 
 
 def loop_error(loop: OverlayLoop) -> LoopError:
-    """The loop that the youngest link closes.
+    """Return the error for the loop that its youngest link closes.
 
     >>> link = Link.between("lyon", "rome", 3, "c")
-    >>> print(loop_error(Loop(("lyon", "rome", "oslo"), link)))
+    >>> print(loop_error(OverlayLoop(("lyon", "rome", "oslo"), link)))
     linking lyon to rome would close a loop: there is lyon - oslo - rome already
     """
     one, other = loop.nodes[:2]

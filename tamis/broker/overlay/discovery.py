@@ -1,4 +1,4 @@
-"""What all nodes that can be reached tell of themselves: each asks its neighbours in turn."""
+"""Gather the status of all reachable nodes: each node asks its neighbours in turn."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ _TIMEOUT = 8.0
 async def gather_nodes(
     connection: Connection, names: Names, table: OverlayTable, data: bytes
 ) -> dict[str, Any]:
-    """All nodes that can be reached from here, but not over those that were asked already.
+    """Return the status of all nodes that are reachable without crossing a visited node.
 
     Args:
-        connection: To the NATS of this node.
-        names: All names.
-        table: Of this node.
+        connection: The connection to the NATS server of this node.
+        names: The names of the system.
+        table: The table of this node.
         data: The request: `{"visited": [names]}`.
     """
     visited = [*decode_object(data).get("visited", []), table.name]
     others = [each for each in sorted(table.records) if each not in visited]
-    mine, waiting, *beyond = await asyncio.gather(
+    mine, waiting, *answers = await asyncio.gather(
         statuses(connection, names, _WAIT),
         queue_lengths(connection, names, list(table.records)),
         *(_ask_node(connection, names.overlay_relay(each), visited) for each in others),
@@ -41,7 +41,7 @@ async def gather_nodes(
         "nodes": {table.name: {"brokers": mine, "waiting": waiting}},
         "silent": {},
     }
-    for neighbour, answer in zip(others, beyond, strict=True):
+    for neighbour, answer in zip(others, answers, strict=True):
         if "error" in answer:
             found["silent"][neighbour] = answer["error"]
         else:
@@ -51,15 +51,15 @@ async def gather_nodes(
 
 
 async def gather_overlay(connection: Connection, names: Names) -> dict[str, Any]:
-    """The same, for whoever looks at the overlay from outside.
+    """Return the status of all nodes of the overlay, for a client of any of them.
 
     Raises:
-        BrokerError: There is no node.
+        BrokerError: No node of an overlay answers.
     """
     answer = await _ask_node(connection, names.overlay, [], 2 * _TIMEOUT)
     if "error" in answer:
         raise BrokerError(
-            "there is no node of an overlay: is `tamis serve --name NAME` running?", "unreachable"
+            "no node of an overlay answers; is `tamis serve --name NAME` running?", "unreachable"
         )
     return answer
 
@@ -74,5 +74,5 @@ async def _ask_node(
         answer = decode_object(reply.data)
     except (NatsError, OSError, TimeoutError, BrokerError) as error:
         return {"error": str(error) or type(error).__name__}
-    told = answer.get("error")
-    return answer if told is None else {"error": told.get("message", "refused")}
+    refused = answer.get("error")
+    return answer if refused is None else {"error": refused.get("message", "refused")}

@@ -1,11 +1,12 @@
-"""Events from the queue of one end of a link to the stream of events at the other, each once.
+"""Move events from the queue at one end of a link to the event stream at the other, exactly once.
 
-The identity of an event on a link is its number in the queue. Whoever moves writes down, about once
-a second, at the other end: all up to number n are stored, and the stream there was then at b. When
-a move begins, by the same process or another, it reads the stream there from b on for the numbers
-that are stored already. So neither a cut nor a crash of whatever length stores an event twice, and
-nothing depends on how long NATS knows an id, or on clocks. An event is taken out of the queue when
-the other end has confirmed it. Whenever it is unclear whether that has stored one, all begins anew.
+On a link an event is identified by its number in the queue. About once a second the mover saves its
+progress at the other end: all events up to number n are stored, and the stream was then at place b.
+When a mover starts, in this process or another, it reads the stream from b on for the numbers that
+are stored already. So no interruption or crash of any length stores an event twice, and nothing
+depends on clocks or on how long NATS remembers an id. An event is acknowledged in the queue once
+the other end has confirmed it. If it is unknown whether the other end has stored an event, the
+mover starts again.
 """
 
 from __future__ import annotations
@@ -42,18 +43,18 @@ _BATCH = 512
 _IN_FLIGHT = 4
 _SAVE = 1.0
 _IDLE = 5.0
-# Of so many events that were moved, the origins are known, for those that were judged again.
+# So many moved events are remembered by origin, for events that a broker matched again.
 _REMEMBERED = 100_000
 
 
 @dataclass
 class _Progress:
-    """How far a move is.
+    """The progress of a mover.
 
     Attributes:
-        floor: All up to this number of the queue are stored at the other end.
-        place: Where the stream of the other end was at least, when nothing above the floor had
-            been sent.
+        floor: All events up to this number of the queue are stored at the other end.
+        place: A lower bound of the last sequence of the other end's stream before any event above
+            the floor was sent.
     """
 
     floor: int
@@ -61,15 +62,15 @@ class _Progress:
 
 
 class Mover:
-    """Moves events from one end to the other.
+    """Moves events from one end of a link to the other.
 
     Attributes:
-        moved: How many it has.
-        skipped: How many were at the other end already.
+        moved: How many events it has moved.
+        skipped: How many it has skipped: stored at the other end already, or expired.
     """
 
     def __init__(self, source: End, target: End) -> None:
-        """Name the ends."""
+        """Choose the ends."""
         self._source = source
         self._target = target
         self._js = source.connection.nats.jetstream()
@@ -82,12 +83,12 @@ class Mover:
         self.skipped = 0
 
     async def run(self) -> None:
-        """Move, for ever.
+        """Move events until cancelled.
 
         Raises:
-            Interrupted: It has to begin anew.
+            LinkInterruptedError: The mover must start again.
         """
-        # First: whoever moved before us gets no more from the queue.
+        # First, so that a previous mover gets no more events from the queue.
         self._queue = (await self._source.make(LinkFeed.queue, 1)).queue
         self._saved = await self._load_progress()
         last = max(self._saved.place, await self._last_place())
@@ -103,9 +104,9 @@ class Mover:
             await run_until_first(
                 [self._move_events(pull), self._save_periodically(), self._publisher.lost.wait()]
             )
-        raise LinkInterruptedError("it is not known what the other end has stored")
+        raise LinkInterruptedError("it is unknown what the other end has stored")
 
-    # -- what is there already --------------------------------------------------------------------
+    # -- what is stored already -------------------------------------------------------------------
 
     async def _load_progress(self) -> _Progress:
         stream = self._target.names.bucket_stream(self._target.names.state)
@@ -113,14 +114,14 @@ class Mover:
             last = await self._there.get_last_msg(stream, self._key, direct=True)
         except NotFoundError:
             return _Progress(0, 0)
-        told = decode_object(last.data or b"")
-        if told.get("queue") != self._queue:  # of a queue that is no more
+        saved = decode_object(last.data or b"")
+        if saved.get("queue") != self._queue:  # of an earlier queue
             return _Progress(0, 0)
-        return _Progress(told["sequence"], told["place"])
+        return _Progress(saved["sequence"], saved["place"])
 
     async def _scan_target(self, first: int, origins: bool = False) -> set[int]:
-        """The numbers of the queue that are in the stream of the other end, from a place on."""
-        found: set[int] = set()
+        """Return the numbers of the queue that the other end's stream has from a place on."""
+        stored: set[int] = set()
         reading = self._target.follow(LinkFeed.events, first)
         async with aclosing(reading):
             left = 0
@@ -133,23 +134,23 @@ class Mover:
                         headers = message.headers or {}
                         queue, _, number = headers.get(LINK, "").rpartition(".")
                         if queue == self._queue:
-                            found.add(int(number))
+                            stored.add(int(number))
                         if origins and ORIGIN in headers:
                             self._remember(headers[ORIGIN])
                 if left <= 0:
-                    return found
-        raise LinkInterruptedError("the other end cannot be read")
+                    return stored
+        raise LinkInterruptedError("cannot read the stream of the other end")
 
     async def _last_place(self) -> int:
-        """The place of the last event that came to the other end over this link; 0 for none."""
+        """Return the sequence of the last event that this link stored at the other end, or 0."""
         stream = self._target.names.event_stream
         try:
-            found = await self._there.get_last_msg(stream, self._subject, direct=True)
+            last = await self._there.get_last_msg(stream, self._subject, direct=True)
         except NotFoundError:
             return 0
-        return found.seq or 0
+        return last.seq or 0
 
-    # -- moving -----------------------------------------------------------------------------------
+    # -- moving events ----------------------------------------------------------------------------
 
     async def _move_events(self, pull: Pull) -> None:
         room = asyncio.Semaphore(_IN_FLIGHT)
@@ -162,7 +163,9 @@ class Mover:
                     task.result()
                 if not messages:
                     if pull.gone or pull.is_stopped:
-                        raise LinkInterruptedError("the queue is gone, or somebody else moves")
+                        raise LinkInterruptedError(
+                            "the queue is gone, or another broker moves its events"
+                        )
                     continue
                 await room.acquire()
                 group, sent = PublishGroup(), list[Msg]()
@@ -176,10 +179,10 @@ class Mover:
                 task.cancel()
 
     async def _send(self, group: PublishGroup, message: Msg) -> bool:
-        """Send a message to the other end, unless it is there, or worth nothing any more."""
+        """Send a message to the other end, unless it is stored there or has expired."""
         place = place_of(message.reply)
         number, headers = place.sequence, dict(message.headers or {})
-        if number in self._done:  # NATS gives it again
+        if number in self._done:  # NATS redelivers it
             if self._done[number]:
                 await self._acknowledge(message)
             return False
@@ -197,7 +200,7 @@ class Mover:
             return False
         self._remember(origin)
         self._mark(number, False)
-        # Together: whoever writes down how far it is must not take it for stored.
+        # Without an await in between, or progress saved meanwhile would count it as stored.
         self._open[number] = self._place
         self._highest = max(self._highest, number)
         headers |= {LINK: f"{self._queue}.{number}", MSG_ID: headers.get(MSG_ID, origin)}
@@ -222,14 +225,14 @@ class Mover:
             room.release()
 
     async def _acknowledge(self, message: Msg) -> None:
-        with suppress(NatsError):  # it would come again, and be skipped
+        with suppress(NatsError):  # a redelivery is skipped
             await self._source.connection.nats.publish(message.reply, b"+ACK")
 
     async def _store_dead_letter(self, message: Msg, why: str) -> None:
-        """Keep what the other end will never take."""
+        """Store an event as a dead letter that the other end will never accept."""
         headers = {
             MSG_ID: f"link.{self._queue}.{place_of(message.reply).sequence}",
-            REASON: f"{self._target.name} does not take it: {why}",
+            REASON: f"{self._target.name} does not accept the event: {why}",
         }
         await self._js.publish(self._source.names.dead_letters, message.data, headers=headers)
 
@@ -238,10 +241,10 @@ class Mover:
         if len(self._done) > _REMEMBERED:
             self._done.popitem(last=False)
 
-    # -- events that were judged again ------------------------------------------------------------
+    # -- events that a broker matched again -------------------------------------------------------
 
     async def _was_moved(self, origin: str) -> bool:
-        """Whether an event was moved before, under another number."""
+        """Return whether an event was moved before under another number."""
         if origin in self._origins:
             return True
         if not self._recalled:
@@ -254,12 +257,13 @@ class Mover:
         if len(self._origins) > 2 * _REMEMBERED:
             self._origins.popitem(last=False)
 
-    # -- how far it is ----------------------------------------------------------------------------
+    # -- progress ---------------------------------------------------------------------------------
 
     def _progress(self) -> _Progress:
         if not self._open:
             return _Progress(self._highest, self._place)
-        # What was sent after the first that is open came after where the stream was at that time.
+        # Events above the floor were stored after the place that was known when the first open one
+        # was sent.
         first = min(self._open)
         return _Progress(first - 1, self._open[first])
 
@@ -272,11 +276,11 @@ class Mover:
         now = self._progress()
         if now.floor <= self._saved.floor:
             return
-        told = {"queue": self._queue, "sequence": now.floor, "place": now.place}
+        progress = {"queue": self._queue, "sequence": now.floor, "place": now.place}
         try:
-            await self._there.publish(self._key, encode_json(told), timeout=5)
+            await self._there.publish(self._key, encode_json(progress), timeout=5)
         except (NatsError, OSError, TimeoutError) as error:
-            log.debug("cannot write how far a link is: %s", error)
+            log.debug("cannot save the progress of a link: %s", error)
             return
         self._saved = now
         self._stored = {number for number in self._stored if number > now.floor}

@@ -1,7 +1,7 @@
-"""Where events go from here: to whom over a link, and whether to anybody of this node.
+"""Route events: to which neighbours, and whether to the subscribers of this node.
 
-Used on the executor, by the judge. An event on a link says where it was published, when, over how
-many links it came and, with edge routing, which filter it carries.
+The matcher uses it on the executor. An event on a link carries where and when it was published, the
+number of links that it has crossed and, with edge routing, its filter.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _NOWHERE = Route(frozenset(), False)
 
 
 class BatchRoute(NamedTuple):
-    """Where a batch of events goes.
+    """The routes of a batch of events.
 
     Attributes:
-        here: The places in the batch of those that somebody of this node may want.
-        links: What goes over links.
-        doubtful: The places of those that came over a link and go over none.
+        here: The positions of the events that may match subscriptions of this node.
+        links: The messages to forward over links.
+        doubtful: The positions of the events that came over a link and are not forwarded.
     """
 
     here: list[int]
@@ -40,37 +40,37 @@ class BatchRoute(NamedTuple):
 
 
 class Forwarder:
-    """Routes events by a table."""
+    """Routes events with the table of a node."""
 
     def __init__(self, table: OverlayTable, names: Names, figures: NodeFigures) -> None:
-        """Take what there is to go by."""
+        """Take the parts of a node."""
         self._table = table
         self._names = names
         self._figures = figures
         self._from = f"{names.events}.link."
 
     def source(self, event: Event) -> str:
-        """The neighbour that an event came from; HERE if it was published here."""
-        # Without an origin it is the batch of a writer who is called so.
+        """Return the neighbour that an event came from; HERE if it was published here."""
+        # Without an origin it belongs to a batch of a writer that is named `link`.
         if event.headers and ORIGIN in event.headers and event.subject.startswith(self._from):
             return event.subject[len(self._from) :]
         return HERE
 
     def origin(self, event: Event) -> str:
-        """Where an event was published first: the node, and its number there."""
+        """Return where an event was published: the node, and its number there."""
         if event.headers and self.source(event):
             return event.headers[ORIGIN]
         return f"{self._table.name}.{event.place.sequence}"
 
     def delivery_headers(self, event: Event) -> dict[str, str]:
-        """The headers that a delivery has in an overlay."""
-        told = {ORIGIN: self.origin(event)}
+        """Return the headers that an overlay adds to a delivery."""
+        headers = {ORIGIN: self.origin(event)}
         if event.headers and PUBLISHED in event.headers and self.source(event):
-            told[PUBLISHED] = event.headers[PUBLISHED]
-        return told
+            headers[PUBLISHED] = event.headers[PUBLISHED]
+        return headers
 
     def route_batch(self, events: list[Event], batch: EventBatch) -> BatchRoute:
-        """Route a batch, whose events are those of the list."""
+        """Route a batch of events; `batch` holds the same events as columns."""
         here: list[int] = []
         links: list[OutgoingMessage] = []
         doubtful: list[int] = []
@@ -98,12 +98,12 @@ class Forwarder:
     def count_false_positives(
         self, doubtful: Iterable[int], delivered: set[int], rows: list[dict[str, object]]
     ) -> None:
-        """Count those that came in vain.
+        """Count the events that arrived over a link and were neither delivered nor forwarded.
 
         Args:
-            doubtful: Those that came over a link and go over none.
-            delivered: Those that were delivered here.
-            rows: All events, as they are judged.
+            doubtful: The positions of the events that came over a link and are not forwarded.
+            delivered: The positions of the events that were delivered here.
+            rows: All events, as they are matched.
         """
         for i in doubtful:
             if i not in delivered and not self._table.is_step(rows[i]):
@@ -112,10 +112,10 @@ class Forwarder:
     def _carried_filters(
         self, events: list[Event], sources: list[str]
     ) -> list[tuple[Bloom | None, str]]:
-        """The filters of events that came over links, and their texts.
+        """Return the filters that events carry over links, and their texts.
 
-        Without one an event gets a new one: if it is none, or of another shape, from before that
-        was changed everywhere.
+        An event without a usable filter gets a new one. A filter is unusable if it is malformed, or
+        has another shape, from before the shape was changed in the overlay.
         """
         router = self._table.router
         if not isinstance(router, EdgeRouter):
@@ -135,42 +135,43 @@ class Forwarder:
         filters: list[Bloom | None],
         batch: EventBatch,
     ) -> list[Route]:
-        """Where each event goes."""
+        """Return the route of each event."""
         routes = [_ONLY_HERE] * len(events)
-        asked = []
+        routed = []
         for i, (event, source) in enumerate(zip(events, sources, strict=True)):
             if source and self.origin(event).rpartition(".")[0] == self._table.name:
                 self._figures.looped += 1
                 routes[i] = _NOWHERE
             elif source or self._table.links:
-                asked.append(i)
-        # What has a filter goes by it alone, and need not be made from its columns again.
-        fresh = any(filters[i] is None for i in asked)
+                routed.append(i)
+        # An event with a filter is routed by the filter alone; its row need not be rebuilt from the
+        # columns.
+        fresh = any(filters[i] is None for i in routed)
         rows = batch.rows() if fresh else [event.row for event in events]
         found = self._table.router.route_many(
-            [rows[i] for i in asked], [sources[i] for i in asked], [filters[i] for i in asked]
+            [rows[i] for i in routed], [sources[i] for i in routed], [filters[i] for i in routed]
         )
-        for i, route in zip(asked, found, strict=True):
+        for i, route in zip(routed, found, strict=True):
             routes[i] = route
         return routes
 
     def _link_messages(
         self, event: Event, source: str, route: Route, text: str
     ) -> Iterable[OutgoingMessage]:
-        told = event.headers or {}
+        received = event.headers or {}
         origin = self.origin(event)
         headers = {
             MSG_ID: origin,
             ORIGIN: origin,
-            HOPS: str(int(told.get(HOPS, 0)) + 1 if source else 1),
-            PUBLISHED: (told.get(PUBLISHED) if source else None) or str(event.place.time),
+            HOPS: str(int(received.get(HOPS, 0)) + 1 if source else 1),
+            PUBLISHED: (received.get(PUBLISHED) if source else None) or str(event.place.time),
         }
         if text:
             headers[FILTER] = text
         if event.place.delivered > 1:
             headers[AGAIN] = str(event.place.delivered - 1)
-        elif source and AGAIN in told:
-            headers[AGAIN] = told[AGAIN]
+        elif source and AGAIN in received:
+            headers[AGAIN] = received[AGAIN]
         headers |= remaining_ttl_headers(event.ttl)
         for neighbour in sorted(route.neighbours):
             figures = self._figures.link(neighbour)

@@ -1,8 +1,9 @@
-"""How nodes meet: they say what they are, and see that a link between them is right.
+"""The handshake of two nodes: exchange descriptions, and check that a link is allowed.
 
-The node that makes a link asks (`greeted`), a broker of the other answers (`Greeting`): `hello` to
-see whether it could be, `link` to have it, `bye` to have it no more. Each writes into its own NATS.
-Once there is a link it asks for something to read (`read`): a consumer, see `consumers`.
+The node that opens a link sends requests (`establish_link`), and a broker of the other node answers
+them (`HandshakeServer`): `hello` to check whether a link is possible, `link` to create it, `bye` to
+remove it. Each node writes to its own NATS server. A running link then requests the consumers that
+it reads (`read`); see `link_consumers`.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _TIMEOUT = 5.0
 
 
 class Handshake:
-    """What a node goes by when it meets another: for both who asks and who is asked."""
+    """The side of a node in a handshake, for requests and for answers."""
 
     def __init__(
         self,
@@ -53,14 +54,14 @@ class Handshake:
         self._node = node
 
     async def check(self, other: Description, asked: bool = False) -> None:
-        """See that a link to another node is right.
+        """Check that a link to another node is allowed.
 
         Args:
             other: The other node.
-            asked: Whether that node makes the link; errors are then said as it sees it.
+            asked: Whether the other node opens the link; errors then take its point of view.
 
         Raises:
-            BrokerError: It is not.
+            BrokerError: The nodes do not fit, or the link would close a loop.
         """
         one, two = (other, self.description) if asked else (self.description, other)
         one.check(two)
@@ -71,14 +72,14 @@ class Handshake:
             raise BrokerError(str(error), "loop")
 
     async def save_link(self, neighbour: str, record: LinkRecord) -> None:
-        """Have a link in this node: the queue, and the record."""
+        """Create or update a link in this node: its queue and its record."""
         await self._prepare_queue(neighbour)
         if self.table.records.get(neighbour) != record:
             revision = await put_link(self.js, self.names, neighbour, record)
             await self.table.wait_for_revision(revision)
 
     async def clear(self, neighbour: str) -> None:
-        """Take a link away in this node."""
+        """Remove a link in this node."""
         await clear(self.js, self.names, neighbour)
 
     async def _prepare_queue(self, neighbour: str) -> None:
@@ -92,17 +93,17 @@ class Handshake:
 
 
 class HandshakeServer(Handshake):
-    """For `async with`: answers other nodes, as one of the group of brokers."""
+    """Answers other nodes, in a queue group with the other brokers; an async context manager."""
 
     async def __aenter__(self) -> HandshakeServer:
-        """Listen."""
+        """Start to listen."""
         self._subscription = await self.connection.nats.subscribe(
             self.names.peer("*", "*"), queue=self.names.group, cb=self._take
         )
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Listen no more."""
+        """Stop listening."""
         if not self.connection.nats.is_closed:
             await self._subscription.unsubscribe()
 
@@ -113,9 +114,9 @@ class HandshakeServer(Handshake):
         except TamisError as error:
             answer = refusal(error)
         except msgspec.DecodeError as error:
-            answer = refusal(BrokerError(f"cannot read it: {error}", "request"))
+            answer = refusal(BrokerError(f"cannot decode the request: {error}", "request"))
         except (NatsError, OSError, TimeoutError) as error:
-            answer = refusal(BrokerError(f"not now: {error!r}", "busy"))
+            answer = refusal(BrokerError(f"the node is busy: {error!r}", "busy"))
         try:
             await self.connection.nats.publish(message.reply, encode_json(answer))
         except NatsError as error:
@@ -125,16 +126,18 @@ class HandshakeServer(Handshake):
         if verb == "bye":
             await self.clear(neighbour)
             return {}
-        asked = decode_object(data)
+        request = decode_object(data)
         if verb == "read":
-            what = msgspec.convert(asked.get("what"), LinkFeed)
-            first = msgspec.convert(asked.get("first"), int)
+            what = msgspec.convert(request.get("what"), LinkFeed)
+            first = msgspec.convert(request.get("first"), int)
             return msgspec.structs.asdict(
                 await make_consumer(self.js, self.names, neighbour, what, first)
             )
-        other = msgspec.convert(asked.get("node"), Description)
+        other = msgspec.convert(request.get("node"), Description)
         if other.name != neighbour:
-            raise BrokerError(f"{neighbour} is not {other.name}", "request")
+            raise BrokerError(
+                f"the request of {neighbour} describes the node {other.name}", "request"
+            )
         await self.check(other, asked=True)
         mine = self.table.records.get(neighbour)
         if mine is not None and mine.by != neighbour and not mine.refused:
@@ -144,9 +147,9 @@ class HandshakeServer(Handshake):
                 "overlay",
             )
         if verb == "link":
-            record = msgspec.convert(asked.get("record"), LinkRecord)
+            record = msgspec.convert(request.get("record"), LinkRecord)
             if record.by != neighbour:
-                raise BrokerError(f"{neighbour} cannot make a link of {record.by}", "request")
+                raise BrokerError(f"{neighbour} cannot open a link for {record.by}", "request")
             await self.save_link(neighbour, record)
         elif verb != "hello":
             raise BrokerError(f"unknown request {verb!r}", "request")
@@ -154,10 +157,10 @@ class HandshakeServer(Handshake):
 
 
 async def establish_link(handshake: Handshake, there: Connection) -> tuple[str, LinkRecord]:
-    """Make a link to the node at a server, or find the one that is there; its name.
+    """Create or resume a link to the node at a server; return the node's name and the record.
 
     Raises:
-        BrokerError: It cannot be.
+        BrokerError: The link is not allowed, or no node answers.
     """
     me = handshake.description
     answer = await ask_neighbour(there, handshake.names, me.name, "hello", {"node": me})
@@ -170,7 +173,7 @@ async def establish_link(handshake: Handshake, there: Connection) -> tuple[str, 
             f"{other.name} runs a link to {me.name} already; give --link to one of the two only",
             "overlay",
         )
-    # A link that one side still knows is the same link.
+    # If one side still has a record, it is the same link.
     known = next((each for each in (mine, theirs) if each and not each.refused), None)
     id, made = (known.id, known.made) if known else (uuid4().hex[:12], time.time_ns())
     record = LinkRecord(id=id, made=made, by=me.name)
@@ -182,10 +185,10 @@ async def establish_link(handshake: Handshake, there: Connection) -> tuple[str, 
 async def request_consumer(
     there: Connection, names: Names, name: str, what: LinkFeed, first: int
 ) -> LinkConsumer:
-    """Ask another node for something to read there.
+    """Have another node create a consumer there for the link.
 
     Raises:
-        BrokerError: It refuses, or nobody is there.
+        BrokerError: The node refuses, or does not answer.
     """
     answer = await ask_neighbour(there, names, name, "read", {"what": what, "first": first})
     return msgspec.convert(answer, LinkConsumer)
@@ -194,10 +197,10 @@ async def request_consumer(
 async def ask_neighbour(
     there: Connection, names: Names, name: str, verb: str, body: dict[str, Any]
 ) -> dict[str, Any]:
-    """Ask another node for something.
+    """Send a request to another node, and return its answer.
 
     Raises:
-        BrokerError: It refuses, or nobody is there.
+        BrokerError: The node refuses, or does not answer.
     """
     try:
         reply = await there.nats.request(
@@ -205,8 +208,8 @@ async def ask_neighbour(
         )
     except (NatsError, OSError, TimeoutError) as error:
         raise BrokerError(
-            f"no node answers there ({error}); is `tamis serve --name` running? A user of the role "
-            f"link there would have to be called {name}",
+            f"no node answers there ({error}); is `tamis serve --name` running? If it has users, "
+            f"add one with the role link and the name {name} there",
             "unreachable",
         ) from None
     answer = decode_object(reply.data)

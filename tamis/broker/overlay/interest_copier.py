@@ -1,9 +1,9 @@
-"""Interests from one end of a link to the other: what A tells B becomes what B was told by A.
+"""Copy interests from one end of a link to the other: A's `out` entries become B's `in` entries.
 
-At the beginning, and whenever the reading begins anew, both are compared: so whatever was done by
-halves is mended. Then changes are copied as they come. What is new goes before what is gone, so B
-never knows too little. Nothing is taken away but what this link has seen last: a removal that comes
-late, over a connection that is gone, hits nothing that is newer.
+At the start, and whenever reading starts again, both sides are compared, which repairs what an
+interrupted copier left unfinished. Then changes are copied as they arrive. New entries are written
+before old ones are removed, so B never has too few interests. A removal names the revision that
+this link saw last, so a late one, from a connection that is gone, cannot remove a newer entry.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _EXPECTED = "Nats-Expected-Last-Subject-Sequence"
 
 
 class Copier:
-    """Copies from one end to the other."""
+    """Copies interests from one end of a link to the other."""
 
     def __init__(self, source: End, target: End) -> None:
-        """Name the ends."""
+        """Choose the ends."""
         self._source = source
         self._target = target
         names = source.names
@@ -36,10 +36,10 @@ class Copier:
         self._standing: dict[str, tuple[int, bytes]] = {}
 
     async def run(self) -> None:
-        """Copy, for ever.
+        """Copy interests until cancelled.
 
         Raises:
-            Interrupted: It has to begin anew.
+            LinkInterruptedError: The copier must start again.
         """
         self._standing = await self._read()
         reading = mark_snapshots(self._source.follow(LinkFeed.out), len(self._out))
@@ -50,10 +50,10 @@ class Copier:
                     await self._apply(publisher, gone)
                 else:
                     await self._apply(publisher, _latest_values(news, len(self._out)))
-        raise LinkInterruptedError("the reading has ended")
+        raise LinkInterruptedError("cannot read the interests any more")
 
     async def _read(self) -> dict[str, tuple[int, bytes]]:
-        """What stands at the other end, with its revisions."""
+        """Return the entries at the other end, with their revisions."""
         found: dict[str, tuple[int, bytes]] = {}
         reading = mark_snapshots(self._target.follow(LinkFeed.received), len(self._in))
         async with aclosing(reading):
@@ -66,7 +66,7 @@ class Copier:
                         found.pop(key, None)
                     else:
                         found[key] = place_of(message.reply).sequence, message.data
-        raise LinkInterruptedError("the other end cannot be read")
+        raise LinkInterruptedError("cannot read the interests at the other end")
 
     async def _apply(self, publisher: Publisher, changes: dict[str, bytes | None]) -> None:
         new = {
@@ -92,11 +92,11 @@ class Copier:
     async def _wait_confirmed(self, group: PublishGroup) -> None:
         await group.wait_confirmed()
         for error in group.failed.values():
-            raise LinkInterruptedError(f"the other end has changed: {error}")
+            raise LinkInterruptedError(f"the interests at the other end have changed: {error}")
 
 
 def _latest_values(messages: Iterable[Msg], skip: int) -> dict[str, bytes | None]:
-    """By key, what it is now; None for what is gone."""
+    """Return the latest value of each key; None for a deleted one."""
     return {
         message.subject[skip:]: None if is_delete_marker(message.headers) else message.data
         for message in messages

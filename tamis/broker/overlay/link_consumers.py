@@ -1,4 +1,4 @@
-"""The consumers with which a link reads, made anew by a broker of the node where they are."""
+"""Create the consumers that a link reads, in a broker of the node that has them."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from tamis.broker.fabric.streams import QUEUE
 from tamis.broker.protocol.link_permissions import LinkFeed, link_source
 from tamis.broker.protocol.names import Names
 
-# So many events of a queue may be on their way.
+# The most events of a queue that are delivered and not acknowledged.
 MOST_OPEN = 16_384
 _ACK_WAIT = 60.0
 
 
 class LinkConsumer(msgspec.Struct):
-    """A consumer that was made.
+    """A consumer that was created.
 
     Attributes:
-        pending: How many messages it will give first.
-        queue: For a queue, what it is called.
+        pending: How many stored messages it delivers first.
+        queue: The id of the queue, for a consumer of a queue.
     """
 
     pending: int
@@ -38,18 +38,18 @@ Maker = Callable[[LinkFeed, int], Awaitable[LinkConsumer]]
 async def make_consumer(
     js: JetStreamContext, names: Names, neighbour: str, what: LinkFeed, first: int = 1
 ) -> LinkConsumer:
-    """Make a consumer, in the place of one that may be there: who still reads from that hears it.
+    """Create a consumer, and delete its predecessor, whose reader is notified by NATS.
 
     Args:
-        js: Of this node.
-        names: All names.
+        js: The JetStream of this node.
+        names: The names of the system.
         neighbour: The node at the other end.
-        what: What is to be read.
-        first: Of events, from which place on.
+        what: The feed to read.
+        first: The sequence at which to start, for events.
     """
     stream, consumer, subjects = link_source(names, neighbour, what)
     if what is LinkFeed.queue:
-        # It gives all that is there, in order, and keeps what is not acknowledged.
+        # It delivers everything in order, and redelivers what is not acknowledged.
         config = ConsumerConfig(
             durable_name=consumer,
             ack_policy=AckPolicy.EXPLICIT,

@@ -15,14 +15,14 @@ from tamis.broker.protocol.names import Names
 
 
 class End(NamedTuple):
-    """One end.
+    """One end of a link.
 
     Attributes:
         name: The node.
         neighbour: The node at the other end.
-        connection: To its NATS server.
-        names: What everything is called there.
-        make: Makes consumers there.
+        connection: The connection to the node's NATS server.
+        names: The names of the system there.
+        make: Creates consumers there.
     """
 
     name: str
@@ -32,11 +32,11 @@ class End(NamedTuple):
     make: Maker
 
     def follow(self, what: LinkFeed, first: int = 1) -> AsyncGenerator[ReadStart | list[Msg], None]:
-        """Read something there, in order, for ever; see `following.read`.
+        """Yield the messages of a feed in order; see `tamis.broker.fabric.follow.follow_consumer`.
 
         Args:
-            what: What to read.
-            first: Of events, from which place on.
+            what: The feed.
+            first: The sequence at which to start, for events.
         """
         stream, consumer, _ = link_source(self.names, self.neighbour, what)
 
@@ -47,4 +47,4 @@ class End(NamedTuple):
 
 
 class LinkInterruptedError(Exception):
-    """Something ended that must be begun anew."""
+    """A part of a link was interrupted, and the link must start again."""

@@ -1,4 +1,4 @@
-"""A link, run by the node that was given it: for ever, and by one of its brokers at a time."""
+"""Run a link, in one broker at a time of the node that opens it, and reconnect when it breaks."""
 
 from __future__ import annotations
 
@@ -36,35 +36,36 @@ _PAUSE = 0.2
 _LONGEST = 2.0
 _LOOK = 1.0
 _ASKED = 10.0
-# Of these no later try is any better; of some, as long as there was no link yet.
+# Error codes for which a retry is pointless; for the second set, only before the first link.
 _FINAL = {"overlay", "loop", "name", "request"}
 _AT_FIRST = {"auth", "tls"}
 
 
 class _LinkRemovedError(Exception):
-    """The link was taken away."""
+    """The link was removed."""
 
 
 class Keeper:
     """Keeps a link to the node at one NATS server.
 
     Attributes:
-        neighbour: The node there, once it is known.
-        up: Whether the link works, and this broker runs it.
-        trying: Whether this broker tries to have it.
-        trouble: Why it does not work.
+        display_url: The address of the server without a password.
+        neighbour: The name of the node, once it is known.
+        up: Whether the link works and this broker runs it.
+        trying: Whether this broker tries to run the link.
+        trouble: Why the link does not work.
     """
 
     def __init__(
         self, handshake: Handshake, url: str, holder: str, options: dict[str, Any]
     ) -> None:
-        """Name the server.
+        """Choose the server.
 
         Args:
-            handshake: What this node goes by.
-            url: The server of the other node.
-            holder: Who tries for the lease.
-            options: For the connection, as `nats.connect` takes them.
+            handshake: The handshake of this node.
+            url: The NATS server of the other node.
+            holder: The broker that tries to hold the lease.
+            options: The options of `nats.connect`.
         """
         self._handshake = handshake
         self._url = url
@@ -79,10 +80,10 @@ class Keeper:
         self._over = self._linked = False
 
     async def run(self) -> None:
-        """Keep it, for ever, or until it is taken away.
+        """Keep the link until it is removed, or until cancelled.
 
         Raises:
-            BrokerError: It must not be.
+            BrokerError: The link is not allowed.
         """
         try:
             while not self._over:
@@ -102,15 +103,17 @@ class Keeper:
             try:
                 await self._run_session()
             except _LinkRemovedError:
-                log.warning("the link to %s was taken away", self.neighbour)
+                log.warning("the link to %s was removed", self.neighbour)
                 self._over, self.trying = True, False
                 return
             except BrokerError as error:
-                told = str(error).replace(self._url, self.display_url)  # it may hold a password
+                reason = str(error).replace(self._url, self.display_url)  # hide a password
                 if error.code in _FINAL or (error.code in _AT_FIRST and not self._linked):
-                    raise BrokerError(told, error.code) from None
+                    raise BrokerError(reason, error.code) from None
                 self._log_trouble(
-                    told if told.startswith(self.display_url) else f"{self.display_url}: {told}"
+                    reason
+                    if reason.startswith(self.display_url)
+                    else f"{self.display_url}: {reason}"
                 )
             except (LinkInterruptedError, NatsError, OSError, TimeoutError) as error:
                 self._log_trouble(
@@ -129,9 +132,9 @@ class Keeper:
         self.trouble = trouble
 
     async def _run_session(self) -> None:
-        """The link, as long as both ends are there."""
+        """Run the link while both ends are connected."""
         if self._linked and self.neighbour not in self._handshake.table.records:
-            raise _LinkRemovedError  # it was forgotten while the other end was away
+            raise _LinkRemovedError  # it was removed while the other end was unreachable
         closed = asyncio.Event()
 
         async def on_closed() -> None:
@@ -145,22 +148,28 @@ class Keeper:
             max_outstanding_pings=2,
             **self._options,
         )
-        # A new connection each time: what an old one still has in its buffers must not be sent.
+        # A new connection each time: messages in the buffers of an old one must not be sent.
         there.nats.options["allow_reconnect"] = False
-        meeting = self._handshake
+        handshake = self._handshake
         by_name = None
         try:
-            if self._linked and meeting.table.records[self.neighbour].leaving:
+            if self._linked and handshake.table.records[self.neighbour].leaving:
                 await self._remove_link(there)
                 raise _LinkRemovedError
-            self.neighbour, record = await establish_link(meeting, there)
-            # Another broker of this node may have been given another address of the same one.
-            by_name = Lease(meeting.js, meeting.names, f"link-to-{self.neighbour}", self._holder)
+            self.neighbour, record = await establish_link(handshake, there)
+            # Another broker of this node may have a link to another address of the same node.
+            by_name = Lease(
+                handshake.js, handshake.names, f"link-to-{self.neighbour}", self._holder
+            )
             if not await by_name.acquire():
-                raise LinkInterruptedError("another broker runs it, under another address")
-            me, you, names = meeting.description.name, self.neighbour, meeting.names
+                raise LinkInterruptedError("another broker runs the link, to another address")
+            me, you, names = handshake.description.name, self.neighbour, handshake.names
             here = End(
-                me, you, meeting.connection, names, partial(make_consumer, meeting.js, names, you)
+                me,
+                you,
+                handshake.connection,
+                names,
+                partial(make_consumer, handshake.js, names, you),
             )
             other = End(you, me, there, names, partial(request_consumer, there, names, me))
             self.up, self.trouble, self._linked = True, "", True
@@ -174,20 +183,20 @@ class Keeper:
                     relay_requests(other, here),
                 ]
             )
-            raise LinkInterruptedError("the connection is gone")
+            raise LinkInterruptedError("the connection is lost")
         finally:
             if by_name is not None:
                 await by_name.release()
             await _abort(there)
 
     async def _watch_link(self, other: End, record: LinkRecord, by_name: Lease) -> None:
-        """See that the link is still wanted, on both sides."""
-        meeting = self._handshake
+        """Check periodically that both sides still have the link."""
+        handshake = self._handshake
         js = other.connection.nats.jetstream()
         doubted = False
         while True:
-            mine = meeting.table.records.get(other.name)
-            theirs = await link_record(js, meeting.names, meeting.description.name, direct=True)
+            mine = handshake.table.records.get(other.name)
+            theirs = await link_record(js, handshake.names, handshake.description.name, direct=True)
             known = _is_same(theirs, record)
             if not _is_same(mine, record) or (not known and doubted):
                 refused = (mine and mine.refused) or (theirs and theirs.refused)
@@ -195,15 +204,15 @@ class Keeper:
                 if refused:
                     raise BrokerError(refused, "loop")
                 raise _LinkRemovedError
-            if not await by_name.acquire() and meeting.connection.nats.is_connected:
-                raise LinkInterruptedError("another broker runs it")
-            doubted = not known  # a replica that is behind may have answered
+            if not await by_name.acquire() and handshake.connection.nats.is_connected:
+                raise LinkInterruptedError("another broker runs the link")
+            doubted = not known  # a replica that lags may have answered
             await asyncio.sleep(_LOOK)
 
     async def _remove_link(self, there: Connection) -> None:
-        meeting = self._handshake
-        await ask_neighbour(there, meeting.names, meeting.description.name, "bye", {})
-        await meeting.clear(self.neighbour)
+        handshake = self._handshake
+        await ask_neighbour(there, handshake.names, handshake.description.name, "bye", {})
+        await handshake.clear(self.neighbour)
 
 
 def _is_same(found: LinkRecord | None, record: LinkRecord) -> bool:
@@ -211,7 +220,7 @@ def _is_same(found: LinkRecord | None, record: LinkRecord) -> bool:
 
 
 async def relay_requests(asking: End, asked: End) -> None:
-    """Pass on what one end asks about the nodes beyond the other."""
+    """Relay requests from one end about the nodes behind the other."""
 
     async def relay(message: Msg) -> None:
         try:
@@ -236,20 +245,20 @@ async def relay_requests(asking: End, asked: End) -> None:
 
 
 async def _abort(connection: Connection) -> None:
-    """Hang up at once, and send nothing that waits."""
+    """Close a connection at once, without sending buffered messages."""
     with suppress(Exception):
         writer = connection.nats._transport._io_writer  # type: ignore[union-attr]
-        line = writer.get_extra_info("socket")
-        line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        sock = writer.get_extra_info("socket")
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         writer.transport.abort()
     with suppress(NatsError, OSError, TimeoutError):
         await asyncio.wait_for(connection.nats.close(), 2)
 
 
 def redact_password(url: str) -> str:
-    """An address as it may be shown.
+    """Return an address without user and password, for messages.
 
-    >>> without_password("nats://ann:secret@rome.example.com:4222")
+    >>> redact_password("nats://ann:secret@rome.example.com:4222")
     'nats://rome.example.com:4222'
     """
     parts = urlsplit(url)

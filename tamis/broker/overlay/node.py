@@ -1,4 +1,4 @@
-"""A broker's part in the overlay, all of it together."""
+"""The parts of a broker that make it a node of an overlay."""
 
 from __future__ import annotations
 
@@ -31,13 +31,14 @@ from tamis.errors import BrokerError
 
 
 class OverlayNode:
-    """For `async with`, after the table is ready.
+    """A node of an overlay; an async context manager, to be entered once the table is ready.
 
     Attributes:
-        table: What the node knows.
-        figures: What it has done.
-        forwarding: For the judge.
-        publisher: For what goes over links: it may have to wait when nothing else does.
+        table: The interests and links of the node.
+        figures: The counters of the node.
+        forwarder: Routes events, for the matcher.
+        publisher: Publishes events to the queues of links. It is separate as a full queue makes it
+            wait.
     """
 
     def __init__(
@@ -52,8 +53,8 @@ class OverlayNode:
         """Take the parts of a broker.
 
         Raises:
-            BrokerError: The node has no name.
-            InputError: There is no such routing.
+            BrokerError: The name of the node is invalid.
+            InputError: The routing strategy does not exist.
         """
         checked_name(node.name, "node")
         self.table = OverlayTable(connection, names, node, executor, self._drop_pending)
@@ -75,10 +76,10 @@ class OverlayNode:
         self._asking: set[asyncio.Task[None]] = set()
 
     async def check(self) -> None:
-        """See that this server is this node, and that all its brokers agree on it.
+        """Check that this NATS server is this node, and that all its brokers agree.
 
         Raises:
-            BrokerError: They do not, or NATS does not answer.
+            BrokerError: They do not agree, or NATS does not answer.
         """
         try:
             await self._check()
@@ -91,21 +92,21 @@ class OverlayNode:
         subject = self._names.bucket_subject(self._names.state, "node")
         me = self._handshake.description
         try:
-            told = (await js.get_last_msg(stream, subject)).data or b""
-            before = msgspec.json.decode(told, type=Description)
+            saved = (await js.get_last_msg(stream, subject)).data or b""
+            before = msgspec.json.decode(saved, type=Description)
         except (NotFoundError, msgspec.DecodeError):
             before = me
         if before.name != me.name and self.table.records:
             raise BrokerError(
                 f"this NATS server is the node {before.name!r}, which has links; give that --name, "
-                "or take its links away first: tamis overlay unlink",
+                "or remove its links first with tamis overlay unlink",
                 "overlay",
             )
         for status in await statuses(self._connection, self._names, 0.2):
             if "overlay" not in status:
                 raise BrokerError(
-                    "a broker without --name is on this NATS server, and would not send events on; "
-                    "stop it first, or give it --name too",
+                    "a broker without --name runs on this NATS server and would not forward "
+                    "events; stop it first, or give it --name too",
                     "overlay",
                 )
             other = status["overlay"].get("node")
@@ -120,7 +121,7 @@ class OverlayNode:
         await js.publish(subject, encode_json(me))
 
     async def __aenter__(self) -> OverlayNode:
-        """Begin to answer, and to publish."""
+        """Start to answer and to publish."""
         stack = self._stack
         for part in (self.publisher, self._route_publisher, self._handshake):
             await stack.enter_async_context(part)
@@ -135,16 +136,16 @@ class OverlayNode:
         await self._stack.aclose()
 
     def background_tasks(self) -> list[Callable[[], Awaitable[None]]]:
-        """What runs as long as the broker does."""
+        """Return the tasks that run as long as the broker."""
         return [self._route_writer.run, *(keeper.run for keeper in self._keepers)]
 
     async def refresh(self) -> dict[str, Any]:
-        """What there is to be told of it, as it is now."""
+        """Update the status, and return it."""
         self._state = await self.table.run_on_executor(self._build_status)
         return self.status()
 
     def status(self) -> dict[str, Any]:
-        """The same as it was when it was last looked at."""
+        """Return the status of the last `refresh`."""
         return self._state
 
     def _build_status(self) -> dict[str, Any]:
@@ -170,20 +171,20 @@ class OverlayNode:
         }
 
     def _drop_pending(self, neighbour: str) -> None:
-        """Nobody takes what was for a neighbour that has left."""
+        """Give up the unconfirmed events for a neighbour that has left."""
         self.publisher.drop(self._names.link(neighbour))
 
     def is_linked(self, subject: str) -> bool:
-        """Whether a subject is that of the queue of a link."""
+        """Return whether a subject is that of a link's queue."""
         return subject.rpartition(".")[2] in self.table.links
 
     async def _accept_request(self, message: Msg) -> None:
-        # Not in the way of the next message: to ask others takes a while.
+        # In a task, as asking other nodes takes a while and must not delay the next message.
         task = asyncio.create_task(self._send_overlay(message))
         self._asking.add(task)
         task.add_done_callback(self._asking.discard)
 
     async def _send_overlay(self, message: Msg) -> None:
-        found = await gather_nodes(self._connection, self._names, self.table, message.data)
+        nodes = await gather_nodes(self._connection, self._names, self.table, message.data)
         with suppress(NatsError):
-            await self._connection.nats.publish(message.reply, encode_json(found))
+            await self._connection.nats.publish(message.reply, encode_json(nodes))

@@ -1,8 +1,8 @@
-"""What a node knows: its links, what is wanted here and beyond each, and who else there is.
+"""The table of a node: its links, the interests here and behind each link, and the other nodes.
 
-Every broker of a node has all of it, from the buckets of its own NATS: it reads the bucket of
-routes when it starts, and again whenever its consumer was lost, and follows it. All is done on the
-thread that also indexes subscriptions and judges events, so an event is routed by one state of all.
+Every broker of a node has the whole table, from the bucket of routes on its own NATS server. The
+thread that changes the table also indexes subscriptions and matches events, so an event is routed
+by one consistent state.
 """
 
 from __future__ import annotations
@@ -31,23 +31,24 @@ from tamis.routing.strategies import router
 
 
 class RouteChanges(NamedTuple):
-    """What is to be written into the bucket, in this order: first what is new, then what goes."""
+    """Changes to write to the bucket: first the new entries, then the keys to remove."""
 
     new: dict[str, dict[str, Any]]
     gone: list[str]
 
 
 class OverlayTable(BucketFollower):
-    """All of it; `run` follows the bucket.
+    """The table of a node; `run` follows the bucket of routes.
 
     Attributes:
-        router: To be used on the executor only.
-        members: The nodes.
-        links: By neighbour, the links that are there, and not refused.
-        records: By neighbour, all links of the bucket.
-        revision: The last change of the bucket that is in it.
-        ready: Set when all that was in the bucket at the start is in it.
-        changed: Set whenever something has changed.
+        name: The name of the node.
+        router: Routes events; use it on the executor only.
+        members: The nodes of the overlay.
+        links: The active links, by neighbour; not those that are refused or being removed.
+        records: All links of the bucket, by neighbour.
+        revision: The last revision of the bucket that has been applied.
+        ready: Set once the initial contents of the bucket have been applied.
+        changed: Set whenever the table has changed.
     """
 
     def __init__(
@@ -80,7 +81,7 @@ class OverlayTable(BucketFollower):
         self._mine: dict[str, Interest] = {}
         self._steps: dict[str, Interest] = {}
         self._received: dict[str, dict[str, Interest]] = {}
-        # What stands in the bucket for a neighbour, and what should.
+        # What the bucket has for a neighbour, and what it should have.
         self._out: dict[str, dict[str, str]] = {}
         self._out_nodes: dict[str, dict[str, object]] = {}
         self._desired: dict[str, dict[str, Interest]] = {}
@@ -89,13 +90,13 @@ class OverlayTable(BucketFollower):
         self._state: tuple[int, dict[str, Any]] = -1, {}
         self._on_neighbour_left = on_neighbour_left
 
-    # -- on the executor: what is wanted here -----------------------------------------------------
+    # -- on the executor: interests of this node --------------------------------------------------
 
     def add_subscription(self, key: str, subscription: Subscription) -> None:
-        """A subscription of this node is there.
+        """Add a subscription of this node, or replace the one with its key.
 
         Raises:
-            TamisError: It cannot be told to others.
+            TamisError: It cannot be expressed as an interest.
         """
         interest = Interest.of(subscription)
         self.remove_subscription(key)
@@ -105,17 +106,17 @@ class OverlayTable(BucketFollower):
         self._mark_changed(self.router.subscribe(interest))
 
     def remove_subscription(self, key: str) -> None:
-        """A subscription of this node is gone, if it was there."""
+        """Remove a subscription of this node, if there is one with this key."""
         interest = self._mine.pop(key, None)
         self._steps.pop(key, None)
         if interest is not None:
             self._mark_changed(self.router.unsubscribe(interest))
 
     def is_step(self, row: dict[str, object]) -> bool:
-        """Whether an event may be a step of a sequence of this node."""
+        """Return whether an event may be a step of a sequence of this node."""
         return any(evaluate(each.condition, row) is True for each in self._steps.values())
 
-    # -- on the executor: what the bucket says ----------------------------------------------------
+    # -- on the executor: entries of the bucket ---------------------------------------------------
 
     def _apply(self, messages: list[Msg]) -> None:
         super()._apply(messages)
@@ -145,18 +146,18 @@ class OverlayTable(BucketFollower):
             record = None if data is None else msgspec.json.decode(data, type=LinkRecord)
             self._put_link(key.neighbour, record)
         elif key.side == "out":
-            told = None if data is None else decode_object(data)
+            fields = None if data is None else decode_object(data)
             if key.kind == "want":
-                self._put_outgoing(key, None if told is None else str(told["text"]))
+                self._put_outgoing(key, None if fields is None else str(fields["text"]))
             else:
                 nodes = self._out_nodes.setdefault(key.neighbour, {})
-                nodes.pop(key.word, None) if told is None else nodes.update({key.word: told})
+                nodes.pop(key.word, None) if fields is None else nodes.update({key.word: fields})
         elif key.kind == "node":
             path = None if data is None else path_of(decode_object(data)["path"])
             self.members.hear(key.neighbour, key.word, path)
         else:
-            wanted = None if data is None else Interest.parse(str(decode_object(data)["text"]))
-            self._put_interest(key.neighbour, key.word, wanted)
+            interest = None if data is None else Interest.parse(str(decode_object(data)["text"]))
+            self._put_interest(key.neighbour, key.word, interest)
 
     def _put_link(self, neighbour: str, record: LinkRecord | None) -> None:
         if record is None:
@@ -209,9 +210,9 @@ class OverlayTable(BucketFollower):
         if key.neighbour in self._desired:
             self._dirty.setdefault(key.neighbour, set()).add(key.word)
 
-    def _mark_changed(self, told: Iterable[InterestUpdate]) -> None:
+    def _mark_changed(self, updates: Iterable[InterestUpdate]) -> None:
         self._version += 1
-        for neighbour, interest, wanted in told:
+        for neighbour, interest, wanted in updates:
             desired = self._desired.get(neighbour)
             if desired is None:
                 continue
@@ -222,17 +223,17 @@ class OverlayTable(BucketFollower):
             self._dirty.setdefault(neighbour, set()).add(interest.key)
         self._loop.call_soon_threadsafe(self.changed.set)
 
-    # -- on the executor: what is to be told ------------------------------------------------------
+    # -- on the executor: what to advertise -------------------------------------------------------
 
     def recheck(self, *neighbours: str) -> None:
-        """Compare all that neighbours, or all of them, were told at the next `changes`."""
+        """Have the next `changes` compare everything advertised to some neighbours, or to all."""
         for neighbour in neighbours or self._desired:
-            told = self.router.advertised_interests(neighbour).values()
-            self._desired[neighbour] = {interest.key: interest for interest in told}
+            interests = self.router.advertised_interests(neighbour).values()
+            self._desired[neighbour] = {interest.key: interest for interest in interests}
             self._dirty[neighbour] = {*self._desired[neighbour], *self._out.get(neighbour, ())}
 
     def changes(self) -> RouteChanges:
-        """What is to be written so that neighbours are told what they should be."""
+        """Return the changes that bring the bucket to what should be advertised."""
         new: dict[str, dict[str, Any]] = {}
         gone: list[str] = []
         for neighbour, desired in self._desired.items():
@@ -246,9 +247,9 @@ class OverlayTable(BucketFollower):
                     gone.append(key)
             nodes = self._out_nodes.get(neighbour, {})
             for node, path in self.members.advertised_paths(neighbour).items():
-                told = {"path": path_json(path)}
-                if nodes.get(node) != told:
-                    new[str(Key("out", neighbour, "node", node))] = told
+                entry = {"path": path_json(path)}
+                if nodes.get(node) != entry:
+                    new[str(Key("out", neighbour, "node", node))] = entry
             gone += [
                 str(Key("out", neighbour, "node", node))
                 for node in nodes
@@ -257,12 +258,12 @@ class OverlayTable(BucketFollower):
         return RouteChanges(new, gone)
 
     def state(self) -> dict[str, Any]:
-        """The links, and how far they are told; see docs/reference/protocol.md."""
-        if self._state[0] != self._version:  # to look is cheap, as long as nothing changes
+        """Return the links and what was advertised over them; see docs/reference/protocol.md."""
+        if self._state[0] != self._version:  # cached until something changes
             self._state = self._version, self._build_state()
-        found = self._state[1]
-        links = {neighbour: dict(link) for neighbour, link in found["links"].items()}
-        return {**found, "links": links, "evaluations": self.router.evaluations}
+        state = self._state[1]
+        links = {neighbour: dict(link) for neighbour, link in state["links"].items()}
+        return {**state, "links": links, "evaluations": self.router.evaluations}
 
     def _build_state(self) -> dict[str, Any]:
         links = {}

@@ -1,4 +1,4 @@
-"""What a broker has done for the overlay since it started."""
+"""The overlay counters of a broker, since it started."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 
 @dataclass
 class LinkFigures:
-    """Over one link; bytes are those of events, and those of the filters they carried."""
+    """The counters of one link: events, their bytes, and the bytes of the filters they carried."""
 
     events_in: int = 0
     events_out: int = 0
@@ -19,14 +19,13 @@ class LinkFigures:
 
 @dataclass
 class NodeFigures:
-    """In all.
+    """The counters of a node.
 
     Attributes:
-        checks: Events that were held against the node's own subscriptions.
-        false_positives: Events that came over a link in vain: nobody here wanted them, and they
-            were not sent on.
-        looped: Events that came back to where they were published, and were dropped.
-        links: By neighbour.
+        checks: Events that were matched against the node's own subscriptions.
+        false_positives: Events that came over a link and were neither delivered nor forwarded.
+        looped: Events that returned to the node where they were published, and were dropped.
+        links: The counters of each link, by neighbour.
     """
 
     checks: int = 0
@@ -35,12 +34,12 @@ class NodeFigures:
     links: dict[str, LinkFigures] = field(default_factory=dict)
 
     def link(self, neighbour: str) -> LinkFigures:
-        """Those of a link."""
-        found = self.links.get(neighbour)
-        if found is None:
-            found = self.links[neighbour] = LinkFigures()
-        return found
+        """Return the counters of a link."""
+        figures = self.links.get(neighbour)
+        if figures is None:
+            figures = self.links[neighbour] = LinkFigures()
+        return figures
 
     def link_dict(self, neighbour: str) -> dict[str, int]:
-        """Those of a link, as they are told."""
+        """Return the counters of a link as a dict, for the status."""
         return asdict(self.links.get(neighbour) or LinkFigures())

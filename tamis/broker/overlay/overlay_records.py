@@ -1,4 +1,4 @@
-"""What nodes write down and tell each other, as JSON; pure."""
+"""The records that nodes store and exchange, as JSON; no I/O."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _HOW = {
 
 
 class Description(msgspec.Struct, frozen=True, kw_only=True):
-    """What a node says of itself when it is linked.
+    """The description of a node in a handshake.
 
     Attributes:
-        name: What it is called.
-        routing: Its strategy.
-        filters: Bits and hash functions of its filters.
+        name: The name of the node.
+        routing: Its routing strategy.
+        filters: The bits and hash functions of its filters.
         semantics: What a missing attribute means there.
-        schema: A hash of its schema; empty if it has none.
-        protocol: The version of how nodes talk.
+        schema: A hash of its schema; empty without a schema.
+        protocol: The version of the protocol between nodes.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Description(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, settings: Settings, node: NodeSettings) -> Description:
-        """The description of a node of ours."""
+        """Return the description of this node."""
         schema = settings.schema
         return cls(
             name=node.name,
@@ -56,14 +56,15 @@ class Description(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def check(self, other: Description) -> None:
-        """See that two nodes can be linked.
+        """Check that two nodes can be linked.
 
         Raises:
-            BrokerError: They cannot; it says what is different, and what to do.
+            BrokerError: They cannot; the error says what differs, and what to do.
         """
         if self.name == other.name:
             raise BrokerError(
-                f"both nodes are called {self.name!r}; give one another --name", "overlay"
+                f"both nodes have the name {self.name!r}; give one of them another --name",
+                "overlay",
             )
         for field, how in _HOW.items():
             mine, theirs = getattr(self, field), getattr(other, field)
@@ -76,10 +77,10 @@ class Description(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _hash(schema: Schema) -> str:
-    """The same for equal schemas, in whatever order they declare."""
-    told = sorted((path, kind.value) for path, kind in schema.types.items())
+    """Return a hash that does not depend on the order of the attributes."""
+    types = sorted((path, kind.value) for path, kind in schema.types.items())
     defaults = sorted((path, repr(value)) for path, value in schema.defaults.items())
-    return xxhash.xxh3_64_hexdigest(repr((told, defaults, schema.open)).encode())
+    return xxhash.xxh3_64_hexdigest(repr((types, defaults, schema.open)).encode())
 
 
 def _describe(value: object) -> str:
@@ -92,11 +93,11 @@ class LinkRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A link, as each of its two nodes has it in its bucket.
 
     Attributes:
-        id: Its name.
-        made: When it was made, in nanoseconds since 1970.
+        id: The id of the link.
+        made: When it was created, in nanoseconds since 1970.
         by: The node that runs it.
-        leaving: Whether it is to be taken away on both sides.
-        refused: Why it must not be; empty if it may.
+        leaving: Whether it is to be removed on both sides.
+        refused: Why the link is not allowed; empty if it is.
     """
 
     id: str
@@ -106,7 +107,7 @@ class LinkRecord(msgspec.Struct, frozen=True, kw_only=True):
     refused: str = ""
 
     def to_link(self, one: str, other: str) -> Link:
-        """The link as the membership knows it."""
+        """Return the link in the form of the membership."""
         return Link.between(one, other, self.made, self.id)
 
 
@@ -120,20 +121,20 @@ class Key(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Key:
-        """Read a key.
+        """Parse a key.
 
         Raises:
-            ValueError: It is none.
+            ValueError: It is not a key of the bucket of routes.
         """
         words = text.split(".")
         if words[0] == "link" and len(words) == 2:
             return cls("link", words[1])
         if words[0] in ("in", "out") and len(words) == 4 and words[2] in ("want", "node"):
             return cls(*words)
-        raise ValueError(f"{text!r} is no key of routes")
+        raise ValueError(f"{text!r} is not a key of routes")
 
     def __str__(self) -> str:
-        """As the bucket has it.
+        """Return the key as the bucket has it.
 
         >>> str(Key("in", "rome", "node", "oslo")), str(Key("link", "rome"))
         ('in.rome.node.oslo', 'link.rome')
@@ -142,27 +143,27 @@ class Key(NamedTuple):
 
 
 def path_json(path: Path) -> list[list[Any]]:
-    """A path as JSON has it."""
+    """Return a path as JSON."""
     return [[link.made, link.id, *link.ends] for link in path]
 
 
-def path_of(told: object) -> Path:
-    """Read a path.
+def path_of(value: object) -> Path:
+    """Parse a path.
 
     Raises:
-        ValueError: It is none.
+        ValueError: It is not a path.
     """
     try:
         return tuple(
             Link.between(str(one), str(other), int(made), str(id))
-            for made, id, one, other in told  # type: ignore[attr-defined]
+            for made, id, one, other in value  # type: ignore[attr-defined]
         )
     except TypeError as error:
-        raise ValueError(f"no path: {error}") from None
+        raise ValueError(f"not a path: {error}") from None
 
 
 def digest(keys: Iterable[str]) -> str:
-    """A set of interests in a few letters, in whatever order they came.
+    """Return a short digest of a set of interests, which does not depend on their order.
 
     >>> digest(["0f", "f0"]) == digest(["f0", "0f"])
     True

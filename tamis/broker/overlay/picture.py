@@ -1,4 +1,4 @@
-"""An overlay as one sees it: figures of nodes summed over their brokers, and a drawing."""
+"""A snapshot of an overlay, with counters summed over the brokers of a node, and its drawing."""
 
 from __future__ import annotations
 
@@ -23,12 +23,14 @@ class NodeSnapshot:
     """A node.
 
     Attributes:
-        name: What it is called.
-        brokers: How many there are; none if the node could not be asked.
-        figures: Subscriptions, events, deliveries, evaluations, checks, false positives.
-        table: How large its router is.
-        links: By neighbour, the figures of the link as this end has them.
-        down: Servers to which it tries to make a link, and why it does not work.
+        name: The name of the node.
+        brokers: The number of its brokers; 0 if the node does not answer.
+        routing: Its routing strategy.
+        figures: Counts of subscriptions, events, deliveries, evaluations, checks and false
+            positives.
+        table: The sizes of its router.
+        links: The counters of its links at this end, by neighbour.
+        down: The servers to which it cannot open a link, and why.
     """
 
     name: str
@@ -42,12 +44,12 @@ class NodeSnapshot:
 
 @dataclass
 class OverlaySnapshot:
-    """All nodes, by name, and the links between them, those of silent nodes too.
+    """All nodes of an overlay and the links between them, including those of silent nodes.
 
     Attributes:
-        nodes: By name.
-        links: Pairs of names.
-        silent: Nodes that do not answer, and why.
+        nodes: The nodes, by name.
+        links: The links, as pairs of names.
+        silent: The nodes that do not answer, and why.
     """
 
     nodes: dict[str, NodeSnapshot]
@@ -56,7 +58,7 @@ class OverlaySnapshot:
 
     @property
     def is_converged(self) -> bool:
-        """Whether all that is to be told has arrived, as far as one can see."""
+        """Whether every advertised interest has arrived, as far as the nodes report."""
         if self.silent or any(not node.brokers or node.down for node in self.nodes.values()):
             return False
         for name, node in self.nodes.items():
@@ -68,12 +70,12 @@ class OverlaySnapshot:
 
 
 def overlay_snapshot(found: dict[str, Any]) -> OverlaySnapshot:
-    """Read what the nodes have told; see `tamis.broker.overlay.discovery`."""
+    """Build a snapshot from the answers of nodes; see `tamis.broker.overlay.discovery`."""
     nodes: dict[str, NodeSnapshot] = {}
     links: set[tuple[str, str]] = set()
-    for name, told in found["nodes"].items():
-        brokers = [each for each in told["brokers"] if each.get("overlay")]
-        nodes[name] = _node_snapshot(name, brokers, told.get("waiting", {}))
+    for name, node in found["nodes"].items():
+        brokers = [each for each in node["brokers"] if each.get("overlay")]
+        nodes[name] = _node_snapshot(name, brokers, node.get("waiting", {}))
         for each in brokers:
             links |= {(one, other) for one, other in each["overlay"]["known_links"]}
     for pair in links:
@@ -115,14 +117,14 @@ def _node_snapshot(
     return node
 
 
-def _common_value(ends: list[dict[str, Any]], what: str) -> str:
-    """What all brokers of a node say; something that nobody says if they differ."""
-    said = {end.get(what, "") for end in ends}
-    return said.pop() if len(said) == 1 else "…"
+def _common_value(ends: list[dict[str, Any]], field: str) -> str:
+    """Return the value that all brokers of a node report; "…", which none has, if they differ."""
+    values = {end.get(field, "") for end in ends}
+    return values.pop() if len(values) == 1 else "…"
 
 
 def dot(snapshot: OverlaySnapshot) -> str:
-    """The graph, in the language of Graphviz."""
+    """Return the graph in the language of Graphviz."""
     lines = ["graph overlay {", "  layout=neato; overlap=false; splines=true;"]
     lines.append('  node [shape=box, style="rounded,filled", fillcolor=white, fontname=Helvetica];')
     lines.append("  edge [fontname=Helvetica, fontsize=9];")
@@ -151,14 +153,14 @@ def _dot_nodes(snapshot: OverlaySnapshot) -> Iterator[str]:
 def _dot_links(snapshot: OverlaySnapshot) -> Iterator[str]:
     for one, other in snapshot.links:
         there = [snapshot.nodes[end].links.get(to) for end, to in ((one, other), (other, one))]
-        words = [
+        lines = [
             f"{end} → {to}: {link['events_out']:,} events, {link['interests_told']:,} interests"
-            + f", {link['waiting']:,} wait" * bool(link["waiting"])
+            + f", {link['waiting']:,} waiting" * bool(link["waiting"])
             for end, to, link in ((one, other, there[0]), (other, one, there[1]))
             if link is not None
         ]
         known = [link for link in there if link is not None]
         down = not any(link["up"] for link in known)
         style = ", style=dashed" if down else ""
-        label = quote("\n".join(words))
+        label = quote("\n".join(lines))
         yield f"{quote(one)} -- {quote(other)} [label={label}{style}];"

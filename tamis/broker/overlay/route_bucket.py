@@ -1,4 +1,4 @@
-"""The bucket of routes, as it is written: keys put and taken away, a whole neighbour cleared."""
+"""Write the bucket of routes: put and remove keys, clear a whole neighbour."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ REMOVAL = {OPERATION: "PURGE", TTL: str(MARKER_TTL)}
 
 
 async def put(publisher: Publisher, names: Names, values: Mapping[str, object]) -> int:
-    """Put values under keys; gives the last revision.
+    """Put values under keys, and return the last revision.
 
     Raises:
-        BrokerError: NATS will never take one of them.
+        BrokerError: NATS will never store one of them.
     """
     group = PublishGroup()
     for key, value in values.items():
@@ -32,10 +32,10 @@ async def put(publisher: Publisher, names: Names, values: Mapping[str, object]) 
 
 
 async def remove(publisher: Publisher, names: Names, keys: Iterable[str]) -> int:
-    """Take keys away; gives the last revision.
+    """Remove keys, and return the last revision.
 
     Raises:
-        BrokerError: NATS will never take one of them.
+        BrokerError: NATS will never store one of the removals.
     """
     group = PublishGroup()
     for key in keys:
@@ -53,13 +53,13 @@ async def _confirmed_revision(group: PublishGroup) -> int:
 async def link_record(
     js: JetStreamContext, names: Names, neighbour: str, direct: bool = False
 ) -> LinkRecord | None:
-    """A link, as the bucket has it now.
+    """Return the record of a link from the bucket, or None.
 
     Args:
-        js: Of the node.
-        names: All names.
+        js: The JetStream of the node.
+        names: The names of the system.
         neighbour: The node at the other end.
-        direct: Ask in the way that a link may; a replica that is behind may answer.
+        direct: Use a direct get, which the role `link` may do; a replica that lags may answer.
     """
     stream = names.bucket_stream(names.routes)
     try:
@@ -72,36 +72,37 @@ async def link_record(
 
 
 async def check_alone(js: JetStreamContext, names: Names) -> None:
-    """See that a broker that is no node may work here.
+    """Check that a broker may run here outside an overlay.
 
     Raises:
-        BrokerError: The server is a node with links, and it would keep events from them.
+        BrokerError: The server is a node with links, over which the broker would not forward
+            events.
     """
-    found = names.bucket_subject(names.routes, "link.*")
+    subjects = names.bucket_subject(names.routes, "link.*")
     try:
-        info = await js.stream_info(names.bucket_stream(names.routes), subjects_filter=found)
+        info = await js.stream_info(names.bucket_stream(names.routes), subjects_filter=subjects)
     except NotFoundError:
         return
     for subject in info.state.subjects or ():
         neighbour = subject.rpartition(".")[2]
         if await link_record(js, names, neighbour) is not None:
             raise BrokerError(
-                f"this NATS server is a node with a link to {neighbour}: give --name, as its other "
-                "brokers have it, or events would not be sent on",
+                f"this NATS server is a node with a link to {neighbour}; give the --name of its "
+                "other brokers, or events would not be forwarded",
                 "overlay",
             )
 
 
 async def put_link(js: JetStreamContext, names: Names, neighbour: str, record: LinkRecord) -> int:
-    """Write a link into the bucket; gives the revision."""
+    """Write the record of a link, and return the revision."""
     subject = names.bucket_subject(names.routes, f"link.{neighbour}")
     return (await js.publish(subject, encode_json(record))).seq
 
 
 async def clear(js: JetStreamContext, names: Names, neighbour: str) -> None:
-    """Take a link away on this side: what was told and heard, and what waits."""
+    """Remove a link on this side, with its interests and the events that wait for it."""
     subject = names.bucket_subject(names.routes, f"link.{neighbour}")
-    # First: whoever follows the bucket forgets all of it at this one message.
+    # First: followers of the bucket drop everything about the neighbour at this one message.
     await js.publish(subject, b"", headers=REMOVAL)
     stream = names.bucket_stream(names.routes)
     for side in ("in", "out"):

@@ -1,4 +1,4 @@
-"""How a link is taken away by whoever looks after a node."""
+"""Remove a link, for `tamis overlay unlink`."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ async def unlink(
     forget: bool = False,
     timeout: float = 10.0,
 ) -> int:
-    """Take a link away, with what waits to go over it; gives how many events that were.
+    """Remove a link with the events that wait for it, and return how many these were.
 
     Args:
-        connection: To the NATS server of the node.
-        names: All names.
+        connection: The connection to the NATS server of the node.
+        names: The names of the system.
         neighbour: The node at the other end.
-        forget: On this side only, whatever the other side knows.
-        timeout: How long to wait for the other side.
+        forget: Remove the link on this side only, without the other side.
+        timeout: How many seconds to wait for the other side.
 
     Raises:
-        BrokerError: There is no such link, or the other side does not answer.
+        BrokerError: The link does not exist, or the other side does not answer.
     """
     js = connection.nats.jetstream()
     try:
@@ -44,7 +44,7 @@ async def unlink(
         if forget:
             await clear(js, names, neighbour)
             return waiting
-        # Whoever runs the link sees it, and takes it away on both sides.
+        # The broker that runs the link sees this, and removes the link on both sides.
         await put_link(js, names, neighbour, msgspec.structs.replace(record, leaving=True))
         deadline = asyncio.get_running_loop().time() + timeout
         while await link_record(js, names, neighbour) is not None:
@@ -52,7 +52,7 @@ async def unlink(
                 await put_link(js, names, neighbour, record)
                 raise BrokerError(
                     f"the link to {neighbour} is down, and {waiting:,} events wait for it; nothing "
-                    "has changed. --forget takes it away on this side only",
+                    "was changed. Use --forget to remove the link on this side only",
                     "unreachable",
                 )
             await asyncio.sleep(_PAUSE)

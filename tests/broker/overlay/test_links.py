@@ -1,4 +1,4 @@
-"""Links: what they refuse, what they carry, and how they are taken away."""
+"""Links: what they refuse, what they carry, and how they are removed."""
 
 import asyncio
 from pathlib import Path
@@ -34,7 +34,7 @@ def test_a_link_that_would_close_a_loop_is_refused(tmp_path: Path) -> None:
             assert str(error) == ("linking c to a would close a loop: there is c - b - a already")
             await overlay.stop("c")
             await overlay.start("c", "c")
-            assert "both nodes are called 'c'" in str(await _fails(overlay, "c"))
+            assert "both nodes have the name 'c'" in str(await _fails(overlay, "c"))
 
     run(go(), 60)
 
@@ -104,7 +104,7 @@ def test_all_brokers_of_a_server_are_one_node(tmp_path: Path) -> None:
             with pytest.raises(tamis.errors.InputError, match="unknown routing strategy"):
                 await overlay.start("b", node={"routing": "x"})
             url = overlay.nats["a"].url
-            with pytest.raises(BrokerError, match="is a node with a link to b: give --name"):
+            with pytest.raises(BrokerError, match="is a node with a link to b; give the --name"):
                 async with brokering(url, Settings()):
                     pass
             # Without links it may, but then nobody makes a node of the server meanwhile.
