@@ -17,7 +17,7 @@ from tamis.schema import Schema
 Rows = list[tuple[str, str]]
 
 
-async def explain(request: Request, context: GatewayContext) -> Response:
+async def explain_selector(request: Request, context: GatewayContext) -> Response:
     """Explain a selector on an event."""
     body = await read_object(request, context.settings)
     check_fields(body, "selector", "event")
@@ -25,7 +25,7 @@ async def explain(request: Request, context: GatewayContext) -> Response:
     return await _explain_response(context, "selector", selector, body)
 
 
-async def explain_own(request: Request, context: GatewayContext) -> Response:
+async def explain_subscription(request: Request, context: GatewayContext) -> Response:
     """Explain a subscription on an event."""
     body = await read_object(request, context.settings)
     check_fields(body, "id", "event")
@@ -34,7 +34,7 @@ async def explain_own(request: Request, context: GatewayContext) -> Response:
     return await _explain_response(context, id, found["selector"], body)
 
 
-async def lint(request: Request, context: GatewayContext) -> Response:
+async def lint_subscriptions(request: Request, context: GatewayContext) -> Response:
     """Look at the subscriptions of the body."""
     body = await read_object(request, context.settings)
     check_fields(body, "subscriptions")
@@ -50,7 +50,7 @@ async def lint(request: Request, context: GatewayContext) -> Response:
     return await _lint_response(context, rows)
 
 
-async def lint_own(request: Request, context: GatewayContext) -> Response:
+async def lint_subscriber(request: Request, context: GatewayContext) -> Response:
     """Look at all subscriptions of a subscriber."""
     rows: Rows = []
     more = True

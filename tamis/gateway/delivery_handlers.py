@@ -28,7 +28,7 @@ _MOST_ACKS = 10_000
 Here = Callable[[], bool]
 
 
-async def stream(request: Request, context: GatewayContext) -> Response:
+async def stream_deliveries(request: Request, context: GatewayContext) -> Response:
     """Send deliveries as they come."""
     subscriber = request.path_params["subscriber"]
     ack = request.query_params.get("ack", "auto")
@@ -51,7 +51,7 @@ async def stream(request: Request, context: GatewayContext) -> Response:
     )
 
 
-async def acknowledged(request: Request, context: GatewayContext) -> Response:
+async def acknowledge_deliveries(request: Request, context: GatewayContext) -> Response:
     """Acknowledge deliveries by their ids."""
     body = await read_object(request, context.settings)
     check_fields(body, "ids")

@@ -40,6 +40,7 @@ class Endpoint:
         method: Of HTTP.
         path: With `{subscriber}` and `{id}` in it.
         handler: Who answers.
+        operation_id: Its name in the OpenAPI description, which clients generate code from.
         help: What for, in a sentence.
         role: Who may; "" for everybody, also without a token.
         answers: The schema of each status that is no error; None for what is no JSON.
@@ -52,6 +53,7 @@ class Endpoint:
     method: str
     path: str
     handler: Handler
+    operation_id: str
     help: str
     role: str
     answers: dict[int, Schema | None]
@@ -102,7 +104,8 @@ ENDPOINTS = (
     Endpoint(
         "POST",
         "/events",
-        publish_handlers.publish,
+        publish_handlers.publish_events,
+        "publish",
         "Publish an event, or a list of events.",
         "publish",
         {202: ref("Published")},
@@ -113,7 +116,8 @@ ENDPOINTS = (
     Endpoint(
         "GET",
         _ALL,
-        subscription_handlers.list_all,
+        subscription_handlers.list_subscriptions,
+        "list_all",
         "List subscriptions, by id, a thousand at a time.",
         "subscribe",
         {200: ref("Page")},
@@ -122,7 +126,8 @@ ENDPOINTS = (
     Endpoint(
         "POST",
         _ALL,
-        subscription_handlers.make,
+        subscription_handlers.create_subscriptions,
+        "make",
         "Make a subscription, or many at once, each of which is taken or refused.",
         "subscribe",
         {201: {"anyOf": [ref("Indexed"), ref("IndexedMany")]}, 207: ref("IndexedMany")},
@@ -131,7 +136,8 @@ ENDPOINTS = (
     Endpoint(
         "PUT",
         f"{_ALL}/{{id}}",
-        subscription_handlers.put,
+        subscription_handlers.put_subscription,
+        "put",
         "Make or replace a subscription.",
         "subscribe",
         {200: ref("Indexed")},
@@ -140,7 +146,8 @@ ENDPOINTS = (
     Endpoint(
         "GET",
         f"{_ALL}/{{id}}",
-        subscription_handlers.get,
+        subscription_handlers.get_subscription,
+        "get",
         "A subscription.",
         "subscribe",
         {200: ref("Subscription")},
@@ -148,7 +155,8 @@ ENDPOINTS = (
     Endpoint(
         "DELETE",
         f"{_ALL}/{{id}}",
-        subscription_handlers.remove,
+        subscription_handlers.remove_subscription,
+        "remove",
         "Remove a subscription.",
         "subscribe",
         {200: ref("Removed")},
@@ -156,7 +164,8 @@ ENDPOINTS = (
     Endpoint(
         "POST",
         f"{_ONE}/renew",
-        subscription_handlers.renew,
+        subscription_handlers.renew_subscriptions,
+        "renew",
         "Let subscriptions that have an end live on from now.",
         "subscribe",
         {200: ref("Renewed")},
@@ -164,7 +173,8 @@ ENDPOINTS = (
     Endpoint(
         "DELETE",
         _ONE,
-        subscription_handlers.close,
+        subscription_handlers.close_subscriber,
+        "close",
         "Remove a subscriber: subscriptions, and deliveries that were not read.",
         "subscribe",
         {200: ref("Removed")},
@@ -172,7 +182,8 @@ ENDPOINTS = (
     Endpoint(
         "GET",
         f"{_ONE}/deliveries",
-        delivery_handlers.stream,
+        delivery_handlers.stream_deliveries,
+        "stream",
         "Deliveries as they come, as server-sent events.",
         "subscribe",
         {200: None},
@@ -182,7 +193,8 @@ ENDPOINTS = (
     Endpoint(
         "POST",
         f"{_ONE}/acks",
-        delivery_handlers.acknowledged,
+        delivery_handlers.acknowledge_deliveries,
+        "acknowledged",
         "Acknowledge deliveries by their ids.",
         "subscribe",
         {200: ref("Acknowledged")},
@@ -191,7 +203,8 @@ ENDPOINTS = (
     Endpoint(
         "POST",
         f"{_ONE}/explain",
-        analysis_handlers.explain_own,
+        analysis_handlers.explain_subscription,
+        "explain_own",
         "Why an event does or does not match a subscription.",
         "subscribe",
         {200: ref("Explanation")},
@@ -200,7 +213,8 @@ ENDPOINTS = (
     Endpoint(
         "GET",
         f"{_ONE}/lint",
-        analysis_handlers.lint_own,
+        analysis_handlers.lint_subscriber,
+        "lint_own",
         "What is wrong with the subscriptions of a subscriber.",
         "subscribe",
         {200: ref("Findings")},
@@ -208,7 +222,8 @@ ENDPOINTS = (
     Endpoint(
         "POST",
         "/explain",
-        analysis_handlers.explain,
+        analysis_handlers.explain_selector,
+        "explain",
         "Why an event does or does not match a selector.",
         ANY_ROLE,
         {200: ref("Explanation")},
@@ -217,7 +232,8 @@ ENDPOINTS = (
     Endpoint(
         "POST",
         "/lint",
-        analysis_handlers.lint,
+        analysis_handlers.lint_subscriptions,
+        "lint",
         "What is wrong with a set of subscriptions, without keeping them.",
         ANY_ROLE,
         {200: ref("Findings")},
@@ -226,7 +242,8 @@ ENDPOINTS = (
     Endpoint(
         "GET",
         "/metrics",
-        status_handlers.metrics,
+        status_handlers.get_metrics,
+        "metrics",
         "Figures, as Prometheus reads them.",
         "metrics",
         {200: None},
@@ -235,7 +252,8 @@ ENDPOINTS = (
     Endpoint(
         "GET",
         "/healthz",
-        status_handlers.health,
+        status_handlers.get_health,
+        "health",
         "Whether the service works.",
         "",
         {200: ref("Health")},

@@ -50,7 +50,7 @@ def document(version: str) -> dict[str, Any]:
 def _operation(endpoint: Endpoint) -> dict[str, Any]:
     names = [name for name in _PATH_PARAMETERS if f"{{{name}}}" in endpoint.path]
     told: dict[str, Any] = {
-        "operationId": endpoint.handler.__name__,
+        "operationId": endpoint.operation_id,
         "summary": endpoint.help,
         "description": f"For the role {endpoint.role}." if endpoint.role else "For everybody.",
         "security": [{"token": []}] if endpoint.role else [],

@@ -17,7 +17,7 @@ _LONGEST = 100 * 365 * 86_400
 _MAX_ID = 256
 
 
-async def publish(request: Request, context: GatewayContext) -> Response:
+async def publish_events(request: Request, context: GatewayContext) -> Response:
     """Publish the event, or the events, of the body; nothing of it if one of them is none."""
     body = await read_body(request, context.settings, JSON, LINES)
     ttl = query_number(request, "ttl", 1, _LONGEST)

@@ -12,14 +12,14 @@ from tamis.gateway.error_responses import error_response, json_response
 from tamis.gateway.metrics import CONTENT_TYPE, metrics_text
 
 
-async def health(request: Request, context: GatewayContext) -> Response:
+async def get_health(request: Request, context: GatewayContext) -> Response:
     """Whether it can do its work."""
     if not context.broker.connection.nats.is_connected:
         return error_response(BrokerError("NATS is away", "unreachable"))
     return json_response({"status": "ok"})
 
 
-async def metrics(request: Request, context: GatewayContext) -> Response:
+async def get_metrics(request: Request, context: GatewayContext) -> Response:
     """Figures for Prometheus."""
     node = context.broker.node
     links = [] if node is None else list(node.table.links)

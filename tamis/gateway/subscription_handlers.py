@@ -13,13 +13,13 @@ from tamis.gateway.error_responses import json_response
 _FIELDS = ("id", "selector", "priority", "ttl")
 
 
-async def list_all(request: Request, context: GatewayContext) -> Response:
+async def list_subscriptions(request: Request, context: GatewayContext) -> Response:
     """A page of them, by id."""
     asked = {"after": request.query_params.get("after", "")}
     return json_response(await context.ask(request.path_params["subscriber"], "list", asked))
 
 
-async def put(request: Request, context: GatewayContext) -> Response:
+async def put_subscription(request: Request, context: GatewayContext) -> Response:
     """Make or replace the one of the path."""
     body = await read_object(request, context.settings)
     check_fields(body, *_FIELDS)
@@ -32,7 +32,7 @@ async def put(request: Request, context: GatewayContext) -> Response:
     )
 
 
-async def make(request: Request, context: GatewayContext) -> Response:
+async def create_subscriptions(request: Request, context: GatewayContext) -> Response:
     """Make one, or many at once."""
     body = await read_object(request, context.settings)
     subscriber = request.path_params["subscriber"]
@@ -46,24 +46,24 @@ async def make(request: Request, context: GatewayContext) -> Response:
     return json_response(told, 207 if refused else 201)
 
 
-async def get(request: Request, context: GatewayContext) -> Response:
+async def get_subscription(request: Request, context: GatewayContext) -> Response:
     """The one of the path."""
     asked = {"id": request.path_params["id"]}
     return json_response(await context.ask(request.path_params["subscriber"], "get", asked))
 
 
-async def remove(request: Request, context: GatewayContext) -> Response:
+async def remove_subscription(request: Request, context: GatewayContext) -> Response:
     """Remove the one of the path."""
     asked = {"id": request.path_params["id"]}
     return json_response(await context.ask(request.path_params["subscriber"], "remove", asked))
 
 
-async def renew(request: Request, context: GatewayContext) -> Response:
+async def renew_subscriptions(request: Request, context: GatewayContext) -> Response:
     """Let all that have an end live on from now."""
     return json_response(await context.ask(request.path_params["subscriber"], "renew", {}))
 
 
-async def close(request: Request, context: GatewayContext) -> Response:
+async def close_subscriber(request: Request, context: GatewayContext) -> Response:
     """Remove the subscriber: subscriptions, and deliveries that were not read."""
     return json_response(await context.ask(request.path_params["subscriber"], "close", {}))
 
