@@ -1,6 +1,6 @@
-"""The brokers over HTTP: subscriptions, events, deliveries, and what explains them.
+"""The HTTP gateway of the brokers: subscriptions, events, deliveries, explain and lint.
 
-`endpoints` is the table of all that can be asked; `app` makes a web application of it and `openapi`
-its description. Handlers stand in `subscribing`, `publishing`, `delivering`, `analysing` and
-`telling`, and have a `desk` before them: the brokers, the users, the limits. `running` listens.
+`endpoints` is the table of all endpoints. `app` builds the web application from it, and `openapi`
+its description. The handlers are in the `*_handlers` modules and share a `GatewayContext`: the
+broker, the users and the limits. `http_server` listens.
 """

@@ -1,4 +1,4 @@
-"""Why an event does or does not match, and what is wrong with a set of subscriptions."""
+"""Handlers that explain matches and lint subscriptions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ async def explain_selector(request: Request, context: GatewayContext) -> Respons
     """Explain a selector on an event."""
     body = await read_object(request, context.settings)
     check_fields(body, "selector", "event")
-    selector = field(body, "selector", str, "a selector, as text")
+    selector = field(body, "selector", str, "a selector, which is a string")
     return await _explain_response(context, "selector", selector, body)
 
 
@@ -30,28 +30,28 @@ async def explain_subscription(request: Request, context: GatewayContext) -> Res
     body = await read_object(request, context.settings)
     check_fields(body, "id", "event")
     id = field(body, "id", str, "the id of a subscription")
-    found = await context.ask(request.path_params["subscriber"], "get", {"id": id})
-    return await _explain_response(context, id, found["selector"], body)
+    subscription = await context.ask(request.path_params["subscriber"], "get", {"id": id})
+    return await _explain_response(context, id, subscription["selector"], body)
 
 
 async def lint_subscriptions(request: Request, context: GatewayContext) -> Response:
-    """Look at the subscriptions of the body."""
+    """Lint the subscriptions of the body."""
     body = await read_object(request, context.settings)
     check_fields(body, "subscriptions")
     rows: Rows = []
     for row in field(body, "subscriptions", list, "a list of objects"):
         if not isinstance(row, dict):
-            raise BrokerError("a subscription is a JSON object", "request")
+            raise BrokerError("a subscription must be a JSON object", "request")
         check_fields(row, "id", "selector", "priority", "ttl")
         id = row.get("id", str(len(rows)))
         if not isinstance(id, str) or not id:
-            raise BrokerError('"id" is a text that is not empty', "request")
-        rows.append((id, field(row, "selector", str, "a selector, as text")))
+            raise BrokerError('"id" must be a non-empty string', "request")
+        rows.append((id, field(row, "selector", str, "a selector, which is a string")))
     return await _lint_response(context, rows)
 
 
 async def lint_subscriber(request: Request, context: GatewayContext) -> Response:
-    """Look at all subscriptions of a subscriber."""
+    """Lint all subscriptions of a subscriber."""
     rows: Rows = []
     more = True
     while more and len(rows) <= context.settings.lint_limit:
@@ -66,24 +66,29 @@ async def _explain_response(
     context: GatewayContext, id: str, selector: str, body: dict[str, Any]
 ) -> Response:
     event = field(body, "event", dict, "an event: a JSON object")
-    of = context.broker.settings
-    check_selector(selector, of.limits, of.schema, of.semantics)
-    told = await context.worker.run(_explain, of.schema, of.semantics, id, selector, event)
-    return worker_response(told)
+    settings = context.broker.settings
+    check_selector(selector, settings.limits, settings.schema, settings.semantics)
+    answer = await context.worker.run(
+        _explain, settings.schema, settings.semantics, id, selector, event
+    )
+    return worker_response(answer)
 
 
 async def _lint_response(context: GatewayContext, rows: Rows) -> Response:
     most = context.settings.lint_limit
     if len(rows) > most:
         raise BrokerError(
-            f"at most {most:,} subscriptions are looked at together; `tamis lint` takes any number",
+            f"at most {most:,} subscriptions per request; `tamis lint` takes any number",
             "limit",
         )
-    of = context.broker.settings
+    settings = context.broker.settings
     longest = max((len(selector) for _, selector in rows), default=0)
-    if longest > of.limits.selector:
-        raise BrokerError(f"a selector has at most {of.limits.selector:,} bytes", "limit")
-    return worker_response(await context.worker.run(_lint, of.schema, of.semantics, rows))
+    if longest > settings.limits.selector:
+        raise BrokerError(
+            f"a selector may have at most {settings.limits.selector:,} bytes", "limit"
+        )
+    answer = await context.worker.run(_lint, settings.schema, settings.semantics, rows)
+    return worker_response(answer)
 
 
 # -- in the process of the worker -----------------------------------------------------------------
@@ -102,4 +107,4 @@ def _explain(
 def _lint(schema: Schema | None, semantics: str, rows: Rows) -> object:
     from tamis.analysis import lint
 
-    return {"findings": [found.to_dict() for found in lint(rows, schema, semantics)]}
+    return {"findings": [finding.to_dict() for finding in lint(rows, schema, semantics)]}

@@ -1,4 +1,4 @@
-"""The web application: routes, who may, and errors as JSON."""
+"""The web application: routes, access checks, and errors as JSON."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ _CODES = {404: "unknown", 405: "method"}
 
 
 def application(context: GatewayContext) -> Starlette:
-    """All endpoints, on a desk."""
+    """Return the web application with all endpoints."""
     by_path: dict[str, dict[str, Endpoint]] = {}
     for endpoint in ENDPOINTS:
         by_path.setdefault(endpoint.path, {})[endpoint.method] = endpoint
-    described = json_response(document(__version__))
+    description = json_response(document(__version__))
 
-    async def description(request: Request) -> Response:
-        return described
+    async def describe(request: Request) -> Response:
+        return description
 
-    routes = [Route("/openapi.json", description, methods=["GET"])]
+    routes = [Route("/openapi.json", describe, methods=["GET"])]
     for path, methods in by_path.items():
-        # An id may hold slashes; nothing stands behind it.
+        # An id may contain slashes, and nothing follows it in a path.
         route = path.replace("{id}", "{id:path}")
         routes += [
             Route(route, _request_handler(context, each), methods=[method])
@@ -57,9 +57,9 @@ def _request_handler(
             response = error_response(error)
         except Exception as error:
             log.exception("%s %s", endpoint.method, endpoint.path)
-            response = error_response(BrokerError(f"the service failed: {error!r}", "internal"))
+            response = error_response(BrokerError(f"internal error: {error!r}", "internal"))
         if response.status_code in (408, 413):
-            response.headers["Connection"] = "close"  # the rest of the request is not waited for
+            response.headers["Connection"] = "close"  # the rest of the request is not read
         context.answers[endpoint.method, endpoint.path, response.status_code] += 1
         return response
 
@@ -81,5 +81,5 @@ def _check_access(request: Request, context: GatewayContext, endpoint: Endpoint)
 async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     code = _CODES.get(error.status_code, "request")
-    told = BrokerError(f"{request.method} {request.url.path}: {error.detail}", code)
-    return error_response(told, dict(error.headers or {}))
+    reason = BrokerError(f"{request.method} {request.url.path}: {error.detail}", code)
+    return error_response(reason, dict(error.headers or {}))

@@ -1,4 +1,4 @@
-"""What comes in: bodies of a bounded size within a bounded time, and fields of the right type."""
+"""Read request bodies within limits of size and time, and check the types of their fields."""
 
 from __future__ import annotations
 
@@ -14,21 +14,23 @@ from tamis.gateway.gateway_settings import GatewaySettings
 
 
 async def read_body(request: Request, settings: GatewaySettings, *types: str) -> bytes:
-    """The body of a request.
+    """Return the body of a request.
 
     Args:
         request: The request.
-        settings: With the limits.
-        types: The content types that are taken; "application/json" if none is given.
+        settings: The settings with the limits.
+        types: The accepted content types; "application/json" if none is given.
 
     Raises:
-        BrokerError: It is too large, too slow, or of another type.
+        BrokerError: The body is too large, arrives too slowly, or has another type.
     """
-    taken = types or ("application/json",)
+    accepted = types or ("application/json",)
     given = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if given not in taken:
-        # Not a nicety: pages of other sites cannot send this type without asking first.
-        raise BrokerError(f"the content type is {' or '.join(taken)}, not {given!r}", "media")
+    if given not in accepted:
+        # A security check: pages of other sites cannot send these types without a CORS preflight.
+        raise BrokerError(
+            f"the content type must be {' or '.join(accepted)}, not {given!r}", "media"
+        )
     length = request.headers.get("content-length", "0")
     if not length.isdigit() or int(length) > settings.body:
         raise _too_large(settings)
@@ -40,54 +42,56 @@ async def read_body(request: Request, settings: GatewaySettings, *types: str) ->
                 if len(body) > settings.body:
                     raise _too_large(settings)
     except TimeoutError:
-        raise BrokerError(f"no whole request within {settings.arrival:g} s", "slow") from None
+        raise BrokerError(
+            f"the request did not arrive within {settings.arrival:g} s", "slow"
+        ) from None
     except ClientDisconnect:
-        raise BrokerError("the request has no end", "request") from None
+        raise BrokerError("the request ends too early", "request") from None
     return bytes(body)
 
 
 async def read_object(request: Request, settings: GatewaySettings) -> dict[str, Any]:
-    """The body, which is a JSON object.
+    """Return the body of a request as a JSON object.
 
     Raises:
-        BrokerError: It is none.
+        BrokerError: The body is not a JSON object.
     """
     body = await read_body(request, settings)
     if not body:
-        raise BrokerError("a JSON object is needed", "request")
+        raise BrokerError("the body must be a JSON object", "request")
     return decode_object(body)
 
 
 def field(body: dict[str, Any], name: str, kind: type[Any], what: str) -> Any:
-    """A field of a body.
+    """Return a field of a body.
 
     Raises:
-        BrokerError: It is missing, or something else.
+        BrokerError: The field is missing, or has another type.
     """
-    found = body.get(name)
-    if not isinstance(found, kind):
-        raise BrokerError(f'"{name}" is {what}', "request")
-    return found
+    value = body.get(name)
+    if not isinstance(value, kind):
+        raise BrokerError(f'"{name}" must be {what}', "request")
+    return value
 
 
 def check_fields(body: dict[str, Any], *names: str) -> None:
-    """See that there are no others.
+    """Check that a body has no other fields.
 
     Raises:
-        BrokerError: There are.
+        BrokerError: It has an unknown field.
     """
     for name in body:
         if name not in names:
             raise BrokerError(
-                f"unknown field {name!r:.60}; there are {', '.join(names)}", "request"
+                f"unknown field {name!r:.60}; known are {', '.join(names)}", "request"
             )
 
 
 def raw_objects(body: bytes) -> list[bytes]:
-    """The objects of a JSON array, byte for byte.
+    """Return the elements of a JSON array, byte for byte.
 
     Raises:
-        BrokerError: It is none.
+        BrokerError: The body is not a JSON array.
     """
     try:
         parts = msgspec.json.decode(body, type=list[msgspec.Raw])
@@ -97,22 +101,22 @@ def raw_objects(body: bytes) -> list[bytes]:
 
 
 def query_number(request: Request, name: str, least: float, most: float) -> float | None:
-    """A number in the query, or None.
+    """Return a number from the query, or None.
 
     Raises:
-        BrokerError: It is something else.
+        BrokerError: The value is not a number in the range.
     """
     given = request.query_params.get(name)
     if given is None:
         return None
     try:
-        found = float(given)
+        value = float(given)
     except ValueError:
-        found = float("nan")
-    if not least <= found <= most:
-        raise BrokerError(f"{name} is a number from {least:g} to {most:g}", "request")
-    return found
+        value = float("nan")
+    if not least <= value <= most:
+        raise BrokerError(f"{name} must be a number from {least:g} to {most:g}", "request")
+    return value
 
 
 def _too_large(settings: GatewaySettings) -> BrokerError:
-    return BrokerError(f"a request has at most {settings.body:,} bytes", "limit")
+    return BrokerError(f"a request may have at most {settings.body:,} bytes", "limit")

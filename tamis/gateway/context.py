@@ -1,4 +1,4 @@
-"""What handlers have before them: the brokers, the users, the limits."""
+"""What the handlers share: the broker, the users and the limits."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from tamis.gateway.worker_process import WorkerProcess
 
 
 class GatewayContext:
-    """For `async with`.
+    """The shared state of the handlers; an async context manager.
 
     Attributes:
-        broker: The broker of this process; others may answer too.
-        settings: Of the gateway.
-        file: The users, or None if nobody is asked who they are.
-        publisher: Stores events.
-        worker: Explains, and looks at sets of subscriptions.
-        streams: How many are open, by subscriber.
-        answers: How many answers there were, by method, path and status.
+        broker: The broker of this process; other brokers may answer requests too.
+        settings: The settings of the gateway.
+        file: The users, or None without authentication.
+        publisher: Publishes events.
+        worker: The process that explains and lints.
+        streams: The number of open streams, by subscriber.
+        answers: The number of responses, by method, path and status.
     """
 
     def __init__(self, broker: Broker, settings: GatewaySettings, file: UsersFile | None) -> None:
-        """Take what belongs to others."""
+        """Take the broker, the settings and the users."""
         self.broker = broker
         self.settings = settings
         self.file = file
@@ -38,22 +38,22 @@ class GatewayContext:
         self._stack = AsyncExitStack()
 
     async def __aenter__(self) -> GatewayContext:
-        """Begin."""
+        """Start the publisher."""
         self.publisher = await self._stack.enter_async_context(Publisher(self.broker.connection))
         self._stack.callback(self.worker.stop)
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """End."""
+        """Stop the publisher and the worker."""
         await self._stack.aclose()
 
     async def ask(
         self, subscriber: str, verb: str, asked: dict[str, Any], selector: str = ""
     ) -> dict[str, Any]:
-        """Ask the brokers something in the name of a subscriber.
+        """Send a request to the brokers on behalf of a subscriber.
 
         Raises:
-            TamisError: They refuse, or do not answer.
+            TamisError: The request is refused, or no broker answers.
         """
         return await ask(
             self.broker.connection,

@@ -1,8 +1,8 @@
-"""Deliveries as server-sent events, and their acknowledgement.
+"""Send deliveries as server-sent events, and acknowledge them.
 
-The id of an event of the stream is the word that acknowledges a delivery, and begins with its
-place: a reader that was cut off comes back with it (`Last-Event-ID`), and gets what was sent after
-it and perhaps never arrived.
+The id of a server-sent event is the acknowledgement id of its delivery, which starts with the
+position of the delivery. A client that was disconnected sends the last id that it received
+(`Last-Event-ID`) and gets the deliveries after it again, which may not have arrived.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from tamis.gateway.error_responses import error_response, json_response
 _AT_ONCE = 16
 _MOST_ACKS = 10_000
 
-Here = Callable[[], bool]
+IsConnected = Callable[[], bool]
 
 
 async def stream_deliveries(request: Request, context: GatewayContext) -> Response:
-    """Send deliveries as they come."""
+    """Stream deliveries as they arrive."""
     subscriber = request.path_params["subscriber"]
     ack = request.query_params.get("ack", "auto")
     if ack not in ("auto", "explicit"):
-        raise BrokerError("ack is auto or explicit", "request")
+        raise BrokerError("ack must be auto or explicit", "request")
     limit = query_number(request, "limit", 1, 1e9)
     idle = query_number(request, "idle", 0, 86_400)
     last = request.headers.get("last-event-id") or None
@@ -42,7 +42,7 @@ async def stream_deliveries(request: Request, context: GatewayContext) -> Respon
     settings = context.settings
     if context.streams[subscriber] >= settings.streams_each:
         raise BrokerError(
-            f"{subscriber} has {settings.streams_each} streams already; close one", "busy"
+            f"{subscriber} already has {settings.streams_each} streams; close one", "busy"
         )
     if context.streams.total() >= settings.streams:
         raise BrokerError("too many streams; try again later", "busy")
@@ -55,9 +55,9 @@ async def acknowledge_deliveries(request: Request, context: GatewayContext) -> R
     """Acknowledge deliveries by their ids."""
     body = await read_object(request, context.settings)
     check_fields(body, "ids")
-    ids = field(body, "ids", list, "a list of ids of deliveries")
+    ids = field(body, "ids", list, "a list of delivery ids")
     if len(ids) > _MOST_ACKS:
-        raise BrokerError(f"at most {_MOST_ACKS:,} ids at once", "limit")
+        raise BrokerError(f"at most {_MOST_ACKS:,} ids per request", "limit")
     await acknowledge(
         context.broker.connection, context.broker.names, request.path_params["subscriber"], ids
     )
@@ -65,7 +65,7 @@ async def acknowledge_deliveries(request: Request, context: GatewayContext) -> R
 
 
 class Deliveries(Response):
-    """An answer that goes on: deliveries, until the reader or the subscriber is gone."""
+    """A stream of deliveries, until the client disconnects or the subscriber is removed."""
 
     def __init__(
         self,
@@ -76,15 +76,16 @@ class Deliveries(Response):
         idle: float | None,
         last: str | None,
     ) -> None:
-        """Say whose, and how.
+        """Choose the subscriber and the options.
 
         Args:
-            context: What it works with.
-            subscriber: Whose deliveries.
-            acknowledges: Whether what was sent is acknowledged; else the reader does it.
-            limit: End after so many; None for never.
-            idle: End after so many seconds without any; None for never.
-            last: The id of the last that the reader has; None for unknown.
+            context: The shared state of the handlers.
+            subscriber: The subscriber whose deliveries to send.
+            acknowledges: Whether a delivery is acknowledged once it is sent; otherwise the client
+                acknowledges it.
+            limit: End after so many deliveries; None for no limit.
+            idle: End after so many seconds without a delivery; None for no limit.
+            last: The id of the last delivery that the client has; None if unknown.
         """
         super().__init__()
         self._context = context
@@ -95,32 +96,32 @@ class Deliveries(Response):
         self._last = last
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send."""
-        desk = self._context
-        desk.streams[self._subscriber] += 1
+        """Send the response."""
+        context = self._context
+        context.streams[self._subscriber] += 1
         begun = False
         try:
-            broker = desk.broker
+            broker = context.broker
             reader = Reader(
-                broker.connection, broker.names, self._subscriber, desk.settings.timeout
+                broker.connection, broker.names, self._subscriber, context.settings.timeout
             )
             async with reader:
                 await self._start(send)
                 begun = True
-                async with _until_disconnect(receive) as here:
-                    await self._send_deliveries(reader, send, here)
+                async with _until_disconnect(receive) as is_connected:
+                    await self._send_deliveries(reader, send, is_connected)
         except TimeoutError:
-            pass  # a reader that does not read is hung up on
+            pass  # the client does not read: close the connection
         except TamisError as error:
             if not begun:
                 await error_response(error)(scope, receive, send)
                 return
-            # It has begun, so there is no status to say it with.
-            told = encode_json({"code": getattr(error, "code", ""), "message": str(error)})
-            await self._write(send, b"event: error\ndata: " + told + b"\n\n")
+            # The response has started, so its status cannot report the error.
+            fields = encode_json({"code": getattr(error, "code", ""), "message": str(error)})
+            await self._write(send, b"event: error\ndata: " + fields + b"\n\n")
         finally:
-            desk.streams[self._subscriber] -= 1
-            desk.streams += type(desk.streams)()  # forget those that have none
+            context.streams[self._subscriber] -= 1
+            context.streams += type(context.streams)()  # drop subscribers without streams
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _start(self, send: Send) -> None:
@@ -131,17 +132,17 @@ class Deliveries(Response):
             (b"x-content-type-options", b"nosniff"),
         ]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
-        # At once, so that the reader knows that it is served.
+        # At once, so that the client knows that the stream is open.
         await self._write(send, b"retry: 1000\n\n")
 
-    async def _send_deliveries(self, reader: Reader, send: Send, here: Here) -> None:
+    async def _send_deliveries(self, reader: Reader, send: Send, is_connected: IsConnected) -> None:
         again: set[int] = set()
         if self._last is not None and self._acknowledges:
             async for some in reader.missed_deliveries(self._last):
                 some = some[: self._left]
                 again.update(each.place for each in some)
                 await self._write(send, b"".join(_event(each, True) for each in some))
-                if self._count_to_limit(len(some)) or not here():
+                if self._count_to_limit(len(some)) or not is_connected():
                     return
         loop = asyncio.get_running_loop()
         heard = loop.time()
@@ -154,7 +155,7 @@ class Deliveries(Response):
                 heard = loop.time()
                 new = [each for each in taken if each.place not in again]
                 await self._write(send, b"".join(_event(each) for each in new))
-                if not here():  # what was written went nowhere, and is given back
+                if not is_connected():  # what was written is lost, and returned to NATS
                     return
                 if self._acknowledges:
                     await reader.acknowledge(taken)
@@ -169,7 +170,7 @@ class Deliveries(Response):
                 await self._write(send, b": alive\n\n")
 
     def _count_to_limit(self, count: int) -> bool:
-        """Count deliveries; whether that is enough."""
+        """Count deliveries; return whether the limit is reached."""
         if self._left is not None:
             self._left -= count
         return self._left is not None and self._left <= 0
@@ -181,10 +182,10 @@ class Deliveries(Response):
 
 
 @asynccontextmanager
-async def _until_disconnect(receive: Receive) -> AsyncIterator[Here]:
-    """End the block when the reader has hung up; tells whether it is still there.
+async def _until_disconnect(receive: Receive) -> AsyncIterator[IsConnected]:
+    """Cancel the block when the client disconnects; yield a function that tells whether it did not.
 
-    Whoever is in the block asks too: `wait_for` may swallow that it was told to end.
+    The block must call that function too, as `wait_for` may swallow the cancellation.
     """
     task = asyncio.current_task()
     assert task is not None
@@ -209,7 +210,7 @@ async def _until_disconnect(receive: Receive) -> AsyncIterator[Here]:
 
 def _event(delivery: Delivery, again: bool = False) -> bytes:
     message = delivery.message
-    told = {
+    fields = {
         "sequence": message.sequence,
         "subscriptions": message.subscriptions,
         "priority": message.priority,
@@ -218,8 +219,8 @@ def _event(delivery: Delivery, again: bool = False) -> bytes:
         "redelivered": again or message.redelivered,
     }
     if message.left_out:
-        told["left_out"] = message.left_out
-    # The event as it was published; a line break in it would be the end of a line of the stream.
+        fields["left_out"] = message.left_out
+    # The event as it was published. A line break in it would end the line of the stream.
     event = message.data.replace(b"\r", b" ").replace(b"\n", b" ")
-    data = encode_json(told)[:-1] + b',"event":' + event + b"}"
+    data = encode_json(fields)[:-1] + b',"event":' + event + b"}"
     return b"id: %s\nevent: match\ndata: %s\n\n" % (delivery.ack_id.encode(), data)

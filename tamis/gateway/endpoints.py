@@ -1,4 +1,4 @@
-"""All that can be asked: one table, from which the routes and their description are made."""
+"""The table of all endpoints, from which the routes and the OpenAPI description are built."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Handler = Callable[[Request, GatewayContext], Awaitable[Response]]
 
 @dataclass(frozen=True, kw_only=True)
 class Parameter:
-    """A parameter of the query or a header."""
+    """A query parameter or a header."""
 
     name: str
     help: str
@@ -34,20 +34,20 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Something that can be asked.
+    """An endpoint.
 
     Attributes:
-        method: Of HTTP.
-        path: With `{subscriber}` and `{id}` in it.
-        handler: Who answers.
-        operation_id: Its name in the OpenAPI description, which clients generate code from.
-        help: What for, in a sentence.
-        role: Who may; "" for everybody, also without a token.
-        answers: The schema of each status that is no error; None for what is no JSON.
+        method: The HTTP method.
+        path: The path, with `{subscriber}` and `{id}` as placeholders.
+        handler: The function that answers.
+        operation_id: The id in the OpenAPI description, from which clients are generated.
+        help: A sentence that describes it.
+        role: The role that it needs; "" for everybody, also without a token.
+        answers: The schema of each successful status; None for a response that is not JSON.
         body: The schema of the body, or None.
-        parameters: Of the query.
-        media: The content type of the answer.
-        bodies: More content types of the body, and their schemas.
+        parameters: The query parameters and headers.
+        media: The content type of the response.
+        bodies: The schemas of further content types of the body.
     """
 
     method: str
@@ -67,34 +67,34 @@ _ONE = "/subscribers/{subscriber}"
 _ALL = f"{_ONE}/subscriptions"
 _TTL = Parameter(
     name="ttl",
-    help="Seconds after which the event is worth nothing.",
+    help="The time to live in seconds; after that the event is dropped.",
     schema={"type": "number", "minimum": 1, "maximum": 3_153_600_000},
 )
 _KEY = Parameter(
     name="Idempotency-Key",
-    help="Published again with the same key within two minutes, it is stored once.",
+    help="An event published again with the same key within two minutes is stored once.",
     schema={"type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[!-~]+$"},
     where="header",
 )
 _STREAM = (
     Parameter(
         name="ack",
-        help="auto: a delivery that was sent is acknowledged; explicit: you do it, at /acks.",
+        help="auto: a delivery is acknowledged once it is sent; explicit: acknowledge it at /acks.",
         schema={"type": "string", "enum": ["auto", "explicit"], "default": "auto"},
     ),
     Parameter(
         name="limit",
-        help="End after so many deliveries.",
+        help="End the stream after so many deliveries.",
         schema={"type": "integer", "minimum": 1, "maximum": 1_000_000_000},
     ),
     Parameter(
         name="idle",
-        help="End after so many seconds without any.",
+        help="End the stream after so many seconds without a delivery.",
         schema={"type": "number", "minimum": 0, "maximum": 86_400},
     ),
     Parameter(
         name="Last-Event-ID",
-        help="The id of the last delivery that arrived: those sent after it are sent again.",
+        help="The id of the last delivery that you received; later ones are sent again.",
         schema={"type": "string", "pattern": "^[0-9]{1,18}-[0-9]{1,18}-[0-9]{1,9}$"},
         where="header",
     ),
@@ -118,17 +118,17 @@ ENDPOINTS = (
         _ALL,
         subscription_handlers.list_subscriptions,
         "list_all",
-        "List subscriptions, by id, a thousand at a time.",
+        "List subscriptions ordered by id, a thousand at a time.",
         "subscribe",
         {200: ref("Page")},
-        parameters=(Parameter(name="after", help="List those after this id."),),
+        parameters=(Parameter(name="after", help="List the subscriptions after this id."),),
     ),
     Endpoint(
         "POST",
         _ALL,
         subscription_handlers.create_subscriptions,
         "make",
-        "Make a subscription, or many at once, each of which is taken or refused.",
+        "Create a subscription, or many, each of which is accepted or refused.",
         "subscribe",
         {201: {"anyOf": [ref("Indexed"), ref("IndexedMany")]}, 207: ref("IndexedMany")},
         {"anyOf": [ref("Put"), ref("PutMany")]},
@@ -138,7 +138,7 @@ ENDPOINTS = (
         f"{_ALL}/{{id}}",
         subscription_handlers.put_subscription,
         "put",
-        "Make or replace a subscription.",
+        "Create or replace a subscription.",
         "subscribe",
         {200: ref("Indexed")},
         ref("Put"),
@@ -148,7 +148,7 @@ ENDPOINTS = (
         f"{_ALL}/{{id}}",
         subscription_handlers.get_subscription,
         "get",
-        "A subscription.",
+        "Get a subscription.",
         "subscribe",
         {200: ref("Subscription")},
     ),
@@ -166,7 +166,7 @@ ENDPOINTS = (
         f"{_ONE}/renew",
         subscription_handlers.renew_subscriptions,
         "renew",
-        "Let subscriptions that have an end live on from now.",
+        "Restart the time to live of all subscriptions that have one.",
         "subscribe",
         {200: ref("Renewed")},
     ),
@@ -175,7 +175,7 @@ ENDPOINTS = (
         _ONE,
         subscription_handlers.close_subscriber,
         "close",
-        "Remove a subscriber: subscriptions, and deliveries that were not read.",
+        "Remove a subscriber with its subscriptions and unread deliveries.",
         "subscribe",
         {200: ref("Removed")},
     ),
@@ -184,7 +184,7 @@ ENDPOINTS = (
         f"{_ONE}/deliveries",
         delivery_handlers.stream_deliveries,
         "stream",
-        "Deliveries as they come, as server-sent events.",
+        "Stream deliveries as server-sent events.",
         "subscribe",
         {200: None},
         parameters=_STREAM,
@@ -205,7 +205,7 @@ ENDPOINTS = (
         f"{_ONE}/explain",
         analysis_handlers.explain_subscription,
         "explain_own",
-        "Why an event does or does not match a subscription.",
+        "Explain why an event does or does not match a subscription.",
         "subscribe",
         {200: ref("Explanation")},
         ref("ExplainOwn"),
@@ -215,7 +215,7 @@ ENDPOINTS = (
         f"{_ONE}/lint",
         analysis_handlers.lint_subscriber,
         "lint_own",
-        "What is wrong with the subscriptions of a subscriber.",
+        "Lint the subscriptions of a subscriber.",
         "subscribe",
         {200: ref("Findings")},
     ),
@@ -224,7 +224,7 @@ ENDPOINTS = (
         "/explain",
         analysis_handlers.explain_selector,
         "explain",
-        "Why an event does or does not match a selector.",
+        "Explain why an event does or does not match a selector.",
         ANY_ROLE,
         {200: ref("Explanation")},
         ref("Explain"),
@@ -234,7 +234,7 @@ ENDPOINTS = (
         "/lint",
         analysis_handlers.lint_subscriptions,
         "lint",
-        "What is wrong with a set of subscriptions, without keeping them.",
+        "Lint a set of subscriptions, without storing them.",
         ANY_ROLE,
         {200: ref("Findings")},
         ref("Lint"),
@@ -244,7 +244,7 @@ ENDPOINTS = (
         "/metrics",
         status_handlers.get_metrics,
         "metrics",
-        "Figures, as Prometheus reads them.",
+        "Get metrics in the format of Prometheus.",
         "metrics",
         {200: None},
         media="text/plain",
@@ -254,7 +254,7 @@ ENDPOINTS = (
         "/healthz",
         status_handlers.get_health,
         "health",
-        "Whether the service works.",
+        "Check whether the service works.",
         "",
         {200: ref("Health")},
     ),

@@ -1,4 +1,4 @@
-"""Errors as answers: the JSON of docs/reference/protocol.md, and the HTTP status for each."""
+"""Error responses: the JSON of docs/reference/protocol.md, with the matching HTTP status."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _AGAIN = "2"
 
 
 def status_of(error: TamisError) -> int:
-    """The status of HTTP for an error.
+    """Return the HTTP status for an error.
 
     >>> status_of(BrokerError("no such subscription", "unknown"))
     404
@@ -42,7 +42,7 @@ def status_of(error: TamisError) -> int:
 
 
 def error_response(error: TamisError, headers: dict[str, str] | None = None) -> Response:
-    """An error as an answer."""
+    """Return the response for an error."""
     status = status_of(error)
     more = dict(headers or {})
     if status == 401:
@@ -52,19 +52,19 @@ def error_response(error: TamisError, headers: dict[str, str] | None = None) -> 
     return json_response(refusal(error), status, more)
 
 
-def worker_response(told: dict[str, Any]) -> Response:
-    """An answer that was made elsewhere, which may be an error."""
-    error = told.get("error")
+def worker_response(answer: dict[str, Any]) -> Response:
+    """Return the response for an answer of the worker process, which may be an error."""
+    error = answer.get("error")
     if error is None:
-        return json_response(told)
+        return json_response(answer)
     code = error.get("code")
-    return json_response(told, 422 if code == "selector" else _STATUS.get(code, 400))
+    return json_response(answer, 422 if code == "selector" else _STATUS.get(code, 400))
 
 
 def json_response(
-    told: object, status: int = 200, headers: dict[str, str] | None = None
+    body: object, status: int = 200, headers: dict[str, str] | None = None
 ) -> Response:
-    """Anything as JSON."""
-    # What belongs to a subscriber is not to be kept on the way, nor to be read as a page.
+    """Return a JSON response."""
+    # Proxies must not cache the data of a subscriber, and browsers must not render it as a page.
     safe = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
-    return Response(encode_json(told), status, safe | (headers or {}), "application/json")
+    return Response(encode_json(body), status, safe | (headers or {}), "application/json")

@@ -1,4 +1,4 @@
-"""What a gateway can be told."""
+"""The settings of the gateway."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ MIB = 1024 * 1024
 
 @dataclass(frozen=True, kw_only=True)
 class GatewaySettings:
-    """How a gateway works; times are in seconds.
+    """The settings of the gateway; times are in seconds.
 
     Attributes:
-        host: Where it listens; the loopback unless told otherwise.
-        port: Its port; 0 for any that is free.
-        certificate: A file, or None for no TLS.
-        key: Its key.
-        body: Bytes of a request.
+        host: The address to listen on; the loopback interface by default.
+        port: The port; 0 for any free port.
+        certificate: The certificate file, or None for no TLS.
+        key: The key file of the certificate.
+        body: The largest request body, in bytes.
         arrival: How long a request may take to arrive.
         timeout: How long a broker may take to answer.
-        connections: At most so many at a time.
-        streams: So many of them may wait for deliveries.
-        streams_each: So many of one subscriber.
-        ping: After so long without a delivery a stream says that it is alive.
-        stuck: A reader that takes nothing for so long is sent away.
-        work: How long an explanation or the findings about a set may take.
-        work_memory: Bytes that they may take.
-        work_queue: At most so many of them wait.
-        lint_limit: Subscriptions that are looked at together.
+        connections: The most concurrent connections.
+        streams: The most concurrent streams of deliveries.
+        streams_each: The most concurrent streams of one subscriber.
+        ping: The interval of keep-alive comments in a stream without deliveries.
+        stuck: How long a client may read nothing before its stream is closed.
+        work: How long an explain or lint request may take.
+        work_memory: The most memory of such a request, in bytes.
+        work_queue: The most such requests that wait.
+        lint_limit: The most subscriptions in one lint request.
     """
 
     host: str = "127.0.0.1"

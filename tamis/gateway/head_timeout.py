@@ -1,4 +1,4 @@
-"""Connections that send no whole head of a request are not waited for without end."""
+"""Close connections that do not send a complete request head in time."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 
 class HeadTimeout(H11Protocol):
-    """A connection that may be silent for some seconds where a request should come."""
+    """The HTTP protocol of uvicorn with a timeout for the head of a request."""
 
     seconds = 10.0
 
     @classmethod
     def with_timeout(cls, seconds: float) -> type[HeadTimeout]:
-        """Such a connection, that waits so long."""
+        """Return a protocol class with a timeout."""
         return type(cls.__name__, (cls,), {"seconds": seconds})
 
     def connection_made(self, transport: Any) -> None:
-        """Wait from now on."""
+        """Start the timer for the first request."""
         super().connection_made(transport)
         self._timer: asyncio.TimerHandle | None = None
         self._start_timer()
 
     def data_received(self, data: bytes) -> None:
-        """Wait if what has come is not yet a request."""
+        """Start the timer if the request head is incomplete, else stop it."""
         super().data_received(data)
         if self._is_between_requests:
             self._start_timer()
@@ -34,7 +34,7 @@ class HeadTimeout(H11Protocol):
             self._timer = None
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no more."""
+        """Stop the timer."""
         if self._timer is not None:
             self._timer.cancel()
         super().connection_lost(exc)
@@ -44,7 +44,7 @@ class HeadTimeout(H11Protocol):
         return self.cycle is None or self.cycle.response_complete
 
     def _start_timer(self) -> None:
-        # Once, not anew with each byte: a drop a second is no request either.
+        # Not restarted by each byte: one byte a second is not a request either.
         if self._timer is None:
             self._timer = self.loop.call_later(self.seconds, self._close_if_idle)
 

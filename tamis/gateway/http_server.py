@@ -1,4 +1,4 @@
-"""Listening: a server of HTTP in this process, beside a broker."""
+"""Run the HTTP server in the process of a broker."""
 
 from __future__ import annotations
 
@@ -22,29 +22,30 @@ from tamis.gateway.head_timeout import HeadTimeout
 class _Server(uvicorn.Server):
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        yield  # they are for whoever runs the broker
+        yield  # the process that runs the broker handles signals
 
 
 @asynccontextmanager
 async def gateway(
     broker: Broker, settings: GatewaySettings, file: UsersFile | None
 ) -> AsyncIterator[str]:
-    """Serve HTTP as long as the block lasts; gives the address.
+    """Serve HTTP inside the block; yield the address.
 
     Args:
-        broker: To be served.
-        settings: Where, and how.
-        file: The users, or None if nobody is asked who they are, which the loopback allows.
+        broker: The broker.
+        settings: The settings of the gateway.
+        file: The users, or None for no authentication, which is allowed on the loopback interface
+            only.
 
     Raises:
-        BrokerError: It would be open to everybody, or cannot listen.
+        BrokerError: The gateway would be open to everybody, or cannot listen.
     """
     check_exposed(settings.host, file is not None, "HTTP")
     listening = _bind_socket(settings.host, settings.port)
-    async with GatewayContext(broker, settings, file) as desk:
+    async with GatewayContext(broker, settings, file) as context:
         try:
             config = uvicorn.Config(
-                application(desk),
+                application(context),
                 http=HeadTimeout.with_timeout(settings.arrival),
                 ws="none",
                 lifespan="off",
@@ -62,7 +63,9 @@ async def gateway(
             config.load()
         except OSError as error:  # ssl.SSLError is one
             listening.close()
-            raise BrokerError(f"{settings.certificate}: no certificate: {error}", "tls") from None
+            raise BrokerError(
+                f"{settings.certificate}: cannot load the certificate: {error}", "tls"
+            ) from None
         server = _Server(config)
         serving = asyncio.create_task(server.serve(sockets=[listening]))
         try:
@@ -79,15 +82,15 @@ async def gateway(
 
 def _bind_socket(host: str, port: int) -> socket.socket:
     try:
-        found = socket.getaddrinfo(
+        addresses = socket.getaddrinfo(
             host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )
-        family, kind, protocol, _, address = found[0]
-        made = socket.socket(family, kind, protocol)
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind(address)
+        family, kind, protocol, _, address = addresses[0]
+        listening = socket.socket(family, kind, protocol)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
     except OSError as error:
         raise BrokerError(
-            f"cannot listen at {host}:{port}: {error.strerror or error}", "taken"
+            f"cannot listen on {host}:{port}: {error.strerror or error}", "taken"
         ) from None
-    return made
+    return listening

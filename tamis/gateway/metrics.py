@@ -1,4 +1,4 @@
-"""Figures as Prometheus reads them: text, and nothing else."""
+"""Metrics in the text format of Prometheus; no I/O."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from tamis.broker.service.latency import Histogram
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 _COUNTERS = {
-    "events": "Events that this broker has judged.",
-    "deliveries": "Deliveries that this broker has made: one per event and subscriber.",
-    "repeated": "Deliveries that NATS had already.",
-    "dead": "Events that this broker could not judge.",
-    "expired": "Events whose time was over before they were judged.",
-    "undeliverable": "Deliveries that NATS did not take.",
-    "batches": "Batches of events.",
+    "events": "Events that this broker has matched.",
+    "deliveries": "Deliveries that this broker has published, one per event and subscriber.",
+    "repeated": "Deliveries that NATS had stored already.",
+    "dead": "Events that this broker could not match and stored as dead letters.",
+    "expired": "Events whose time to live ended before they were matched.",
+    "undeliverable": "Deliveries that NATS did not accept.",
+    "batches": "Batches of events that this broker has matched.",
 }
 _GAUGES = {
     "subscriptions": "Subscriptions that this broker has indexed.",
-    "refused": "Entries of the bucket of subscriptions that are none.",
-    "revision": "The last change of subscriptions that this broker has indexed.",
+    "refused": "Entries of the subscription bucket that are not valid subscriptions.",
+    "revision": "The last revision of the subscriptions that this broker has indexed.",
 }
 _NODE_COUNTERS = {
-    "evaluations": "Events that this broker has held against predicates in order to route them.",
-    "checks": "Events that this broker has held against the subscriptions of its node.",
-    "false_positives": "Events that came over a link in vain.",
-    "looped": "Events that came back to where they were published, and were dropped.",
+    "evaluations": "Events that this broker has evaluated to route them.",
+    "checks": "Events that this broker has matched against the subscriptions of its node.",
+    "false_positives": "Events that came over a link and were neither delivered nor forwarded.",
+    "looped": "Events that returned to the node where they were published, and were dropped.",
 }
 _LINK_COUNTERS = {
-    "events": "Events over a link, as this broker has judged them.",
+    "events": "Events over a link, counted when this broker routes them.",
     "bytes": "Bytes of these events.",
-    "filter_bytes": "Bytes of the filters that they carried.",
+    "filter_bytes": "Bytes of the filters that these events carried.",
 }
 _LINK_GAUGES = {
-    "interests_told": "Interests that a neighbour is to know.",
-    "interests_received": "Interests that a neighbour has told.",
+    "interests_told": "Interests advertised to a neighbour.",
+    "interests_received": "Interests received from a neighbour.",
 }
 
 
@@ -48,14 +48,14 @@ def metrics_text(
     streams: int,
     answers: Mapping[tuple[str, str, int], int],
 ) -> str:
-    """All figures.
+    """Return all metrics.
 
     Args:
-        status: Of the broker.
-        latency: From the time an event was stored until its deliveries were.
-        waiting: What waits on NATS.
-        streams: Streams of deliveries that are open.
-        answers: Of the gateway, by method, path and status.
+        status: The status of the broker.
+        latency: The time from storing an event to storing its deliveries.
+        waiting: The backlog on NATS.
+        streams: The number of open streams of deliveries.
+        answers: The number of responses of the gateway, by method, path and status.
     """
     lines: list[str] = []
     for name, help in _COUNTERS.items():
@@ -63,31 +63,34 @@ def metrics_text(
     for name, help in _GAUGES.items():
         lines += _metric(name, "gauge", help, {"": status[name]})
     lines += _metric(
-        "events_waiting", "gauge", "Events that no broker has been given.", {"": waiting.waiting}
+        "events_waiting",
+        "gauge",
+        "Events that NATS has not delivered to a broker yet.",
+        {"": waiting.waiting},
     )
     lines += _metric(
         "events_unacknowledged",
         "gauge",
-        "Events that a broker was given and has not acknowledged.",
+        "Events that a broker has received and not acknowledged.",
         {"": waiting.unacknowledged},
     )
     lines += _metric(
         "dead_letters",
         "gauge",
-        "Events kept that could not be judged.",
+        "Dead letters: stored events that could not be matched.",
         {"": waiting.dead},
     )
     lines += _metric(
         "deliveries_unread",
         "gauge",
-        "Deliveries that a subscriber has not been given.",
+        "Deliveries that NATS has not sent to the subscriber yet.",
         {_labels(subscriber=name): count for name, count in sorted(waiting.unread.items())},
     )
-    lines += _metric("streams", "gauge", "Readers of deliveries over HTTP.", {"": streams})
+    lines += _metric("streams", "gauge", "Open streams of deliveries over HTTP.", {"": streams})
     lines += _metric(
         "http_answers_total",
         "counter",
-        "Answers of the gateway.",
+        "HTTP responses of the gateway.",
         {
             _labels(method=method, path=path, status=str(code)): count
             for (method, path, code), count in sorted(answers.items())
@@ -97,13 +100,13 @@ def metrics_text(
     return "\n".join([*lines, *_histogram(latency)]) + "\n"
 
 
-def _overlay(told: Any, waiting: Backlog) -> Iterator[str]:
-    """The figures of a node of an overlay, if it is one."""
-    if not told:
+def _overlay(status: Any, waiting: Backlog) -> Iterator[str]:
+    """Yield the metrics of a node of an overlay, if the broker is one."""
+    if not status:
         return
     for name, help in _NODE_COUNTERS.items():
-        yield from _metric(f"overlay_{name}_total", "counter", help, {"": told[name]})
-    links = sorted(told["links"].items())
+        yield from _metric(f"overlay_{name}_total", "counter", help, {"": status[name]})
+    links = sorted(status["links"].items())
     for name, help in _LINK_COUNTERS.items():
         values = {
             _labels(neighbour=neighbour, direction=way): link[f"{name}_{way}"]
@@ -127,7 +130,7 @@ def _metric(name: str, kind: str, help: str, values: Mapping[str, object]) -> It
 
 def _histogram(latency: Histogram) -> Iterator[str]:
     name = "tamis_latency_seconds"
-    yield f"# HELP {name} From the storing of an event to that of its deliveries; of some events."
+    yield f"# HELP {name} Time from storing an event to storing its deliveries; sampled."
     yield f"# TYPE {name} histogram"
     for bound, count in latency.cumulative_counts():
         yield f'{name}_bucket{{le="{bound:g}"}} {count}'
@@ -137,5 +140,5 @@ def _histogram(latency: Histogram) -> Iterator[str]:
 
 
 def _labels(**values: str) -> str:
-    """Labels; the values are names and paths of ours, without quotes."""
+    """Return labels; their values are names and paths, which contain no quotes."""
     return "{" + ",".join(f'{name}="{value}"' for name, value in values.items()) + "}"

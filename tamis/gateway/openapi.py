@@ -1,4 +1,4 @@
-"""The description of all endpoints, in OpenAPI 3.1."""
+"""The OpenAPI 3.1 description of all endpoints."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ _PATH_PARAMETERS = {
     "id": {"type": "string", "minLength": 1, "maxLength": 200},
 }
 _ERRORS = {
-    400: "The request is no good.",
-    401: "Nobody has this token.",
-    403: "You may not.",
-    404: "There is no such thing.",
+    400: "The request is invalid.",
+    401: "The token is missing or invalid.",
+    403: "The user does not have the permission.",
+    404: "The resource does not exist.",
     408: "The request took too long to arrive.",
-    413: "Too large, or too many.",
-    415: "The body is of another type.",
-    421: "Not by that name.",
-    422: "The selector is refused: the error says where, and why.",
-    501: "A library for it is not installed.",
-    503: "Not now.",
+    413: "The request exceeds a limit.",
+    415: "The content type is not supported.",
+    421: "The host name is not served here.",
+    422: "The selector is invalid; the error says where and why.",
+    501: "A required library is not installed.",
+    503: "The service is busy or unavailable; try again later.",
 }
 
 
 def document(version: str) -> dict[str, Any]:
-    """The description."""
+    """Return the description."""
     paths: dict[str, dict[str, Any]] = {}
     for endpoint in ENDPOINTS:
         paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint)
@@ -49,10 +49,12 @@ def document(version: str) -> dict[str, Any]:
 
 def _operation(endpoint: Endpoint) -> dict[str, Any]:
     names = [name for name in _PATH_PARAMETERS if f"{{{name}}}" in endpoint.path]
-    told: dict[str, Any] = {
+    operation: dict[str, Any] = {
         "operationId": endpoint.operation_id,
         "summary": endpoint.help,
-        "description": f"For the role {endpoint.role}." if endpoint.role else "For everybody.",
+        "description": f"Requires the role {endpoint.role}."
+        if endpoint.role
+        else "Requires no token.",
         "security": [{"token": []}] if endpoint.role else [],
         "parameters": [
             {"name": name, "in": "path", "required": True, "schema": _PATH_PARAMETERS[name]}
@@ -67,16 +69,16 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
     if endpoint.body is not None:
         kinds = {"application/json": endpoint.body, **endpoint.bodies}
         content = {media: {"schema": schema} for media, schema in kinds.items()}
-        told["requestBody"] = {"required": True, "content": content}
-    return told
+        operation["requestBody"] = {"required": True, "content": content}
+    return operation
 
 
 def _responses(endpoint: Endpoint) -> dict[str, Any]:
-    told: dict[str, Any] = {}
+    responses: dict[str, Any] = {}
     for status, schema in endpoint.answers.items():
         content = {endpoint.media: {"schema": schema} if schema is not None else {}}
-        told[str(status)] = {"description": "Done.", "content": content}
+        responses[str(status)] = {"description": "Success.", "content": content}
     for status, help in _ERRORS.items():
         content = {"application/json": {"schema": ref("Error")}}
-        told[str(status)] = {"description": help, "content": content}
-    return told
+        responses[str(status)] = {"description": help, "content": content}
+    return responses

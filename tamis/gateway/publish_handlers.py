@@ -1,4 +1,4 @@
-"""Events, one or many."""
+"""The handler that publishes events."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MAX_ID = 256
 
 
 async def publish_events(request: Request, context: GatewayContext) -> Response:
-    """Publish the event, or the events, of the body; nothing of it if one of them is none."""
+    """Publish the event or events of the body; none of them if one is invalid."""
     body = await read_body(request, context.settings, JSON, LINES)
     ttl = query_number(request, "ttl", 1, _LONGEST)
     id = _checked_key(request.headers.get("idempotency-key"))
@@ -34,10 +34,10 @@ async def publish_events(request: Request, context: GatewayContext) -> Response:
         where = "" if one else f"event {number}: "
         if len(event) > most:
             raise BrokerError(
-                f"{where}an event has at most {most:,} bytes, not {len(event):,}", "limit"
+                f"{where}the event has {len(event):,} bytes; the limit is {most:,} bytes", "limit"
             )
         if not event.strip():
-            raise BrokerError("an event is a JSON object", "request")
+            raise BrokerError("an event must be a JSON object", "request")
         try:
             decode_object(event)
         except BrokerError as error:
@@ -51,13 +51,13 @@ async def publish_events(request: Request, context: GatewayContext) -> Response:
         ttl=ttl,
         timeout=context.settings.timeout,
     )
-    told = {"sequence": sequences[0]} if one else {"sequences": sequences}
-    return json_response(told, 202)
+    answer = {"sequence": sequences[0]} if one else {"sequences": sequences}
+    return json_response(answer, 202)
 
 
 def _checked_key(key: str | None) -> str | None:
     if key is not None and not (0 < len(key) <= _MAX_ID and key.isascii() and key.isprintable()):
         raise BrokerError(
-            f"Idempotency-Key is 1 to {_MAX_ID} printable letters of ASCII", "request"
+            f"Idempotency-Key must be 1 to {_MAX_ID} printable ASCII characters", "request"
         )
     return key

@@ -1,4 +1,4 @@
-"""What requests and answers look like, as JSON Schema."""
+"""The JSON Schemas of requests and responses."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _TTL: Schema = {"type": "number", "minimum": 1, "maximum": 3_153_600_000}
 
 
 def ref(name: str) -> Schema:
-    """A schema by its name."""
+    """Return a reference to a schema."""
     return {"$ref": f"#/components/schemas/{name}"}
 
 
@@ -36,7 +36,7 @@ def _list(of: Schema, most: int | None = None) -> Schema:
     return {"type": "array", "items": of} | ({} if most is None else {"maxItems": most})
 
 
-_WANTED = {"selector": {"type": "string", "examples": ["price > 100"]}}
+_SELECTOR = {"selector": {"type": "string", "examples": ["price > 100"]}}
 _MORE = {"priority": _PRIORITY, "ttl": {"anyOf": [_TTL, {"type": "null"}]}}
 
 SCHEMAS: dict[str, Schema] = {
@@ -45,7 +45,7 @@ SCHEMAS: dict[str, Schema] = {
     "Published": {
         "anyOf": [_object({"sequence": NUMBER}), _object({"sequences": _list(NUMBER)})],
     },
-    "Put": _closed_object(_WANTED, {"id": _ID, **_MORE}),
+    "Put": _closed_object(_SELECTOR, {"id": _ID, **_MORE}),
     "PutMany": _closed_object({"subscriptions": _list(ref("Put"), 10_000)}),
     "Indexed": _object({"id": TEXT, "revision": NUMBER}),
     "IndexedMany": _object(
@@ -74,7 +74,9 @@ SCHEMAS: dict[str, Schema] = {
             "possible": {"type": ["boolean", "null"]},
         }
     ),
-    "Lint": _closed_object({"subscriptions": _list(_closed_object(_WANTED, {"id": _ID, **_MORE}))}),
+    "Lint": _closed_object(
+        {"subscriptions": _list(_closed_object(_SELECTOR, {"id": _ID, **_MORE}))}
+    ),
     "Findings": _object(
         {
             "findings": _list(

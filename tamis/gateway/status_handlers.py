@@ -1,4 +1,4 @@
-"""What the service says about itself."""
+"""Handlers for health and metrics."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from tamis.gateway.metrics import CONTENT_TYPE, metrics_text
 
 
 async def get_health(request: Request, context: GatewayContext) -> Response:
-    """Whether it can do its work."""
+    """Report whether the service works."""
     if not context.broker.connection.nats.is_connected:
-        return error_response(BrokerError("NATS is away", "unreachable"))
+        return error_response(BrokerError("NATS is not connected", "unreachable"))
     return json_response({"status": "ok"})
 
 
 async def get_metrics(request: Request, context: GatewayContext) -> Response:
-    """Figures for Prometheus."""
+    """Return metrics for Prometheus."""
     node = context.broker.node
     links = [] if node is None else list(node.table.links)
     waiting = await backlog(context.broker.connection, context.broker.names, links)

@@ -1,4 +1,4 @@
-"""Work that may take long or much, in a process of its own, which can be stopped."""
+"""Run work that may take long or much memory in a separate process, which can be killed."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from typing import Any
 from tamis.broker.protocol.wire import refusal
 from tamis.errors import BrokerError, TamisError
 
-_START = 60.0  # a first start may have to compile
+_START = 60.0  # the first start may have to compile kernels
 
 
 class WorkerProcess:
-    """One process that does one thing after another, and is killed when a thing takes too long."""
+    """A process that runs one function at a time, and is killed when a function takes too long."""
 
     def __init__(self, seconds: float, memory: int, queue: int) -> None:
-        """Nothing is started yet.
+        """Set the limits; the process starts with the first call of `run`.
 
         Args:
-            seconds: How long one thing may take.
-            memory: Bytes that the process may have.
-            queue: At most so many things wait.
+            seconds: How long a function may take.
+            memory: The most memory of the process, in bytes.
+            queue: The most calls that run or wait.
         """
         self._seconds = seconds
         self._memory = memory
@@ -35,13 +35,13 @@ class WorkerProcess:
         self._pipe: Pipe | None = None
 
     async def run(self, work: Callable[..., object], *arguments: object) -> Any:
-        """Have something done: a function of a module, which gives what JSON can say.
+        """Run a module-level function in the process; its result must be JSON.
 
         Raises:
-            BrokerError: It takes too long, or too much, or there is too much else to do.
+            BrokerError: It takes too long or too much memory, or too many calls wait.
         """
         if self._waiting >= self._queue:
-            raise BrokerError("too many questions at once; try again", "busy")
+            raise BrokerError("too many requests; try again later", "busy")
         self._waiting += 1
         try:
             async with self._lock:
@@ -50,7 +50,7 @@ class WorkerProcess:
             self._waiting -= 1
 
     def stop(self) -> None:
-        """End the process."""
+        """Kill the process."""
         if self._process is not None:
             self._process.kill()
             self._process.join()
@@ -70,12 +70,14 @@ class WorkerProcess:
             if not await asyncio.to_thread(self._pipe.poll, self._seconds):
                 self.stop()
                 raise BrokerError(
-                    f"that takes more than {self._seconds:g} s: ask about less", "limit"
+                    f"the request takes more than {self._seconds:g} s; reduce its size", "limit"
                 )
             return self._pipe.recv()
         except (EOFError, OSError):
             self.stop()
-            raise BrokerError("that takes too much memory: ask about less", "limit") from None
+            raise BrokerError(
+                "the request takes too much memory; reduce its size", "limit"
+            ) from None
         except asyncio.CancelledError:
             self.stop()
             raise
@@ -97,7 +99,7 @@ def _serve_pipe(pipe: Pipe, memory: int) -> None:
     import resource
     import signal
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for who started us
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process handles Ctrl-C
     resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     _load_modules()
@@ -112,13 +114,15 @@ def _serve_pipe(pipe: Pipe, memory: int) -> None:
         except TamisError as error:
             answer = refusal(error)
         except (MemoryError, RecursionError):
-            answer = refusal(BrokerError("that takes too much memory: ask about less", "limit"))
+            answer = refusal(
+                BrokerError("the request takes too much memory; reduce its size", "limit")
+            )
         except Exception as error:
-            answer = refusal(BrokerError(f"the service failed: {error!r}", "internal"))
+            answer = refusal(BrokerError(f"internal error: {error!r}", "internal"))
         pipe.send(answer)
 
 
 def _load_modules() -> None:
-    """Load what work needs: that is not to count as its time."""
+    """Import the modules that functions need, so that this does not count as their time."""
     import tamis.analysis
     import tamis.matcher  # noqa: F401

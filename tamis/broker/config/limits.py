@@ -97,13 +97,13 @@ def check_selector(
     size = len(selector.encode(errors="replace"))
     if size > limits.selector:
         raise BrokerError(
-            f"the selector has {size:,} bytes, and the limit is {limits.selector:,}", "limit"
+            f"the selector has {size:,} bytes; the limit is {limits.selector:,} bytes", "limit"
         )
     subscription = Subscription.of(id, selector, priority, schema, semantics)
     costs = cost(subscription.selector)
     if costs > limits.cost:
         raise BrokerError(
-            f"the selector costs {costs:,}, and the limit is {limits.cost:,}; use fewer tests or "
+            f"the selector costs {costs:,}; the limit is {limits.cost:,}. Use fewer tests or "
             "shorter regular expressions, or split it into several subscriptions",
             "limit",
         )

@@ -46,7 +46,7 @@ def checked_id(id: str) -> str:
             "the id contains a lone surrogate, which is not valid Unicode", "id"
         ) from None
     if size > MAX_ID:
-        raise BrokerError(f"the id has {size} bytes, and the limit is {MAX_ID}", "id")
+        raise BrokerError(f"the id has {size} bytes; the limit is {MAX_ID} bytes", "id")
     return id
 
 

@@ -160,9 +160,8 @@ class BatchMatcher:
                 expired += 1
                 continue
             if len(message.data) > limits.event:
-                why = (
-                    f"the event has {len(message.data):,} bytes, and the limit is {limits.event:,}"
-                )
+                size = len(message.data)
+                why = f"the event has {size:,} bytes; the limit is {limits.event:,} bytes"
             elif place.delivered > self._settings.tries:
                 why = f"delivered to brokers {place.delivered - 1} times and never acknowledged"
             else:
