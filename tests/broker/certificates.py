@@ -7,7 +7,7 @@ import pytest
 
 
 class Certified(NamedTuple):
-    """Files: a certificate, its key, and who signed it."""
+    """Files: a certificate, its key, and the authority that signed it."""
 
     certificate: str
     key: str
@@ -15,7 +15,7 @@ class Certified(NamedTuple):
 
 
 def certified(folder: Path) -> Certified:
-    """Make one; the test is skipped where it cannot be made."""
+    """Create a certificate; skip the test where that is not possible."""
     trustme = pytest.importorskip("trustme")
     authority = trustme.CA()
     made = authority.issue_cert("127.0.0.1", "localhost")

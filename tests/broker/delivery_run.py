@@ -1,4 +1,4 @@
-"""Many events, many subscriptions, several broker processes, and what each subscriber got."""
+"""Run many events and subscriptions through several broker processes, and collect deliveries."""
 
 import asyncio
 import random
@@ -27,7 +27,7 @@ class Got:
 
 @dataclass
 class Outcome:
-    """What a run came to."""
+    """The result of a run."""
 
     deliveries: int = 0
     repeated: int = 0
@@ -50,7 +50,7 @@ class Work:
         self.selectors = list(made.selectors())
         batch = made.events(self.events)
         self.rows = batch.rows()
-        # Another engine than that of the brokers, and the meaning itself on a sample.
+        # Another engine than that of the brokers, and the oracle on a sample.
         oracle = tamis.Matcher(engine="counting")
         oracle.add_many(enumerate(self.selectors))
         self.found = [set(ids) for ids in oracle.match_batch(batch).per_event()]
@@ -81,7 +81,7 @@ async def delivered(
     kills: int = 0,
     seconds: float = 0.0,
 ) -> Outcome:
-    """Run it: publish over some seconds, kill at random moments, and compare all with the oracle.
+    """Publish over some seconds, kill at random moments, and compare the deliveries to the oracle.
 
     Every fourth kill is that of the NATS server, the others are of brokers.
     """
@@ -120,10 +120,10 @@ async def delivered(
             now, here = time.monotonic(), sum(len(each.first) for each in got)
             if here > before:
                 before, deadline = here, now + 60
-            if now > deadline:  # nothing more comes
+            if now > deadline:  # no more deliveries are expected
                 break
             await asyncio.sleep(0.1)
-        await asyncio.sleep(1)  # for what should not come
+        await asyncio.sleep(1)  # for deliveries that should not arrive
         for reader in readers:
             reader.cancel()
         await asyncio.wait(readers)

@@ -56,7 +56,7 @@ class Cable:
 
 @contextmanager
 def cable() -> Iterator[Cable]:
-    """A cable that is laid; the test is skipped where none can be."""
+    """Create a cable; skip the test where that is not possible."""
     if shutil.which("ip") is None or os.geteuid() != 0:
         pytest.skip("network namespaces need root, and the program ip")
     laid = Cable()

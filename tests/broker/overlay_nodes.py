@@ -1,4 +1,4 @@
-"""Nodes of an overlay: real NATS servers, and brokers in this process or in others of their own."""
+"""Nodes of an overlay: real NATS servers, with brokers in this process or in their own."""
 
 import asyncio
 import subprocess
@@ -27,7 +27,7 @@ class Nodes:
         self._folder = folder
         self._routing = routing
         self._settings = {"ack_wait": 5.0} | settings
-        # Or kernels that are new are compiled while links wait for an answer.
+        # Otherwise kernels are compiled while links wait for an answer.
         warm(Settings(node=NodeSettings(name="warm", routing=routing)))
         self.nats: dict[str, Nats] = {}
         self.brokers: dict[str, Broker] = {}
@@ -77,7 +77,7 @@ class Nodes:
             yield client
 
     async def settled(self, seconds: float = 30, links: int | None = None) -> None:
-        """Wait until all links have told all there is to tell, and all that was told is known."""
+        """Wait until all interests have been advertised and received over all links."""
         deadline = time.monotonic() + seconds
         while True:
             states = {name: await broker.node.refresh() for name, broker in self.brokers.items()}  # type: ignore[union-attr]
@@ -89,13 +89,13 @@ class Nodes:
 
 
 def out_of_step(states: dict[str, dict[str, Any]], links: int | None = None) -> str | None:
-    """Why an overlay is not quiet; None if it is."""
+    """Return why an overlay has not converged; None if it has."""
     seen = 0
     for name, state in states.items():
         for neighbour, link in state["links"].items():
             seen += 1
             if link["to_tell"] != link["told"]:
-                return f"{name} has not told {neighbour}: {link}"
+                return f"{name} has not advertised everything to {neighbour}: {link}"
             other = states.get(neighbour)
             if other is None or name not in other["links"]:
                 return f"{neighbour} does not know {name}"
@@ -113,7 +113,7 @@ def out_of_step(states: dict[str, dict[str, Any]], links: int | None = None) -> 
 async def nodes(
     folder: Path, edges: Iterable[tuple[str, str]], routing: str = "edge", **settings: Any
 ) -> AsyncIterator[Nodes]:
-    """An overlay of these links, which is quiet."""
+    """Run an overlay with these links, and wait until it has converged."""
     overlay = Nodes(folder, routing, **settings)
     try:
         edges = list(edges)
@@ -128,7 +128,7 @@ async def nodes(
 
 
 class Served:
-    """Nodes of real processes: for each a NATS server, and as many `tamis serve` as one likes."""
+    """Nodes of real processes: a NATS server each, and any number of `tamis serve`."""
 
     def __init__(self, folder: Path, *options: str) -> None:
         self._folder = folder
@@ -162,7 +162,7 @@ class Served:
         nearby: str | None = None,
         inside: tuple[str, ...] = (),
     ) -> None:
-        """A node with a server of any kind: links by URL, and how its broker reaches it."""
+        """Start a node on any server: links by URL, and the options to connect its broker."""
         self.nats[name], self._links[name] = nats, links
         self._inside[name], self._nearby[name] = inside, nearby or nats.url
         self.start(name)

@@ -20,7 +20,7 @@ PER_NODE = 2  # subscribers
 
 @dataclass
 class Got:
-    """Of one subscriber: by origin, the ids."""
+    """The deliveries of one subscriber: ids by origin."""
 
     first: dict[str, list[str]] = field(default_factory=dict)
     repeated: int = 0
@@ -30,7 +30,7 @@ class Got:
 
 @dataclass
 class Outcome:
-    """What a run came to."""
+    """The result of a run."""
 
     events: int = 0
     deliveries: int = 0
@@ -40,7 +40,7 @@ class Outcome:
 
 
 async def quiet(urls: Mapping[str, str], seconds: float = 60, prefix: str = "tamis") -> None:
-    """Wait until all that is to be told is told, and known, at all brokers of all nodes."""
+    """Wait until all interests are advertised and received, at all brokers of all nodes."""
     async with AsyncExitStack() as stack:
         clients = {
             name: await stack.enter_async_context(tamis.connect(url, prefix=prefix, timeout=30))
@@ -52,7 +52,7 @@ async def quiet(urls: Mapping[str, str], seconds: float = 60, prefix: str = "tam
             found = dict(zip(clients, answers, strict=True))
             why: str | None = "a node does not answer"
             if all(found.values()):
-                # Whoever leads writes; what is received is the same for all brokers of a node.
+                # The leader writes; all brokers of a node receive the same.
                 states = {name: each[0]["overlay"] for name, each in found.items()}
                 why = out_of_step(states)
             if why is None:
@@ -70,14 +70,14 @@ async def crossed(
     gates: Mapping[str, asyncio.Lock] | None = None,
     patience: float = 60.0,
 ) -> Outcome:
-    """Subscribe at all nodes, publish at all nodes, and see that everybody gets exactly theirs.
+    """Subscribe and publish at all nodes, and check that every subscriber gets exactly its events.
 
     Args:
         urls: By node, its NATS server.
         work: The events and subscriptions.
         seconds: How long publishing is to take at least.
         meanwhile: What happens while events are published.
-        gates: By node, a lock: whoever has it publishes there, or kills its server.
+        gates: By node, a lock, held to publish there or to kill its server.
         patience: How long to wait when nothing comes any more.
     """
     began = time.monotonic()
@@ -164,10 +164,10 @@ async def _arrived(
         now, here = time.monotonic(), sum(len(each.first) for each in got.values())
         if here > before:
             before, deadline = here, now + patience
-        if now > deadline:  # nothing more comes
+        if now > deadline:  # no more deliveries are expected
             break
         await asyncio.sleep(0.1)
-    await asyncio.sleep(1)  # for what should not come
+    await asyncio.sleep(1)  # for deliveries that should not arrive
 
 
 async def _read(url: str, name: str, got: Got) -> None:
@@ -184,7 +184,7 @@ async def _read(url: str, name: str, got: Got) -> None:
 
 
 async def stored_twice(urls: Mapping[str, str], prefix: str = "tamis") -> list[str]:
-    """Events that stand more than once in the events of a node, however they came there."""
+    """Return the events that a node has stored more than once."""
     twice = []
     for name, url in urls.items():
         connection = await open_connection(url)
@@ -211,11 +211,11 @@ async def stored_twice(urls: Mapping[str, str], prefix: str = "tamis") -> list[s
 
 
 async def totals(urls: Mapping[str, str]) -> dict[str, int]:
-    """Figures of all brokers of all nodes together."""
+    """Return the counters summed over all brokers of all nodes."""
     summed: dict[str, int] = defaultdict(int)
     for url in urls.values():
         async with tamis.connect(url) as client:
-            while not (statuses := await client.brokers(1)):  # all of them are to be counted
+            while not (statuses := await client.brokers(1)):  # repeat until a broker answers
                 pass
             for status in statuses:
                 overlay = status["overlay"]

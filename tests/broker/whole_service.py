@@ -1,4 +1,4 @@
-"""A whole service in this process: a guarded NATS server, a broker, a gateway, on the loopback."""
+"""A whole service in this process: a NATS server with users, a broker and a gateway."""
 
 import asyncio
 import threading
@@ -101,7 +101,7 @@ class Service:
             self._begun.set()
             raise
 
-    # -- how tests reach it -----------------------------------------------------------------------
+    # -- clients ----------------------------------------------------------------------------------
 
     def connect(self, name: str, **options: Any) -> ClientContext:
         """A client over NATS, as a user."""
@@ -118,7 +118,7 @@ class Service:
         return httpx.Client(base_url=self.http, headers=headers, timeout=20, verify=verify)
 
     def works(self) -> None:
-        """See that it serves as if nothing had been."""
+        """Check that the service still works."""
         with self.web("jon") as jon, self.web("shop") as shop:
             put = jon.put("/subscribers/jon/subscriptions/x", json={"selector": "alive = TRUE"})
             assert put.status_code == 200, put.text

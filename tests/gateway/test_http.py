@@ -1,4 +1,4 @@
-"""The gateway: what docs/reference/http.md promises, over real HTTP."""
+"""The gateway does what docs/reference/http.md promises, over real HTTP."""
 
 import json
 import time
@@ -35,7 +35,7 @@ def matches(text: str) -> list[dict[str, Any]]:
     return found
 
 
-def test_a_subscription_lives_and_dies(ann: httpx.Client) -> None:
+def test_a_subscription_is_created_changed_listed_and_removed(ann: httpx.Client) -> None:
     base = "/subscribers/ann/subscriptions"
     put = ann.put(f"{base}/dear", json={"selector": "price > 100", "priority": 2})
     assert put.status_code == 200 and put.json()["id"] == "dear"
@@ -64,7 +64,7 @@ def test_an_id_is_any_text(ann: httpx.Client, id: str) -> None:
     assert ann.delete(path).json()["removed"] == 1
 
 
-def test_many_at_once_and_each_has_its_own_fate(ann: httpx.Client) -> None:
+def test_many_subscriptions_are_accepted_or_refused_one_by_one(ann: httpx.Client) -> None:
     rows = [{"id": "good", "selector": "a = 1"}, {"id": "bad", "selector": "a = "}]
     answer = ann.post("/subscribers/ann/subscriptions", json={"subscriptions": rows})
     assert answer.status_code == 207
@@ -125,7 +125,9 @@ def test_an_idempotency_key_stores_an_event_once(shop: httpx.Client) -> None:
     assert many == again and many[1] == many[0] + 1
 
 
-def test_nothing_is_published_if_one_event_is_none(shop: httpx.Client, ann: httpx.Client) -> None:
+def test_nothing_is_published_if_one_event_is_invalid(
+    shop: httpx.Client, ann: httpx.Client
+) -> None:
     ann.put("/subscribers/ann/subscriptions/n", json={"selector": "half = TRUE"})
     answer = shop.post("/events", json=[{"half": True}, 5])
     assert answer.status_code == 400 and "event 1" in answer.json()["error"]["message"]
@@ -148,7 +150,7 @@ def test_a_reader_that_was_cut_off_gets_what_it_missed(
     assert matches(ann.get("/subscribers/ann/deliveries?idle=0.3", headers=back).text) == []
 
 
-def test_explicit_acknowledgement(ann: httpx.Client, shop: httpx.Client) -> None:
+def test_unacknowledged_deliveries_are_sent_again(ann: httpx.Client, shop: httpx.Client) -> None:
     ann.put("/subscribers/ann/subscriptions/e", json={"selector": "e > 0"})
     shop.post("/events", json=[{"e": i} for i in (1, 2, 3)])
     stream = "/subscribers/ann/deliveries?ack=explicit&limit=3"
@@ -162,7 +164,7 @@ def test_explicit_acknowledgement(ann: httpx.Client, shop: httpx.Client) -> None
     assert matches(ann.get("/subscribers/ann/deliveries?idle=0.3").text) == []
 
 
-def test_a_stream_says_that_it_lives_and_that_it_ends(service: Service, ann: httpx.Client) -> None:
+def test_a_stream_sends_keep_alives_and_its_end(service: Service, ann: httpx.Client) -> None:
     with ann.stream("GET", "/subscribers/ann/deliveries") as answer:
         lines = answer.iter_lines()
         assert next(lines) == "retry: 1000"
@@ -173,7 +175,7 @@ def test_a_stream_says_that_it_lives_and_that_it_ends(service: Service, ann: htt
 
 
 def test_a_subscriber_has_few_streams(service: Service) -> None:
-    # No other test takes this subscriber away, which would end the streams.
+    # No other test removes this subscriber, which would end the streams.
     path = "/subscribers/kim/deliveries"
     with service.web("kim") as a, service.web("kim") as b, service.web("kim") as c:
         with a.stream("GET", path) as one, b.stream("GET", path) as two:
@@ -189,7 +191,7 @@ def test_a_subscriber_has_few_streams(service: Service) -> None:
     pytest.fail("the streams that were closed still count")
 
 
-def test_explain(ann: httpx.Client) -> None:
+def test_explain_says_what_is_missing(ann: httpx.Client) -> None:
     ann.put("/subscribers/ann/subscriptions/x", json={"selector": "a = 1 AND b > 2"})
     told = ann.post("/subscribers/ann/explain", json={"id": "x", "event": {"a": 1, "b": 0}}).json()
     assert told["matches"] is False and told["missing"][0]["predicate"] == "b > 2"
@@ -200,7 +202,7 @@ def test_explain(ann: httpx.Client) -> None:
     assert none.status_code == 404
 
 
-def test_lint(ann: httpx.Client) -> None:
+def test_lint_reports_findings(ann: httpx.Client) -> None:
     pytest.importorskip("dd")
     rows = [{"id": "dead", "selector": "x < 5 AND x > 9"}, {"id": "b", "selector": "x > 1"}]
     found = ann.post("/lint", json={"subscriptions": rows}).json()["findings"]
@@ -211,7 +213,9 @@ def test_lint(ann: httpx.Client) -> None:
     assert ann.post("/lint", json={"subscriptions": many}).status_code == 413
 
 
-def test_metrics(service: Service, ann: httpx.Client, shop: httpx.Client) -> None:
+def test_metrics_count_events_and_need_their_role(
+    service: Service, ann: httpx.Client, shop: httpx.Client
+) -> None:
     ann.put("/subscribers/ann/subscriptions/x", json={"selector": "counted = TRUE"})
     shop.post("/events", json={"counted": True})
     ann.get("/subscribers/ann/deliveries?limit=1")

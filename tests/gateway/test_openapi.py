@@ -1,4 +1,4 @@
-"""Requests made from the description, good ones and bad ones: no answer that it does not know."""
+"""Valid and invalid requests generated from the description get only documented answers."""
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
@@ -9,11 +9,11 @@ from tests.soak import count, record
 
 schemathesis = pytest.importorskip("schemathesis")
 
-# A stream does not end; tests/broker/security/test_abuse.py has its bad requests.
+# A stream does not end; tests/broker/security/test_abuse.py tests its invalid requests.
 _LEFT_OUT = ("stream",)
 
 
-def test_requests_made_from_the_description(service: Service) -> None:
+def test_requests_generated_from_the_description_get_documented_answers(service: Service) -> None:
     import httpx
     from schemathesis.checks import not_a_server_error
     from schemathesis.generation import GenerationMode
@@ -57,7 +57,7 @@ def test_requests_made_from_the_description(service: Service) -> None:
             try:
                 quick(given(case=operation.as_strategy(generation_mode=mode))(one))()
             except Unsatisfiable:
-                # There is nothing to get wrong about a path without parameters.
+                # A path without parameters has no invalid variant.
                 assert mode is GenerationMode.NEGATIVE and "{" not in operation.path
     assert tried > 30
     record("requests from the OpenAPI description", tried=tried)

@@ -1,4 +1,4 @@
-"""How a broker is reached from elsewhere: who we are, and what travels."""
+"""Connection settings: authentication, pickling and clear errors."""
 
 import os
 import pickle
@@ -18,7 +18,7 @@ from tests.broker.ports import free_port
 
 @contextmanager
 def guarded(folder: Path, section: str) -> Iterator[str]:
-    """A server that lets in only some."""
+    """Run a server with authentication."""
     loop = LoopThread()
     config = ServerConfig(store=folder / "js", port=free_port(), sections=(section,))
     server = Server(config)
@@ -31,13 +31,13 @@ def guarded(folder: Path, section: str) -> Iterator[str]:
 
 
 def asked(reach: ConnectionSettings) -> str:
-    """What a server says that lets us in: it has no such stream."""
+    """Return the error of a read; with valid credentials, that the stream does not exist."""
     with pytest.raises(BrokerError) as caught, BrokerReader(reach) as reading:
         reading.state()
     return str(caught.value)
 
 
-def test_a_token(tmp_path: Path) -> None:
+def test_a_token_authenticates(tmp_path: Path) -> None:
     with guarded(tmp_path, 'authorization { token: "open sesame" }') as url:
         assert "rejects the credentials" in asked(ConnectionSettings(url=url))
         assert "rejects the credentials" in asked(
@@ -48,7 +48,7 @@ def test_a_token(tmp_path: Path) -> None:
         assert "sesame" not in repr(reach)
 
 
-def test_a_key(tmp_path: Path) -> None:
+def test_an_nkey_authenticates(tmp_path: Path) -> None:
     nkeys = pytest.importorskip("nkeys", reason="pip install nkeys")
     seed = nkeys.encode_seed(os.urandom(32), nkeys.PREFIX_BYTE_USER)
     public = nkeys.from_seed(bytearray(seed)).public_key.decode()

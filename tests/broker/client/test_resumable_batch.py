@@ -1,4 +1,4 @@
-"""A part of a batch, published again and again: each of its events is stored once."""
+"""A part of a batch that is published several times stores each of its events once."""
 
 import asyncio
 import random
@@ -17,7 +17,7 @@ from tamis.broker.protocol.names import Names
 from tamis.errors import BrokerError
 from tests.broker.conftest import Nats, run
 
-WINDOW = 0.1  # the least that NATS takes
+WINDOW = 0.1  # the shortest that NATS accepts
 
 
 @asynccontextmanager
@@ -37,14 +37,16 @@ async def stored(connection: Connection, names: Names) -> Counter[bytes]:
         return Counter([one.data async for some in ranges.read(1, last + 1) for one in some])
 
 
-def test_again_in_any_order_and_after_nats_has_forgotten(shared_nats: Nats, prefix: str) -> None:
+def test_a_batch_published_again_in_any_order_is_stored_once(
+    shared_nats: Nats, prefix: str
+) -> None:
     draw, names = random.Random(3), Names(prefix)
 
     async def work() -> None:
         expected = Counter[bytes]()
         async with ready(shared_nats, prefix) as connection:
             for batch in range(4):
-                # Some are equal, and are to be there as often as they are given.
+                # Equal events are stored as often as they are published in the part.
                 rows = [OutgoingEvent(b'{"n": %d}' % draw.randrange(60)) for _ in range(100)]
                 expected.update(row.data for row in rows)
                 for attempt in (0, 0, 30, 70, 100, 100):
@@ -74,7 +76,7 @@ def test_parts_batches_and_writers_are_apart(shared_nats: Nats, prefix: str) -> 
     run(work())
 
 
-def test_ids_and_times_of_ones_own(shared_nats: Nats, prefix: str) -> None:
+def test_events_may_have_their_own_ids_and_ttls(shared_nats: Nats, prefix: str) -> None:
     names = Names(prefix)
 
     async def work() -> None:
@@ -102,7 +104,7 @@ def test_ids_and_times_of_ones_own(shared_nats: Nats, prefix: str) -> None:
     run(work())
 
 
-def test_what_nats_does_not_take_is_an_error(shared_nats: Nats, prefix: str) -> None:
+def test_a_message_that_nats_does_not_accept_is_an_error(shared_nats: Nats, prefix: str) -> None:
     names = Names(prefix)
 
     async def work() -> None:

@@ -1,4 +1,4 @@
-"""What the connection mends of the client of NATS."""
+"""The connection works around a bug of the NATS client."""
 
 import asyncio
 
@@ -6,13 +6,13 @@ from tamis.broker.fabric.connection import open_connection
 from tests.broker.conftest import Nats, run
 
 
-def test_it_reads_on_when_nobody_waits_for_an_answer_any_more(shared_nats: Nats) -> None:
+def test_the_client_reads_on_after_a_late_pong(shared_nats: Nats) -> None:
     async def go() -> None:
         connection = await open_connection(shared_nats.url)
         try:
             for _ in range(20):
                 waiting = asyncio.ensure_future(connection.nats.flush())
-                await asyncio.sleep(0)  # it has asked, and there is no answer yet
+                await asyncio.sleep(0)  # the ping is sent, and there is no answer yet
                 waiting.cancel()
                 await connection.nats.flush()
             account = await connection.nats.jetstream().account_info()

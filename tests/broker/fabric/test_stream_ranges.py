@@ -1,4 +1,4 @@
-"""Ranges of a stream: all that is stored, each once, whatever is lost meanwhile."""
+"""Ranges of a stream hold every stored message once, whatever is lost in transit."""
 
 import asyncio
 import random
@@ -36,7 +36,7 @@ async def all_of(ranges: Ranges, start: int, stop: int) -> list[tuple[int, bytes
 
 
 async def filled(js: JetStreamContext, names: Names, draw: random.Random, **settings: float):
-    """A stream of deliveries with holes; what is in it: sequence, subscriber, data."""
+    """Fill a stream of deliveries with gaps; return its sequences, subscribers and data."""
     await prepare(js, names, Settings(prefix=names.prefix, **settings))
     there: dict[int, tuple[str, bytes]] = {}
     for n in range(400):
@@ -105,7 +105,7 @@ def test_large_messages_come_in_several_answers(shared_nats: Nats, prefix: str) 
     run(work())
 
 
-def test_what_is_gone_is_known(shared_nats: Nats, prefix: str) -> None:
+def test_removed_messages_are_reported(shared_nats: Nats, prefix: str) -> None:
     names = Names(prefix)
 
     async def work() -> None:
@@ -117,14 +117,14 @@ def test_what_is_gone_is_known(shared_nats: Nats, prefix: str) -> None:
             for _ in range(5):
                 await js.publish(subject, b"{}")
             assert await ranges.first_remaining(2) is None
-            await js.publish(subject, b"{}")  # the first of ann's, 2, goes
+            await js.publish(subject, b"{}")  # drops the first of ann's, 2
             assert await ranges.first_remaining(2) == 3 and await ranges.first_remaining(3) is None
             await js.purge_stream(names.delivery_stream, seq=6)
             assert await ranges.first_remaining(3) == 6 and await ranges.first_remaining(6) is None
         async with reading(shared_nats, names.event_stream) as (ranges, js):
             for n in range(6):
                 await js.publish(names.events, b"%d" % n)
-            await js.delete_msg(names.event_stream, 3)  # a hole is not what is meant
+            await js.delete_msg(names.event_stream, 3)  # a gap does not count
             assert await ranges.first_remaining(1) is None
             await js.purge_stream(names.event_stream, seq=5)
             assert await ranges.first_remaining(1) == 5 and (await ranges.state()).first == 5
@@ -134,7 +134,7 @@ def test_what_is_gone_is_known(shared_nats: Nats, prefix: str) -> None:
     run(work())
 
 
-def test_a_place_in_time(shared_nats: Nats, prefix: str) -> None:
+def test_the_first_message_since_a_time_is_found(shared_nats: Nats, prefix: str) -> None:
     names = Names(prefix)
 
     async def work() -> None:
@@ -157,7 +157,7 @@ def test_a_place_in_time(shared_nats: Nats, prefix: str) -> None:
     run(work())
 
 
-def test_an_answer_that_is_not_whole_is_asked_for_again(
+def test_an_incomplete_answer_is_requested_again(
     shared_nats: Nats, prefix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = Names(prefix)
@@ -178,7 +178,7 @@ def test_an_answer_that_is_not_whole_is_asked_for_again(
                     await take(message)
 
             ranges._subscription._cb = losing
-            for which in (0, 4, 9, 10):  # the first, one of them, the last, and the end
+            for which in (0, 4, 9, 10):  # the first, a middle one, the last, and the end marker
                 arrived, lost = 0, which
                 found = await all_of(ranges, 1, 11)
                 assert found == [(n + 1, b"%d" % n) for n in range(10)] and arrived > 11
@@ -188,7 +188,7 @@ def test_an_answer_that_is_not_whole_is_asked_for_again(
     run(work())
 
 
-def test_a_replica_that_is_behind_is_not_believed(
+def test_a_lagging_replica_is_not_trusted(
     shared_nats: Nats, prefix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = Names(prefix)
@@ -199,7 +199,7 @@ def test_a_replica_that_is_behind_is_not_believed(
             for n in range(4):
                 await js.publish(names.events, b"%d" % n)
             asked = ranges._request
-            answers = [2, 0, 0, 9]  # how many of them it knows, each time
+            answers = [2, 0, 0, 9]  # how many messages the replica has, each time
 
             async def behind(request):
                 return (await asked(request))[: answers.pop(0)]
@@ -231,7 +231,7 @@ def test_reading_goes_on_when_nats_is_back(own_nats: Nats, prefix: str) -> None:
     run(work())
 
 
-def test_no_stream_no_server(shared_nats: Nats, prefix: str) -> None:
+def test_a_missing_stream_or_server_is_an_error(shared_nats: Nats, prefix: str) -> None:
     async def work() -> None:
         async with reading(shared_nats, "NOBODY_EVENTS", timeout=0.2) as (ranges, _):
             with pytest.raises(BrokerError, match="there is no stream NOBODY_EVENTS; is `tamis"):

@@ -1,4 +1,4 @@
-"""Whatever goes on side by side ends, and says how."""
+"""Concurrent tasks end, and their errors are raised."""
 
 import asyncio
 
@@ -10,7 +10,7 @@ from tests.broker.conftest import run
 
 
 async def _deaf() -> None:
-    """As `asyncio.wait_for` is, if what it waits for comes while it is cancelled."""
+    """Swallow a cancellation, as `asyncio.wait_for` does if its result arrives at that moment."""
     for _ in range(2):
         try:
             await asyncio.sleep(60)
@@ -19,7 +19,9 @@ async def _deaf() -> None:
     await asyncio.sleep(60)
 
 
-def test_what_does_not_hear_the_first_time_is_told_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_task_that_swallows_a_cancellation_is_cancelled_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(together, "_AGAIN", 0.05)
 
     async def go() -> None:
@@ -33,7 +35,7 @@ def test_what_does_not_hear_the_first_time_is_told_again(monkeypatch: pytest.Mon
     run(go(), 10)
 
 
-def test_the_first_that_fails_ends_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_task_that_fails_ends_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(together, "_AGAIN", 0.05)
     over: list[str] = []
 

@@ -26,7 +26,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         nodes.close()
 
 
-def test_it_is_shown_and_drawn(served: Served, tmp_path: Path) -> None:
+def test_an_overlay_is_shown_and_drawn(served: Served, tmp_path: Path) -> None:
     where = ("--nats", served.urls["lyon"])
     shown = run("overlay", *where, "--wait")
     assert shown.exit_code == 0, shown.stderr
@@ -48,7 +48,7 @@ def test_it_is_shown_and_drawn(served: Served, tmp_path: Path) -> None:
     assert out.exists() or out.with_suffix(".dot").read_text() == graph
 
 
-def test_who_is_away_is_silent_and_unlinked(served: Served) -> None:
+def test_a_dead_node_is_silent_and_can_be_unlinked(served: Served) -> None:
     where = ("--nats", served.urls["paris"])
     assert "no link to 'lima' here" in run("overlay", "unlink", "lima", *where).stderr
     served.kill("rome")
@@ -63,7 +63,9 @@ def test_who_is_away_is_silent_and_unlinked(served: Served) -> None:
     assert not [line for line in left if line.startswith("rome")]
 
 
-def test_serve_ends_with_what_is_wrong(served: Served, tmp_path: Path, own_nats: Nats) -> None:
+def test_serve_exits_with_the_reason_when_a_link_is_refused(
+    served: Served, tmp_path: Path, own_nats: Nats
+) -> None:
     link = ("--link", served.urls["lyon"])
     assert "needs a name: --name paris" in run("serve", *link).stderr
     assert "a node must be 1 to 64 letters" in run("serve", *link, "--name", "no name").stderr
@@ -78,7 +80,7 @@ def test_serve_ends_with_what_is_wrong(served: Served, tmp_path: Path, own_nats:
     assert "differ in routing: edge here, covering there" in done.stderr
 
 
-def test_help_and_errors(own_nats: Nats) -> None:
+def test_help_shows_examples_and_a_missing_node_is_reported(own_nats: Nats) -> None:
     for verb, example in (
         (("overlay",), "tamis overlay unlink rome"),
         (("overlay", "unlink"), "--forget"),

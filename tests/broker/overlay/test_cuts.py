@@ -18,7 +18,7 @@ from tests.soak import SOAK, count, record
 
 @pytest.fixture
 def cut_nodes(tmp_path: Path) -> Iterator[tuple[Served, Cable]]:
-    """Three nodes in a line; `a` is beyond the cable, and runs the link over it."""
+    """Run three nodes in a line; `a` is behind the cable, and runs the link over it."""
     with cable() as laid:
         served = Served(tmp_path, "--dedupe", "1", "--ack-wait", "5", "--quiet")
         try:
@@ -45,7 +45,7 @@ def test_a_cut_heals_without_loss(cut_nodes: tuple[Served, Cable]) -> None:
         for _ in range(cuts):
             await asyncio.sleep(0.7)
             await asyncio.to_thread(laid.cut)
-            # Longer than NATS knows ids; in a soak also longer than it takes to be noticed.
+            # Longer than the duplicate window; in a soak also until the cut is noticed.
             await asyncio.sleep(8 if SOAK else 2)
             await asyncio.to_thread(laid.mend)
             await asyncio.sleep(1)
@@ -63,7 +63,7 @@ def test_a_cut_heals_without_loss(cut_nodes: tuple[Served, Cable]) -> None:
             assert outcome.repeated == 0
             assert await stored_twice(served.urls) == []
             record("overlay: a link that is cut", cuts=cuts, **asdict(outcome))
-            # What is wanted may change meanwhile.
+            # Interests may change meanwhile.
             await asyncio.to_thread(laid.cut)
             await cy.unsubscribe("old")
             await cy.subscribe("word = 'new'", id="new")

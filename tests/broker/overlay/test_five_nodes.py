@@ -17,7 +17,7 @@ from tests.soak import only_in_soak, record
     [("edge", LINE, 1_000, 500), ("covering", STAR, 400, 200)],
     ids=["edge-line", "covering-star"],
 )
-def test_exact_delivery(
+def test_every_event_is_delivered_exactly_once(
     routing: str,
     edges: tuple[tuple[str, str], ...],
     events: int,
@@ -50,7 +50,9 @@ def test_exact_delivery(
         ("flooding", "star", 4_000),
     ],
 )
-def test_exact_delivery_of_processes(routing: str, shape: str, events: int, tmp_path: Path) -> None:
+def test_processes_deliver_every_event_exactly_once(
+    routing: str, shape: str, events: int, tmp_path: Path
+) -> None:
     work = Work(events=events, subscriptions=600)
     served = Served(tmp_path, "--routing", routing, "--quiet")
 

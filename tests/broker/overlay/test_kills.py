@@ -1,4 +1,4 @@
-"""Brokers, links and NATS servers are killed while events cross three nodes; all catches up."""
+"""Brokers, links and NATS servers are killed while events cross three nodes; all catch up."""
 
 import asyncio
 from collections.abc import Iterator, Mapping
@@ -14,7 +14,7 @@ from tests.broker.overlay_traffic import crossed, stored_twice
 from tests.soak import count, only_in_soak, record
 
 _CHAIN = (("a", "b"), ("b", "c"))
-# Slow on purpose: whoever is killed has events in hand.
+# Slow on purpose, so that a killed process has events in flight.
 _OPTIONS = ("--ack-wait", "2", "--delivery-wait", "5", "--wait", "20", "--batch", "32", "--quiet")
 
 
@@ -63,7 +63,7 @@ def test_killed_brokers_and_servers_catch_up(served: Served) -> None:
         outcome = await crossed(
             served.urls, work, seconds=4, meanwhile=lambda: _kill(served, "ba", "c", 0.3)
         )
-        # Nobody was away for longer than NATS knows the ids.
+        # No process was down for longer than the duplicate window.
         assert outcome.repeated == 0
         assert await stored_twice(served.urls) == []
 
@@ -74,13 +74,13 @@ def test_killed_brokers_and_servers_catch_up(served: Served) -> None:
 @pytest.mark.parametrize(
     "served", [("--dedupe", "1", "--routing", each) for each in ("edge", "covering")], indirect=True
 )
-def test_killed_for_longer_than_nats_knows_ids(served: Served) -> None:
+def test_nodes_killed_for_longer_than_the_duplicate_window_catch_up(served: Served) -> None:
     work = Work(events=count(1_000, 10_000), subscriptions=500)
 
     async def go() -> None:
         served.make(_CHAIN, brokers=2)
         kills = 0
-        # A publisher whose server is gone for longer than that may store an event twice.
+        # A publisher whose server is down for longer than that may store an event twice.
         gates = {name: asyncio.Lock() for name in "abc"}
 
         async def meanwhile() -> None:

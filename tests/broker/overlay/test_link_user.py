@@ -1,4 +1,4 @@
-"""A link between nodes that ask who one is: with a user that may do that, and nothing else."""
+"""A link between nodes with authentication, run by a user that may do that and nothing else."""
 
 import asyncio
 import json
@@ -58,7 +58,7 @@ class Guarded(AsyncExitStack):
         self.brokers: dict[str, Broker] = {}
 
     async def serve(self, *nodes: str, links: Iterable[str] = ()) -> None:
-        """Start servers; at all of them these nodes have a user of the role `link`."""
+        """Start servers; on each of them these nodes have a user with the role `link`."""
         for node in nodes:
             file = self._folder / f"{node}.json"
             write_users(file, Users())
@@ -82,7 +82,7 @@ class Guarded(AsyncExitStack):
         write_users(file, Users({**read_users(file).by_name, name: user}))
 
     def url(self, node: str, user: str = "", token: str = "") -> str:
-        """Of a server, for a link."""
+        """Return the address of a server for a link."""
         url = self._servers[node].url
         if not user:
             return url
@@ -99,7 +99,7 @@ class Guarded(AsyncExitStack):
         return self.brokers[node]
 
     def process(self, node: str, *links: tuple[str, str]) -> subprocess.Popen[bytes]:
-        """A broker in a process of its own, with links to nodes as users there."""
+        """Start a broker in its own process, with links to nodes as users there."""
         known = self._guards[node].options()
         given = {"TAMIS_USER": known["user"], "TAMIS_TOKEN": known["password"]}
         command = [sys.executable, "-m", "tamis", "serve", "--nats", self.url(node), "--name", node]
@@ -118,7 +118,7 @@ class Guarded(AsyncExitStack):
         return tamis.connect(self.url(node), **given, **self.trusted)
 
     async def known(self, node: str, links: int) -> None:
-        """Wait until so many ends of links have been told something, and all that there is."""
+        """Wait until so many ends of links have advertised something, and all have converged."""
         async with asyncio.timeout(30):
             while True:
                 seen = overlay_snapshot(
@@ -141,7 +141,7 @@ class Guarded(AsyncExitStack):
     [("link", False), ("link", True), ("admin", False)],
     ids=["plain", "tls", "admin"],
 )
-def test_a_link_with_users(role: str, encrypted: bool, tmp_path: Path) -> None:
+def test_a_link_works_with_users(role: str, encrypted: bool, tmp_path: Path) -> None:
     async def go() -> None:
         async with Guarded(tmp_path, encrypted) as guarded:
             await guarded.serve("paris", "rome")
@@ -174,7 +174,7 @@ def test_a_link_with_users(role: str, encrypted: bool, tmp_path: Path) -> None:
                 assert [m.origin for m in taken] == ["paris.2"]
                 taken = [m async for m in ann_there.messages(limit=1, timeout=20)]
                 assert [m.origin for m in taken] == ["rome.2"]
-                # Either node is asked over the link.
+                # Each node can be reached over the link.
                 for node in ("paris", "rome"):
                     seen = await gather_overlay(guarded.brokers[node].connection, Names())
                     assert set(seen["nodes"]) == {"paris", "rome"} and not seen["silent"]
@@ -223,7 +223,7 @@ def test_a_link_goes_on_after_a_crash(tmp_path: Path) -> None:
     run(go(), 90)
 
 
-def test_what_a_user_of_a_link_cannot_do(tmp_path: Path) -> None:
+def test_a_link_user_can_do_nothing_else(tmp_path: Path) -> None:
     deliveries, events, subscriptions = "TAMIS_DELIVERIES", "TAMIS_EVENTS", "KV_tamis-subscriptions"
     routes, state = "KV_tamis-routes", "KV_tamis-state"
     create, get, direct = "$JS.API.CONSUMER.CREATE", "$JS.API.STREAM.MSG.GET", "$JS.API.DIRECT.GET"
@@ -235,7 +235,7 @@ def test_what_a_user_of_a_link_cannot_do(tmp_path: Path) -> None:
     pushed = {"deliver_subject": "tamis.sub.ann.close"}
     mine = "tamis.events.link.rome"
     refused: dict[str, dict[str, object]] = {
-        # Others' deliveries, events, subscriptions, links, leases.
+        # Deliveries, events, subscriptions, links and leases of others.
         f"{get}.{deliveries}": {"seq": 1},
         f"{get}.{events}": {"seq": 1},
         f"{get}.{subscriptions}": {"seq": 1},
@@ -254,7 +254,7 @@ def test_what_a_user_of_a_link_cannot_do(tmp_path: Path) -> None:
         f"{create}.{events}.x.tamis.events": consumer(
             events, name="x", filter_subject="tamis.events"
         ),
-        # Not even of what is its own: a consumer may send to wherever it says.
+        # Not even a consumer of its own data: a consumer chooses its delivery subject.
         f"{create}.{events}.x.{mine}": consumer(events, name="x", filter_subject=mine, **pushed),
         f"{create}.TAMIS_LINK_rome.link": consumer("TAMIS_LINK_rome", name="link", **pushed),
         f"{pull}.{deliveries}.ann": {"batch": 1},
@@ -263,7 +263,7 @@ def test_what_a_user_of_a_link_cannot_do(tmp_path: Path) -> None:
         f"{pull}.{routes}.link-oslo-out": {"batch": 1},
         "$JS.API.STREAM.NAMES": {},
         f"$JS.API.STREAM.INFO.{events}": {"subjects_filter": ">"},
-        # Nothing is changed or taken away.
+        # It cannot change or remove anything.
         f"$JS.API.STREAM.DELETE.{events}": {},
         "$JS.API.STREAM.DELETE.TAMIS_LINK_rome": {},
         f"$JS.API.STREAM.PURGE.{deliveries}": {},
@@ -305,7 +305,7 @@ def test_what_a_user_of_a_link_cannot_do(tmp_path: Path) -> None:
                 js = guarded.brokers["paris"].connection.nats.jetstream()
 
                 async def standing() -> dict[str, Any]:
-                    """All that is there but for leases, which are written all the time.
+                    """Return everything stored except leases, which are written all the time.
 
                     What NATS answers does not tell: for an account without streams it always says
                     that it has none, also if it has passed a request on to another account.
@@ -340,7 +340,7 @@ def test_what_a_user_of_a_link_cannot_do(tmp_path: Path) -> None:
                     await rome.publish(subject, data, reply=f"{inbox}.{i}")
                 await rome.flush()
                 await asyncio.sleep(1)
-                # All answers, not the first: whoever says no may be quicker than who gives.
+                # All answers, not only the first: a refusal may be faster than an answer.
                 for answer in answers:
                     asked = list(refused)[int(answer.subject.rpartition(".")[2])]
                     status = (answer.headers or {}).get("Status")
@@ -348,11 +348,11 @@ def test_what_a_user_of_a_link_cannot_do(tmp_path: Path) -> None:
                     assert told.get("error"), (asked, told)
                 assert await standing() == before
                 await listening.unsubscribe()
-                # Whoever may write one key cannot take all others away with it.
+                # A writer of one key cannot remove all others with a rollup.
                 for subject in ("$KV.tamis-routes.in.rome.want.x", "$KV.tamis-state.link.rome"):
                     rolled = await rome.request(subject, b"", headers={"Nats-Rollup": "all"})
                     assert "rollup not permitted" in rolled.data.decode()
-                # Nor say that it is another node, nor that another makes the link.
+                # Nor claim to be another node, nor that another node opens the link.
                 described = guarded.brokers["rome"].node._handshake.description  # type: ignore[union-attr]
                 for verb, body in (
                     ("hello", {"node": _as_json(described) | {"name": "oslo"}}),
@@ -363,12 +363,12 @@ def test_what_a_user_of_a_link_cannot_do(tmp_path: Path) -> None:
                     data = json.dumps(body).encode()
                     told = json.loads((await rome.request(f"tamis.peer.rome.{verb}", data)).data)
                     assert told["error"]["code"] == "request", (verb, told)
-                # Nor have an answer sent to another's subject.
+                # Nor have an answer sent to the subject of another.
                 await rome.publish("tamis.overlay", b"{}", reply="tamis.sub.ann.close")
                 read = b'{"what": "out", "first": 1}'
                 await rome.publish("tamis.peer.rome.read", read, reply="tamis.peer.oslo.bye")
-                await asyncio.sleep(1)  # they come to itself
-                # Nor hear what passes elsewhere.
+                await asyncio.sleep(1)  # the answers arrive at its own inbox
+                # Nor read messages of others.
                 for subject in ("tamis.>", "$JS.>", "$KV.>", "_R_.>"):
                     await rome.subscribe(subject, cb=hear)
                 await rome.flush()
@@ -398,4 +398,4 @@ def _as_json(value: object) -> dict[str, Any]:
 
 
 async def _ignored(error: Exception) -> None:
-    """Refusals are what is expected."""
+    """Ignore errors: refusals are expected."""

@@ -47,7 +47,7 @@ def test_links_that_close_a_loop_together_are_opened_at_the_youngest(
 
     async def go() -> None:
         async with nodes(tmp_path, (("a", "b"), ("b", "c"))) as overlay:
-            # As if both had been made at the same moment: nobody knows of the other yet.
+            # As if both were created at the same moment, before the nodes know of the other link.
             monkeypatch.setattr(Handshake, "check", trusting)
             monkeypatch.setattr(advertiser, "_DOUBT", 0.4)
             await overlay.stop("c")
@@ -81,7 +81,7 @@ def test_nodes_that_differ_are_not_linked(tmp_path: Path) -> None:
                 error = await _fails(overlay, "b")
                 assert error.code == "overlay" and expected in str(error), error
                 await overlay.stop("b")
-            # Neither has kept anything of the other.
+            # Neither node has kept state about the other.
             assert overlay.brokers["a"].node.table.records == {}  # type: ignore[union-attr]
             await overlay.start("b", "a")
             await overlay.settled(links=1)
@@ -107,7 +107,7 @@ def test_all_brokers_of_a_server_are_one_node(tmp_path: Path) -> None:
             with pytest.raises(BrokerError, match="is a node with a link to b; give the --name"):
                 async with brokering(url, Settings()):
                     pass
-            # Without links it may, but then nobody makes a node of the server meanwhile.
+            # Without links a plain broker may start, but then the server cannot become a node.
             await unlink(overlay.brokers["a"].connection, Names(), "b")
             await overlay.stop("a")
             async with brokering(url, Settings()):
@@ -117,7 +117,7 @@ def test_all_brokers_of_a_server_are_one_node(tmp_path: Path) -> None:
     run(go(), 60)
 
 
-def test_what_an_event_carries(tmp_path: Path) -> None:
+def test_an_event_on_a_link_carries_its_origin_hops_and_ttl(tmp_path: Path) -> None:
     async def go() -> None:
         async with nodes(tmp_path, (("a", "b"), ("b", "c"))) as overlay:
             async with overlay.client("c", "cy") as cy, overlay.client("a") as publisher:
@@ -152,7 +152,7 @@ def test_a_schema_fills_in_what_is_missing_at_every_node(tmp_path: Path) -> None
                 await publisher.publish_many([{"n": 1}, {"word": "x"}, {"n": "no number"}])
                 found = [m async for m in cy.messages(limit=1, timeout=15)]
                 assert [(m.origin, m.event) for m in found] == [("a.2", {"word": "x"})]
-            # What cannot be judged goes no further.
+            # An event that cannot be matched is not forwarded.
             assert overlay.brokers["a"].figures.dead == 1
             assert overlay.brokers["b"].figures.events == 1
 
@@ -199,7 +199,7 @@ def test_a_full_queue_holds_events_back_and_loses_none(tmp_path: Path) -> None:
                 while overlay.brokers["a"].figures.events < 200:
                     await asyncio.sleep(0.02)
                 await asyncio.sleep(0.7)
-                # Those that waited for room were not judged again meanwhile, and none is dead.
+                # Events that waited for room were not redelivered, and none became a dead letter.
                 assert overlay.brokers["a"].figures.events == 200
                 assert overlay.brokers["a"].figures.dead == 0
         finally:
@@ -228,7 +228,7 @@ def test_another_broker_takes_the_link_over(tmp_path: Path) -> None:
     run(go(), 90)
 
 
-def test_what_went_without_a_trace_is_found_by_comparing(tmp_path: Path) -> None:
+def test_an_entry_that_vanished_without_a_marker_is_found_by_comparing(tmp_path: Path) -> None:
     async def go() -> None:
         async with nodes(tmp_path, (("a", "b"),)) as overlay:
             async with overlay.client("b", "bo") as bo:
@@ -242,7 +242,7 @@ def test_what_went_without_a_trace_is_found_by_comparing(tmp_path: Path) -> None
             while (await broker.node.refresh())["links"]["a"]["told"][:2] != "1-":
                 await asyncio.sleep(0.02)
             js = broker.connection.nats.jetstream()
-            # The traces of what is gone are kept for an hour; the link was away for longer.
+            # Delete markers are kept for an hour, and the link was down for longer.
             state = (
                 await js.stream_info("KV_tamis-routes", subjects_filter="$KV.*.out.a.want.*")
             ).state
@@ -260,13 +260,13 @@ def test_what_went_without_a_trace_is_found_by_comparing(tmp_path: Path) -> None
     run(go(), 60)
 
 
-def test_a_link_is_taken_away(tmp_path: Path) -> None:
+def test_unlink_removes_a_link_on_both_sides(tmp_path: Path) -> None:
     async def go() -> None:
         async with nodes(tmp_path, (("a", "b"), ("b", "c"))) as overlay:
             here = overlay.brokers["c"].connection
             with pytest.raises(BrokerError, match="no link to 'a'"):
                 await unlink(here, Names(), "a")
-            # From the side that does not run it; b takes it away on both.
+            # From the side that does not run it; b removes it on both.
             await unlink(here, Names(), "b")
 
             async def left(name: str, other: str) -> list[str]:
@@ -275,7 +275,7 @@ def test_a_link_is_taken_away(tmp_path: Path) -> None:
                 sides = (f"$KV.tamis-routes.in.{other}.", f"$KV.tamis-routes.out.{other}.")
                 return [each for each in keys.state.subjects or {} if each.startswith(sides)]
 
-            # It returns when c has none; b, which sees to both, is then about to clear its own.
+            # It returns when c has no link; b, which clears both, is then about to clear its own.
             async with asyncio.timeout(5):
                 while await left("b", "c") or await left("c", "b"):
                     await asyncio.sleep(0.02)
@@ -293,7 +293,7 @@ def test_a_link_is_taken_away(tmp_path: Path) -> None:
             while not overlay.brokers["b"].connection.nats.is_connected:
                 await asyncio.sleep(0.05)
             await asyncio.sleep(2.1)
-            # It was told to make this link, and then to have it no more.
+            # It was started with this link, which was then removed.
             assert overlay.brokers["a"].node.table.records == {}  # type: ignore[union-attr]
 
     run(go(), 90)

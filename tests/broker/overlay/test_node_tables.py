@@ -1,4 +1,4 @@
-"""What nodes tell each other over NATS is what routers tell each other in memory, to the figure."""
+"""Nodes exchange the same interests over NATS as the model in memory, with the same counters."""
 
 import asyncio
 from pathlib import Path
@@ -40,8 +40,8 @@ def _same_tables(overlay: Nodes, network: Network) -> None:
         assert broker.node is not None
         table = broker.node.table
         for neighbour in table.links:
-            told = set(network.router(name).advertised_interests(neighbour))
-            assert set(table._out.get(neighbour, {}).values()) == told, (name, neighbour)
+            advertised = set(network.router(name).advertised_interests(neighbour))
+            assert set(table._out.get(neighbour, {}).values()) == advertised, (name, neighbour)
             wanted = set(network.router(neighbour).advertised_interests(name))
             received = table._received.get(neighbour, {}).values()
             assert {interest.text for interest in received} == wanted, (name, neighbour)
@@ -49,7 +49,7 @@ def _same_tables(overlay: Nodes, network: Network) -> None:
 
 
 @pytest.mark.parametrize("routing", ["edge", "covering", pytest.param("siena", marks=only_in_soak)])
-def test_tables_and_figures_are_those_of_the_model(routing: str, tmp_path: Path) -> None:
+def test_tables_and_counters_equal_those_of_the_model(routing: str, tmp_path: Path) -> None:
     network = _model(routing, _TINY)
 
     async def go() -> None:
@@ -68,7 +68,7 @@ def test_tables_and_figures_are_those_of_the_model(routing: str, tmp_path: Path)
             await overlay.settled()
             _same_tables(overlay, network)
             await _same_figures(overlay, network)
-            # What was covered comes to light.
+            # Interests that were covered appear again.
             for name, i in (("c", 0), ("a", 0), ("d", 0)):
                 async with overlay.client(name, name) as client:
                     await client.unsubscribe(f"s{i}")
@@ -101,8 +101,8 @@ async def _same_figures(overlay: Nodes, network: Network) -> None:
     for _ in range(400):
         states = [await broker.node.refresh() for broker in overlay.brokers.values()]  # type: ignore[union-attr]
         arrived = sum(link["events_in"] for state in states for link in state["links"].values())
-        events_judged = sum(broker.figures.events for broker in overlay.brokers.values())
-        if arrived == crossed and events_judged == len(events) + crossed:
+        events_matched = sum(broker.figures.events for broker in overlay.brokers.values())
+        if arrived == crossed and events_matched == len(events) + crossed:
             break
         await asyncio.sleep(0.05)
     assert arrived == crossed
@@ -121,12 +121,12 @@ async def _same_figures(overlay: Nodes, network: Network) -> None:
 
 
 def _in_vain(passage: Passage) -> int:
-    """At how many nodes it arrived, and was neither delivered nor sent on."""
+    """Return at how many nodes the event arrived and was neither delivered nor forwarded."""
     onward = {source for source, _ in passage.crossed}
     return sum(node not in passage.delivered and node not in onward for _, node in passage.crossed)
 
 
-def test_flooding_tells_nothing(tmp_path: Path) -> None:
+def test_flooding_advertises_nothing(tmp_path: Path) -> None:
     async def go() -> None:
         async with nodes(tmp_path, (("a", "b"),), "flooding") as overlay:
             async with overlay.client("b", "bo") as bo, overlay.client("a") as publisher:

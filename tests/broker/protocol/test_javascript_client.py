@@ -1,4 +1,4 @@
-"""docs/reference/protocol.md is enough: the npm client of NATS does all of it, without our code."""
+"""A client written from docs/reference/protocol.md alone works: the npm client of NATS."""
 
 import asyncio
 import json
@@ -21,7 +21,7 @@ HOME = Path(os.environ.get("TAMIS_NODE", ROOT / ".cache" / "node"))
     not (HOME / "node_modules" / "nats").exists(),
     reason="npm install --no-save --no-package-lock --prefix .cache/node nats@2.29.3",
 )
-def test_node(shared_nats: Nats, prefix: str) -> None:
+def test_a_javascript_client_needs_only_the_protocol(shared_nats: Nats, prefix: str) -> None:
     async def work() -> None:
         async with brokering(shared_nats.url, Settings(prefix=prefix)):
             command = ["node", Path(__file__).with_name("client.mjs"), shared_nats.url, prefix]

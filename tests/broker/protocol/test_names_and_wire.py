@@ -1,4 +1,4 @@
-"""Names, keys, headers, refusals, configurations: what needs no server."""
+"""Names, keys, headers, errors and configurations, without a server."""
 
 import subprocess
 from pathlib import Path
@@ -35,7 +35,9 @@ ids = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=50)
 
 
 @given(names, ids, names, ids)
-def test_keys_are_words_and_come_back(one: str, id: str, other: str, other_id: str) -> None:
+def test_keys_are_subject_tokens_and_round_trip(
+    one: str, id: str, other: str, other_id: str
+) -> None:
     key = key_of(one, id)
     assert parts_of(key) == (one, id)
     assert set(key) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_=.")
@@ -44,25 +46,25 @@ def test_keys_are_words_and_come_back(one: str, id: str, other: str, other_id: s
 
 
 @pytest.mark.parametrize("name", ["", "a.b", "a b", "*", ">", "é", "x" * 65, 5, "a\n"])
-def test_what_is_no_name(name: object) -> None:
+def test_invalid_names_are_refused(name: object) -> None:
     with pytest.raises(errors.BrokerError):
         checked_name(name)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("id", ["", "x" * 201, "\ud800", None, 5])
-def test_what_is_no_id(id: object) -> None:
+def test_invalid_ids_are_refused(id: object) -> None:
     with pytest.raises(errors.BrokerError):
         checked_id(id)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("key", ["", "a", ".b", "a.", "a b.c"])
-def test_what_is_no_key(key: str) -> None:
+def test_invalid_keys_are_refused(key: str) -> None:
     with pytest.raises(ValueError, match="is not the key"):
         parts_of(key)
 
 
 @given(st.text(max_size=30))
-def test_refused_selectors_travel(text: str) -> None:
+def test_selector_errors_round_trip(text: str) -> None:
     try:
         parse(text)
     except errors.SelectorError as error:
@@ -72,21 +74,21 @@ def test_refused_selectors_travel(text: str) -> None:
         assert str(caught.value) == str(error) and caught.value.__dict__ == error.__dict__
 
 
-def test_other_refusals_travel() -> None:
+def test_other_errors_round_trip() -> None:
     with pytest.raises(errors.BrokerError) as caught:
         raise_refusal(refusal(errors.BrokerError("too many", "limit")))
     assert (caught.value.reason, caught.value.code) == ("too many", "limit")
     raise_refusal({"id": "a"})
 
 
-def test_places() -> None:
+def test_a_reply_subject_gives_the_place_of_a_message() -> None:
     short = place_of("$JS.ACK.S.c.3.17.5.1700000000000000000.9")
     assert short == (3, 17, 1700000000000000000, 9)
     assert place_of("$JS.ACK.hub.ACC.S.c.3.17.5.1700000000000000000.9.x") == short
     assert place_of("$JS.ACK._.ACC.S.c.3.17.5.1700000000000000000.9") == short
 
 
-def test_times_to_live() -> None:
+def test_a_time_to_live_is_parsed_like_nats_does() -> None:
     assert [ttl_seconds(ttl) for ttl in ("5", "1h2m3s", "1.5s", "250ms", "never", "")] == [
         5,
         3723,
@@ -108,7 +110,7 @@ def test_the_remaining_time_to_live_counts_from_when_nats_stored_the_message() -
     assert remaining_ttl_headers(None) == ttl_headers(None) == {}
 
 
-def test_prefixes_do_not_meet() -> None:
+def test_names_of_two_prefixes_are_disjoint() -> None:
     one, other = Names("a"), Names("b")
     for name in ("event_stream", "delivery_stream", "dead_stream", "subscriptions", "state"):
         assert getattr(one, name) != getattr(other, name)
@@ -130,7 +132,7 @@ def test_the_server_reads_its_configuration(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_jetstream_is_needed() -> None:
+def test_a_server_without_jetstream_is_refused() -> None:
     port = free_port()
     server = subprocess.Popen(
         [binary(), "-a", "127.0.0.1", "-p", str(port)], stderr=subprocess.DEVNULL

@@ -1,4 +1,4 @@
-"""Garbage, floods and silence, on every subject and endpoint: refused clearly, and it lives on."""
+"""Garbage, floods and silence on every subject and endpoint are refused; the service survives."""
 
 import json
 import random
@@ -49,7 +49,7 @@ GARBAGE = (
 )
 
 
-def test_garbage_on_every_subject(service: Service) -> None:
+def test_garbage_on_every_subject_is_refused(service: Service) -> None:
     async def work() -> None:
         fred = await nats.connect(service.nats, user="fred", password=service.tokens["fred"])
         for verb in VERBS:
@@ -82,8 +82,8 @@ def test_garbage_on_every_subject(service: Service) -> None:
     service.works()
 
 
-def test_an_oversized_message_ends_the_connection_of_who_sent_it(service: Service) -> None:
-    """What the clients of NATS refuse to send, sent all the same."""
+def test_an_oversized_message_ends_the_connection_of_its_sender(service: Service) -> None:
+    """Send what NATS clients refuse to send."""
     there = urlsplit(service.nats)
     with socket.create_connection((there.hostname, there.port or 4222), timeout=10) as raw:
         raw.recv(4096)
@@ -99,7 +99,7 @@ def test_an_oversized_message_ends_the_connection_of_who_sent_it(service: Servic
 
 
 def test_no_subscriber_has_more_subscriptions_than_the_limit(service: Service) -> None:
-    """In `make soak` 100,000 of them, against a limit of 300."""
+    """Try 100,000 subscriptions in `make soak`, against a limit of 300."""
     many = count(3_000, 100_000)
     before = _memory()
     began = time.monotonic()
@@ -123,7 +123,7 @@ def test_no_subscriber_has_more_subscriptions_than_the_limit(service: Service) -
         assert "300 subscriptions" in refused[0]["message"]
         one = await raw.request("tamis.sub.gina.put", b'{"id": "x", "selector": "a = 1"}')
         assert json.loads(one.data)["error"]["code"] == "limit"
-        # What is there may still be changed.
+        # Existing subscriptions can still be changed.
         one = await raw.request("tamis.sub.gina.put", b'{"id": "s1", "selector": "a = 2"}')
         assert json.loads(one.data)["id"] == "s1"
         body = msgspec.json.encode({"subscriptions": [{"selector": "a = 1"}] * 10_001})
@@ -144,7 +144,7 @@ def test_no_subscriber_has_more_subscriptions_than_the_limit(service: Service) -
     service.works()
 
 
-def test_selectors_that_cost_too_much(service: Service) -> None:
+def test_selectors_that_cost_too_much_are_refused(service: Service) -> None:
     with service.web("ida") as ida:
         path = "/subscribers/ida/subscriptions/x"
         for selector, why in {
@@ -160,7 +160,7 @@ def test_selectors_that_cost_too_much(service: Service) -> None:
         assert ida.put(path, json={"selector": fits}).status_code == 200
 
 
-def test_oversized_and_slow_requests(service: Service) -> None:
+def test_oversized_and_slow_requests_are_refused(service: Service) -> None:
     with service.web("shop") as shop, service.web("ida") as ida:
         big = {"x": "y" * 300_000}
         assert shop.post("/events", json=big).status_code == 413
@@ -170,7 +170,7 @@ def test_oversized_and_slow_requests(service: Service) -> None:
         try:
             assert shop.post("/events", content=parts, headers=kind).status_code == 413
         except httpx.HTTPError:
-            pass  # hung up on while it still sends
+            pass  # the connection is closed while the client still sends
         answer = shop.post("/events", json={"x": "y" * 70_000})
         assert answer.status_code == 413 and "65,536 bytes" in answer.json()["error"]["message"]
         many = {"subscriptions": [{"selector": "a = 1"}] * 8000}
@@ -194,7 +194,7 @@ def test_oversized_and_slow_requests(service: Service) -> None:
     service.works()
 
 
-def test_raw_noise(service: Service) -> None:
+def test_the_service_survives_raw_noise(service: Service) -> None:
     made = random.Random(9)
     for _ in range(count(20, 500)):
         noise = made.randbytes(made.randrange(1, 3000))
@@ -220,7 +220,7 @@ def test_a_reader_that_does_not_read_harms_nobody(service: Service) -> None:
             for _ in range(40):
                 shop.post("/events", json=[{"blob": "x" * 60_000}] * 4)
             service.works()
-        # It has gone; what it did not take, the next reader gets, and with an id all of it.
+        # It is gone. The next reader gets what it did not read, and with an id everything.
         stream = "/subscribers/ida/deliveries?idle=1.5"
         assert "event: match" in ida.get(stream).text
         all_of_it = ida.get(stream, headers={"Last-Event-ID": "1-1-1"}).text
@@ -239,5 +239,5 @@ def _said(service: Service, sent: bytes) -> bytes:
 
 
 def _memory() -> int:
-    """The most this process, which the broker is part of, has had."""
+    """Return the peak memory of this process, which includes the broker."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

@@ -1,4 +1,4 @@
-"""A subscriber gets nothing of another's, and changes nothing of another's: NATS and HTTP."""
+"""A subscriber can neither read nor change the data of another, over NATS and HTTP."""
 
 import asyncio
 import json
@@ -34,7 +34,7 @@ async def as_user(service: Service, name: str, **options: Any) -> Nats:
 
 
 async def asked(client: Nats, subject: str, body: object = None, wait: float = 0.7) -> Any:
-    """The answer, or None if nobody gives one."""
+    """Return the answer, or None if there is none."""
     try:
         data = json.dumps(body or {}).encode()
         return json.loads((await client.request(subject, data, timeout=wait)).data)
@@ -50,7 +50,7 @@ def test_over_nats_bob_neither_reads_nor_changes_what_is_anns(service: Service) 
             heard.append(message.subject)
 
         bob = await as_user(service, "bob", error_cb=_ignored)
-        # Everything that passes anywhere, and all that could be asked for.
+        # Every subject, and every request.
         for subject in (">", "tamis.>", "_INBOX.>", "$JS.>", "tamis.deliver.ann", "_R_.>"):
             await bob.subscribe(subject, cb=hear)
         await bob.flush()
@@ -83,13 +83,13 @@ def test_over_nats_bob_neither_reads_nor_changes_what_is_anns(service: Service) 
             # He may not publish: events, deliveries, subscriptions.
             for subject in ("tamis.events", "tamis.deliver.ann", "$KV.tamis-subscriptions.ann.x"):
                 assert await asked(bob, subject, {"secret": 9}, 0.3) is None
-            # Nor acknowledge for her: her messages are still open, and come again to her.
+            # Nor acknowledge for her: her messages are still open, and she gets them again.
             for place in (1, 2, 3):
                 await bob.publish(f"$JS.ACK.{stream}.ann.1.{place}.{place}.0.0", b"+ACK")
             await bob.flush()
             assert [each["id"] for each in await ann.subscriptions()] == ["mine"]
             theirs = [subject for subject in heard if not subject.startswith("_INBOX")]
-            # What he himself sent, he hears in his own account; nothing else is there.
+            # In his own account he sees only what he sent himself.
             assert not [each for each in theirs if each.startswith("tamis.deliver.ann.")]
             info = await service_info(service, "ann")
             assert info.num_ack_pending == 3
@@ -108,8 +108,8 @@ async def service_info(service: Service, consumer: str) -> Any:
         await ops.close()
 
 
-def test_an_answer_cannot_be_sent_to_another_ones_subject(service: Service) -> None:
-    """The answer to a request goes where the request says, in the name of who answers."""
+def test_a_reply_cannot_go_to_the_subject_of_another_user(service: Service) -> None:
+    """A request chooses where its answer goes, which is sent with the rights of the responder."""
 
     async def work() -> None:
         async with service.connect("carl") as carl:
@@ -135,7 +135,7 @@ def test_an_answer_cannot_be_sent_to_another_ones_subject(service: Service) -> N
     run(work())
 
 
-def test_over_nats_who_subscribes_may_not_publish_and_the_other_way_round(
+def test_over_nats_a_subscriber_may_not_publish_nor_a_publisher_subscribe(
     service: Service,
 ) -> None:
     async def work() -> None:
@@ -174,13 +174,13 @@ def test_over_http_bob_neither_reads_nor_changes_what_is_anns(service: Service) 
         ]
         assert {each.status_code for each in answers} == {403}
         assert not any("private" in each.text or "mine" in each.text for each in answers)
-        # By other spellings of the name neither.
+        # Nor with other spellings of the name.
         for name in ("ANN", "ann%20", "./ann", "bob/../ann", "%61nn", "ann%00", "*", ">", "ann.x"):
             answer = bob.get(f"/subscribers/{name}/subscriptions")
             assert answer.status_code in (400, 403, 404), (name, answer.text)
         text = ann.get(f"{base}/deliveries?limit=1&idle=5").text
         assert '{"private": 1}' in text or '{"private":1}' in text
-        # Whoever may do everything may.
+        # An admin may.
         with service.web("ops") as ops:
             assert ops.get(f"{base}/subscriptions/mine").status_code == 200
         ann.delete(base)
@@ -255,7 +255,7 @@ def test_users_come_and_go_while_it_runs(service: Service) -> None:
         pytest.fail("hugo still gets in")
 
     run(is_gone())
-    # A file that is none locks nobody out, and lets nobody in.
+    # An invalid file neither locks users out nor lets anybody in.
     service.file.write_text("{ oh")
     with service.web("ann") as ann, service.web("hugo") as hugo:
         assert ann.get("/subscribers/ann/subscriptions").status_code == 200
@@ -264,7 +264,7 @@ def test_users_come_and_go_while_it_runs(service: Service) -> None:
     service.works()
 
 
-def test_with_tls(tmp_path: Path) -> None:
+def test_tls_is_used_and_checked(tmp_path: Path) -> None:
     cert, key, ca = certified(tmp_path)
     service = Service(tmp_path, (cert, key), authority=ca)
     service.start()
@@ -288,4 +288,4 @@ def test_with_tls(tmp_path: Path) -> None:
 
 
 async def _ignored(error: Exception) -> None:
-    """Refusals are what is expected."""
+    """Ignore errors: refusals are expected."""

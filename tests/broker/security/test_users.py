@@ -1,4 +1,4 @@
-"""Users and where it is safe to listen, without a server."""
+"""The users file, accounts and exposure checks, without a server."""
 
 import json
 import stat
@@ -98,7 +98,7 @@ def test_an_invalid_users_file_is_refused(tmp_path: Path) -> None:
         with_nkey(checked_user("a", ["admin"]), new_nkey()[1])
 
 
-def test_roles() -> None:
+def test_roles_grant_what_they_say() -> None:
     ann = checked_user("ann", ["subscribe"], ["ann-2"])
     assert ann.has_role("subscribe") and not ann.has_role("publish") and not ann.has_role("admin")
     assert ann.can_act_as("ann") and ann.can_act_as("ann-2") and not ann.can_act_as("bob")
@@ -122,7 +122,7 @@ def test_accounts_export_to_each_what_is_theirs() -> None:
     assert "USER_ops" not in text and '{user: "ops"' in text
 
 
-def test_it_listens_wider_only_with_users(tmp_path: Path) -> None:
+def test_listening_beyond_the_loopback_needs_users(tmp_path: Path) -> None:
     for host in ("127.0.0.1", "127.3.3.3", "::1", "[::1]", "localhost"):
         assert is_loopback(host)
         check_exposed(host, False, "NATS")
@@ -157,7 +157,7 @@ def test_a_guard_keeps_its_secret(tmp_path: Path) -> None:
     assert [each.name for each in store.iterdir()] == ["broker.secret"]
 
 
-def test_a_changed_file_is_seen(tmp_path: Path) -> None:
+def test_a_changed_users_file_is_read_again(tmp_path: Path) -> None:
     file = tmp_path / "users.json"
     write_users(file, Users())
     seen = UsersFile(file)

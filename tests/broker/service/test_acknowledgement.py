@@ -1,4 +1,4 @@
-"""What holds between two steps of a broker: nothing is acknowledged early, nothing stored twice."""
+"""Between two steps of a broker nothing is acknowledged early, and nothing is stored twice."""
 
 import asyncio
 
@@ -25,7 +25,7 @@ def test_events_are_acknowledged_after_their_deliveries(shared_nats: Nats, prefi
             async def hold(message: object) -> None:
                 held.append(message)
 
-            publisher._subscription._cb = hold  # it was told of the other when it was made
+            publisher._subscription._cb = hold  # replace the callback of the subscription
             await ann.publish_many([{"n": 1}, {"n": 2}])
             js = broker._connection.nats.jetstream()
             while not held:
@@ -74,7 +74,9 @@ def test_an_event_that_comes_again_is_delivered_once(shared_nats: Nats, prefix: 
     run(work())
 
 
-def test_nobody_is_there_to_store_it(shared_nats: Nats, prefix: str) -> None:
+def test_publishing_without_a_stream_times_out_with_the_reason(
+    shared_nats: Nats, prefix: str
+) -> None:
     async def work() -> None:
         async with tamis.connect(shared_nats.url, prefix=prefix, timeout=0.5) as client:
             with pytest.raises(tamis.errors.BrokerError, match="tamis serve") as caught:
@@ -88,7 +90,7 @@ def test_nobody_is_there_to_store_it(shared_nats: Nats, prefix: str) -> None:
     run(work())
 
 
-def test_what_is_refused_is_published_again_and_what_is_not_heard_of_is_lost(
+def test_refused_messages_are_retried_and_unanswered_ones_are_lost(
     shared_nats: Nats, prefix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def work() -> None:
@@ -97,13 +99,13 @@ def test_what_is_refused_is_published_again_and_what_is_not_heard_of_is_lost(
         async with Publisher(connection, repeats=False) as publisher:
             group = PublishGroup()
             await publisher.publish(group, f"{prefix}.x", b"1", {"Nats-Msg-Id": "one"})
-            await asyncio.sleep(0.1)  # nobody is there to store it
+            await asyncio.sleep(0.1)  # there is no stream to store it
             await js.add_stream(name=prefix, subjects=[f"{prefix}.*"])
             await asyncio.wait_for(group.wait_confirmed(), 10)
             assert group.sequences == [1] and not publisher.lost.is_set()
             stored = await js.get_msg(prefix, 1)
             assert "Tamis-Again" not in (stored.headers or {})  # it was not stored before
-            # Somebody hears it who does not answer.
+            # A subscriber receives it and does not answer.
             await js.delete_stream(prefix)
             await connection.nats.subscribe(f"{prefix}.x")
             monkeypatch.setattr(publish, "_SILENCE", 0.5)

@@ -70,7 +70,7 @@ def test_changes_count_at_once(shared_nats: Nats, prefix: str) -> None:
     run(work())
 
 
-def test_refusals(shared_nats: Nats, prefix: str) -> None:
+def test_bad_requests_are_refused_with_a_reason(shared_nats: Nats, prefix: str) -> None:
     settings = Settings(
         prefix=prefix,
         schema=tamis.Schema({"price": "DBL"}),
@@ -102,7 +102,7 @@ def test_refusals(shared_nats: Nats, prefix: str) -> None:
             with pytest.raises(BrokerError, match="at most 2 subscriptions") as limited:
                 await ann.subscribe("price > 3", id="c")
             assert limited.value.code == "limit"
-            # Over plain NATS: whatever comes, there is an answer, and the broker lives.
+            # Over plain NATS: every request gets an answer, and the broker survives.
             nats, names = broker._connection.nats, Names(prefix)
             for verb, data in (
                 ("put", b"\xff"),
@@ -146,7 +146,7 @@ def test_refusals(shared_nats: Nats, prefix: str) -> None:
     run(work())
 
 
-def test_what_cannot_be_judged_is_set_aside(shared_nats: Nats, prefix: str) -> None:
+def test_events_that_cannot_be_matched_become_dead_letters(shared_nats: Nats, prefix: str) -> None:
     settings = Settings(
         prefix=prefix,
         schema=tamis.Schema({"price": "INT"}, open=True),
@@ -185,7 +185,7 @@ def test_what_cannot_be_judged_is_set_aside(shared_nats: Nats, prefix: str) -> N
     run(work())
 
 
-def test_time_to_live(shared_nats: Nats, prefix: str) -> None:
+def test_events_and_subscriptions_expire(shared_nats: Nats, prefix: str) -> None:
     async def work() -> None:
         settings = Settings(prefix=prefix)
         async with tamis.connect(shared_nats.url, "ann", prefix=prefix) as ann:
@@ -197,7 +197,7 @@ def test_time_to_live(shared_nats: Nats, prefix: str) -> None:
                 await asyncio.sleep(2.6)
                 assert [s["id"] for s in await ann.subscriptions()] == ["stays"]
                 await ann.publish({"n": 3})
-            # Nobody serves while the time of this one passes.
+            # No broker serves while this event expires.
             await ann.publish({"n": 4}, ttl=1)
             await ann.publish({"n": 5})
             await asyncio.sleep(1.5)
@@ -251,14 +251,14 @@ def test_a_slow_subscriber_harms_nobody(shared_nats: Nats, prefix: str) -> None:
                 await quick.publish_many({"n": n} for n in range(low, low + 50))
                 found = await received(quick, 50)
                 assert [m.event["n"] for m in found] == list(range(low, low + 50))
-            # What is over its limit is lost to the slow one: the oldest first.
+            # The slow subscriber loses the deliveries beyond its limit, oldest first.
             found = await received(slow, 500, timeout=0.5)
             assert [m.event["n"] for m in found] == list(range(400, 500))
 
     run(work())
 
 
-def test_no_room_for_all_ids(shared_nats: Nats, prefix: str) -> None:
+def test_ids_that_do_not_fit_are_counted(shared_nats: Nats, prefix: str) -> None:
     async def work() -> None:
         async with (
             brokering(shared_nats.url, Settings(prefix=prefix)) as broker,
@@ -275,7 +275,7 @@ def test_no_room_for_all_ids(shared_nats: Nats, prefix: str) -> None:
     run(work())
 
 
-def test_without_await(shared_nats: Nats, prefix: str) -> None:
+def test_the_synchronous_client_does_the_same(shared_nats: Nats, prefix: str) -> None:
     async def work() -> None:
         async with brokering(shared_nats.url, Settings(prefix=prefix)):
             await asyncio.to_thread(plain)

@@ -1,4 +1,4 @@
-"""Every subscriber gets exactly its events, whoever is killed meanwhile."""
+"""Every subscriber gets exactly its events, even if brokers and servers are killed."""
 
 import asyncio
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from tests.broker.conftest import Nats, Processes, run
 from tests.broker.delivery_run import Work, delivered
 from tests.soak import SOAK, count, only_in_soak, record
 
-# Slow on purpose: whoever is killed has events in hand.
+# Slow on purpose, so that a killed process has events in flight.
 _OPTIONS = ("--ack-wait", "2", "--delivery-wait", "5", "--wait", "20", "--batch", "32", "--quiet")
 
 
@@ -26,7 +26,7 @@ def test_one_broker_delivers_in_order(
     run(go(), 300 if not SOAK else 3_000)
 
 
-def test_three_brokers_and_kills(
+def test_three_brokers_deliver_exactly_once_despite_kills(
     own_nats: Nats, processes: Callable[..., Processes], prefix: str
 ) -> None:
     work = Work(events=2_000, subscriptions=500)
@@ -35,7 +35,7 @@ def test_three_brokers_and_kills(
     async def go() -> None:
         outcome = await delivered(own_nats, brokers, prefix, work, 3, kills=4, seconds=8)
         assert outcome.kills == 4 and outcome.killed_nats == 1
-        # No subscriber crashed; an acknowledgement that NATS lost is none of their business.
+        # No subscriber crashed, and the client hides redeliveries of acknowledged messages.
         assert outcome.repeated == 0
         record("broker: three, a few kills", events=work.events, **asdict(outcome))
 
@@ -43,7 +43,7 @@ def test_three_brokers_and_kills(
 
 
 @only_in_soak
-def test_three_brokers_and_many_kills(
+def test_three_brokers_deliver_exactly_once_despite_many_kills(
     own_nats: Nats, processes: Callable[..., Processes], prefix: str
 ) -> None:
     work = Work(events=100_000, subscriptions=10_000)

@@ -1,4 +1,4 @@
-"""Sequences: one broker judges them, whoever is killed; all else goes on beside."""
+"""One broker at a time matches sequences, and another takes over when it is killed."""
 
 import asyncio
 import os
@@ -33,13 +33,13 @@ async def received(client, count: int, seconds: float = 30) -> list:
     return found
 
 
-def test_completions_and_the_rest(shared_nats: Nats, prefix: str) -> None:
+def test_sequences_are_delivered_beside_other_subscriptions(shared_nats: Nats, prefix: str) -> None:
     async def work() -> None:
         async with (
             brokering(shared_nats.url, Settings(prefix=prefix)) as broker,
             tamis.connect(shared_nats.url, "ann", prefix=prefix) as ann,
         ):
-            # A sequence sees what comes after it, and nothing of before.
+            # A sequence sees only the events after it was added.
             await ann.publish({"status": "down", "host": "a"})
             text = "FIRST status = 'down' THEN status = 'down' WITHIN 1 MINUTE PER host"
             await ann.subscribe(text, id="outage", priority=5)
@@ -62,7 +62,7 @@ def test_completions_and_the_rest(shared_nats: Nats, prefix: str) -> None:
     run(work())
 
 
-def test_the_judge_of_sequences_is_killed(
+def test_another_broker_takes_over_the_sequences(
     own_nats: Nats, processes: Callable[..., Processes], prefix: str
 ) -> None:
     async def work() -> None:

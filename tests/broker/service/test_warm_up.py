@@ -1,4 +1,4 @@
-"""Before a broker serves, it has done once what it will do."""
+"""The kernels of a broker are compiled before it serves."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from tamis.routing.strategies import STRATEGIES
 
 
 @pytest.mark.parametrize("routing", STRATEGIES)
-def test_for_each_way_of_routing(routing: str) -> None:
+def test_every_routing_strategy_is_warmed(routing: str) -> None:
     warm(Settings())
     warm(Settings(node=NodeSettings(name="x", routing=routing)))
     if routing in ("edge", "covering"):
