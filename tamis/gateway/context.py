@@ -48,7 +48,7 @@ class GatewayContext:
         await self._stack.aclose()
 
     async def ask(
-        self, subscriber: str, verb: str, asked: dict[str, Any], selector: str = ""
+        self, subscriber: str, verb: str, body: dict[str, Any], selector: str = ""
     ) -> dict[str, Any]:
         """Send a request to the brokers on behalf of a subscriber.
 
@@ -60,7 +60,7 @@ class GatewayContext:
             self.broker.names,
             subscriber,
             verb,
-            asked,
+            body,
             self.settings.timeout,
             selector,
         )

@@ -156,8 +156,8 @@ class Client:
             SelectorError: The selector is invalid; the error says where and why.
             BrokerError: The subscription exceeds a limit, or no broker answers.
         """
-        asked = self._subscribe_request(selector, id, priority, ttl)
-        answer = await self._ask("put", asked, selector)
+        body = self._subscribe_request(selector, id, priority, ttl)
+        answer = await self._ask("put", body, selector)
         return IndexedSubscription(answer["id"], answer["revision"])
 
     async def subscribe_many(
@@ -176,8 +176,8 @@ class Client:
         for low in range(0, len(requests), _AT_ONCE):
             some = requests[low : low + _AT_ONCE]
             answer = await self._ask("put_many", {"subscriptions": some})
-            for asked, result in zip(some, answer["results"], strict=True):
-                raise_refusal(result, asked["selector"])
+            for body, result in zip(some, answer["results"], strict=True):
+                raise_refusal(result, body["selector"])
                 done.append(IndexedSubscription(result["id"], result["revision"]))
         return done
 
@@ -292,8 +292,8 @@ class Client:
             if self._renewing is None:
                 self._renewing = asyncio.create_task(self._keep_renewing())
         # The id is chosen here, so that a repeated request does not add a second subscription.
-        asked = {"id": uuid4().hex if id is None else id, "selector": selector}
-        return asked | {"priority": priority} | ({} if ttl is None else {"ttl": ttl})
+        body = {"id": uuid4().hex if id is None else id, "selector": selector}
+        return body | {"priority": priority} | ({} if ttl is None else {"ttl": ttl})
 
     async def _keep_renewing(self) -> None:
         while True:
@@ -303,9 +303,9 @@ class Client:
             except TamisError as error:
                 log.warning("cannot renew subscriptions: %s", error)
 
-    async def _ask(self, verb: str, asked: dict[str, Any], selector: str = "") -> dict[str, Any]:
+    async def _ask(self, verb: str, body: dict[str, Any], selector: str = "") -> dict[str, Any]:
         return await ask(
-            self._connection, self._names, self.subscriber, verb, asked, self.timeout, selector
+            self._connection, self._names, self.subscriber, verb, body, self.timeout, selector
         )
 
     async def _publish_quietly(self, subject: str, payload: bytes) -> None:

@@ -41,9 +41,8 @@ class Pull:
         self._next = f"$JS.API.CONSUMER.MSG.NEXT.{stream}.{consumer}"
         self._ahead = ahead
         self._inbox = self._nats.new_inbox()
-        self._requests: deque[list[int]] = (
-            deque()
-        )  # number, and how many messages are still expected
+        # Per request, its number and how many messages are still expected.
+        self._requests: deque[list[int]] = deque()
         self._number = 0
         self._requested = 0
         self._ready: deque[Msg] = deque()
@@ -120,14 +119,14 @@ class Pull:
 
     async def _request_more(self) -> None:
         """Keep the window full. At least half of it is requested at a time, so requests are few."""
-        wanted = self._ahead - self._requested - len(self._ready)
-        if self._stopping or not self._nats.is_connected or wanted * 2 < self._ahead:
+        missing = self._ahead - self._requested - len(self._ready)
+        if self._stopping or not self._nats.is_connected or missing * 2 < self._ahead:
             return
         self._number += 1
-        self._requests.append([self._number, wanted])
-        self._requested += wanted
+        self._requests.append([self._number, missing])
+        self._requested += missing
         request = {
-            "batch": wanted,
+            "batch": missing,
             "expires": int(_EXPIRES * _NANO),
             "idle_heartbeat": int(_HEARTBEAT * _NANO),
         }

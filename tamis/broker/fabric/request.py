@@ -20,7 +20,7 @@ async def ask(
     names: Names,
     subscriber: str,
     verb: str,
-    asked: dict[str, Any],
+    body: dict[str, Any],
     timeout: float,
     selector: str = "",
 ) -> dict[str, Any]:
@@ -31,7 +31,7 @@ async def ask(
         names: The names of the system.
         subscriber: The subscriber that makes the request.
         verb: The kind of request; docs/reference/protocol.md lists them.
-        asked: The body of the request.
+        body: The body of the request.
         timeout: How many seconds a broker may take to answer.
         selector: The selector of the request, which errors show.
 
@@ -42,7 +42,7 @@ async def ask(
     subject = names.request(subscriber, verb)
     loop = asyncio.get_running_loop()
     deadline = loop.time() + timeout
-    payload = encode_json(asked)
+    payload = encode_json(body)
     while True:
         left = deadline - loop.time()
         try:
@@ -59,9 +59,9 @@ async def ask(
             ) from None
         except NatsError as error:
             raise BrokerError(f"cannot send the request: {error}", "unreachable") from error
-        body = decode_object(answer.data)
-        raise_refusal(body, selector)
-        return body
+        result = decode_object(answer.data)
+        raise_refusal(result, selector)
+        return result
 
 
 async def statuses(connection: Connection, names: Names, wait: float) -> list[dict[str, Any]]:

@@ -108,27 +108,27 @@ class Ranges:
         deadline = self._deadline()
         while True:
             try:
-                found = await js.stream_info(self._stream)
+                info = await js.stream_info(self._stream)
             except NotFoundError:
                 raise BrokerError(self._no_stream, "storage") from None
             except (NatsError, APIError, TimeoutError, OSError) as error:
                 await self._pause_before_retry(deadline, error)
                 continue
-            most = found.config.max_msgs_per_subject or -1
+            most = info.config.max_msgs_per_subject or -1
             return StreamState(
-                found.state.first_seq, found.state.last_seq, most if most > 0 else None
+                info.state.first_seq, info.state.last_seq, most if most > 0 else None
             )
 
     async def count(self, start: int) -> int:
         """Return how many messages there are from a sequence on."""
-        found = await self._request({"seq": max(1, start), "batch": 1})
-        return int(_headers(found[0])[_PENDING]) + 1 if found else 0
+        messages = await self._request({"seq": max(1, start), "batch": 1})
+        return int(_headers(messages[0])[_PENDING]) + 1 if messages else 0
 
     async def first_since(self, time: datetime) -> int | None:
         """Return the sequence of the first message stored at a time or later; None without one."""
         when = time.astimezone(UTC).isoformat().replace("+00:00", "Z")
-        found = await self._request({"start_time": when, "batch": 1})
-        return int(_headers(found[0])[_SEQUENCE]) if found else None
+        messages = await self._request({"start_time": when, "batch": 1})
+        return int(_headers(messages[0])[_SEQUENCE]) if messages else None
 
     async def stop_after(self, start: int, rows: int, last: int) -> int:
         """Return where to stop so that at most `rows` messages are read, and not many fewer.
@@ -170,8 +170,8 @@ class Ranges:
 
     async def latest(self, subject: str) -> StoredMessage | None:
         """Return the latest message of a subject, or None."""
-        found = await self._request({"last_by_subj": subject}, batched=False)
-        return _stored_message(found[0]) if found else None
+        messages = await self._request({"last_by_subj": subject}, batched=False)
+        return _stored_message(messages[0]) if messages else None
 
     # -- reading ----------------------------------------------------------------------------------
 
@@ -184,17 +184,17 @@ class Ranges:
         start = max(1, start)
         deadline = self._deadline()
         while start < stop:
-            found = await self._request(
+            messages = await self._request(
                 {"seq": start, "batch": min(_MESSAGES, stop - start), "max_bytes": _BYTES}
             )
-            some = [stored for stored in map(_stored_message, found) if stored.sequence < stop]
+            some = [stored for stored in map(_stored_message, messages) if stored.sequence < stop]
             if some:
                 yield some
                 deadline = self._deadline()
-            if len(some) < len(found):  # the server is past the end of the range
+            if len(some) < len(messages):  # the server is past the end of the range
                 return
             start = some[-1].sequence + 1 if some else start
-            if not found and not await self._is_behind(start, stop, deadline):
+            if not messages and not await self._is_behind(start, stop, deadline):
                 return
 
     async def _is_behind(self, start: int, stop: int, deadline: float) -> bool:
@@ -232,7 +232,7 @@ class Ranges:
                 await self._pause_before_retry(deadline, error)
 
     async def _receive_answer(self, reply: str, batched: bool) -> list[Msg]:
-        found: list[Msg] = []
+        messages: list[Msg] = []
         before = 0
         while True:
             if self._answers.empty():  # a timer per message would dominate the cost
@@ -246,7 +246,7 @@ class Ranges:
             if status in ("404", "204"):
                 if status == "204" and int(headers.get(_BEFORE, 0)) != before:
                     raise _IncompleteAnswer("messages of the answer were lost")
-                return found
+                return messages
             if status is not None:
                 reason = headers.get("Description", "")
                 if status == "503":
@@ -256,9 +256,9 @@ class Ranges:
             if batched and int(headers.get(_BEFORE, 0)) != before:
                 raise _IncompleteAnswer("messages of the answer were lost")
             before = int(headers[_SEQUENCE])
-            found.append(message)
+            messages.append(message)
             if not batched:
-                return found
+                return messages
 
     @property
     def _no_stream(self) -> str:

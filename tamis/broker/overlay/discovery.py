@@ -37,17 +37,17 @@ async def gather_nodes(
         queue_lengths(connection, names, list(table.records)),
         *(_ask_node(connection, names.overlay_relay(each), visited) for each in others),
     )
-    found: dict[str, Any] = {
+    result: dict[str, Any] = {
         "nodes": {table.name: {"brokers": mine, "waiting": waiting}},
         "silent": {},
     }
     for neighbour, answer in zip(others, answers, strict=True):
         if "error" in answer:
-            found["silent"][neighbour] = answer["error"]
+            result["silent"][neighbour] = answer["error"]
         else:
-            found["nodes"] |= answer["nodes"]
-            found["silent"] |= answer["silent"]
-    return found
+            result["nodes"] |= answer["nodes"]
+            result["silent"] |= answer["silent"]
+    return result
 
 
 async def gather_overlay(connection: Connection, names: Names) -> dict[str, Any]:

@@ -148,10 +148,10 @@ class Forwarder:
         # columns.
         fresh = any(filters[i] is None for i in routed)
         rows = batch.rows() if fresh else [event.row for event in events]
-        found = self._table.router.route_many(
+        answers = self._table.router.route_many(
             [rows[i] for i in routed], [sources[i] for i in routed], [filters[i] for i in routed]
         )
-        for i, route in zip(routed, found, strict=True):
+        for i, route in zip(routed, answers, strict=True):
             routes[i] = route
         return routes
 

@@ -54,18 +54,18 @@ class Copier:
 
     async def _read(self) -> dict[str, tuple[int, bytes]]:
         """Return the entries at the other end, with their revisions."""
-        found: dict[str, tuple[int, bytes]] = {}
+        entries: dict[str, tuple[int, bytes]] = {}
         reading = mark_snapshots(self._target.follow(LinkFeed.received), len(self._in))
         async with aclosing(reading):
             async for news in reading:
                 if isinstance(news, SnapshotEnd):
-                    return {key: found[key] for key in news.keys & found.keys()}
+                    return {key: entries[key] for key in news.keys & entries.keys()}
                 for message in news:
                     key = message.subject[len(self._in) :]
                     if is_delete_marker(message.headers):
-                        found.pop(key, None)
+                        entries.pop(key, None)
                     else:
-                        found[key] = place_of(message.reply).sequence, message.data
+                        entries[key] = place_of(message.reply).sequence, message.data
         raise LinkInterruptedError("cannot read the interests at the other end")
 
     async def _apply(self, publisher: Publisher, changes: dict[str, bytes | None]) -> None:

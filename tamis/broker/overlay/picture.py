@@ -69,11 +69,11 @@ class OverlaySnapshot:
         return True
 
 
-def overlay_snapshot(found: dict[str, Any]) -> OverlaySnapshot:
+def overlay_snapshot(answer: dict[str, Any]) -> OverlaySnapshot:
     """Build a snapshot from the answers of nodes; see `tamis.broker.overlay.discovery`."""
     nodes: dict[str, NodeSnapshot] = {}
     links: set[tuple[str, str]] = set()
-    for name, node in found["nodes"].items():
+    for name, node in answer["nodes"].items():
         brokers = [each for each in node["brokers"] if each.get("overlay")]
         nodes[name] = _node_snapshot(name, brokers, node.get("waiting", {}))
         for each in brokers:
@@ -81,7 +81,7 @@ def overlay_snapshot(found: dict[str, Any]) -> OverlaySnapshot:
     for pair in links:
         for end in pair:
             nodes.setdefault(end, NodeSnapshot(end))
-    silent = {name: str(why) for name, why in found.get("silent", {}).items()}
+    silent = {name: str(why) for name, why in answer.get("silent", {}).items()}
     return OverlaySnapshot(dict(sorted(nodes.items())), sorted(links), silent)
 
 

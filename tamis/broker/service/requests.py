@@ -127,13 +127,13 @@ class Requests:
 
     # -- subscriptions ----------------------------------------------------------------------------
 
-    async def _put(self, subscriber: str, asked: dict[str, Any]) -> Answer:
-        wanted = _parse_subscription(asked)
-        results = await self._store_subscriptions(subscriber, [(0, wanted)], [{}])
+    async def _put(self, subscriber: str, body: dict[str, Any]) -> Answer:
+        requests = _parse_subscription(body)
+        results = await self._store_subscriptions(subscriber, [(0, requests)], [{}])
         return results[0]
 
-    async def _put_many(self, subscriber: str, asked: dict[str, Any]) -> Answer:
-        rows = asked.get("subscriptions")
+    async def _put_many(self, subscriber: str, body: dict[str, Any]) -> Answer:
+        rows = body.get("subscriptions")
         if not isinstance(rows, list):
             raise BrokerError('"subscriptions" must be a list of objects', "request")
         most = self._settings.limits.at_once
@@ -142,25 +142,27 @@ class Requests:
                 f"at most {most:,} subscriptions per request, not {len(rows):,}", "limit"
             )
         results: list[Answer] = [{} for _ in rows]
-        wanted: list[tuple[int, SubscriptionRequest]] = []
+        requests: list[tuple[int, SubscriptionRequest]] = []
         for i, row in enumerate(rows):
             try:
-                wanted.append((i, _parse_subscription(row)))
+                requests.append((i, _parse_subscription(row)))
             except TamisError as error:
                 results[i] = refusal(error)
-        return {"results": await self._store_subscriptions(subscriber, wanted, results, many=True)}
+        return {
+            "results": await self._store_subscriptions(subscriber, requests, results, many=True)
+        }
 
     async def _store_subscriptions(
         self,
         subscriber: str,
-        wanted: list[tuple[int, SubscriptionRequest]],
+        requests: list[tuple[int, SubscriptionRequest]],
         results: list[Answer],
         many: bool = False,
     ) -> list[Answer]:
         """Check, store and index subscriptions; write the outcome of each into the results."""
-        keys = [key_of(subscriber, one.id) for _, one in wanted]
+        keys = [key_of(subscriber, one.id) for _, one in requests]
         try:
-            group, stored = await self._write_checked(subscriber, wanted, results, many)
+            group, stored = await self._write_checked(subscriber, requests, results, many)
             await group.wait_confirmed()
             group.check()
             for (i, id), revision in zip(stored, group.sequences, strict=True):
@@ -173,7 +175,7 @@ class Requests:
     async def _write_checked(
         self,
         subscriber: str,
-        wanted: list[tuple[int, SubscriptionRequest]],
+        requests: list[tuple[int, SubscriptionRequest]],
         results: list[Answer],
         many: bool,
     ) -> tuple[PublishGroup, list[tuple[int, str]]]:
@@ -181,7 +183,7 @@ class Requests:
         held = self._register.subscription_count(subscriber)
         group, stored = PublishGroup(), list[tuple[int, str]]()
         since = None
-        for i, one in wanted:
+        for i, one in requests:
             key = key_of(subscriber, one.id)
             try:
                 others = held - 1 if key in self._register.entries else held
@@ -216,14 +218,14 @@ class Requests:
         subject = self._names.bucket_subject(self._names.subscriptions, key)
         await self._publisher.publish(group, subject, encode_json(entry), ttl_headers(ttl) or None)
 
-    async def _remove(self, subscriber: str, asked: dict[str, Any]) -> Answer:
-        ids = asked.get("ids", [asked["id"]] if "id" in asked else None)
+    async def _remove(self, subscriber: str, body: dict[str, Any]) -> Answer:
+        ids = body.get("ids", [body["id"]] if "id" in body else None)
         if not isinstance(ids, list):
             raise BrokerError('give "id", or "ids" as a list', "request")
         keys = [key_of(subscriber, checked_id(id)) for id in ids]
         known = [key for key in keys if key in self._register.entries]
-        if "id" in asked and not known:
-            raise BrokerError(f"there is no subscription {asked['id']!r}", "unknown")
+        if "id" in body and not known:
+            raise BrokerError(f"there is no subscription {body['id']!r}", "unknown")
         return {"removed": len(known), "revision": await self._remove_keys(known)}
 
     async def _remove_keys(self, keys: Iterable[str]) -> int:
@@ -238,15 +240,15 @@ class Requests:
         await self._register.wait_for_revision(revision)
         return revision
 
-    async def _get(self, subscriber: str, asked: dict[str, Any]) -> Answer:
-        id = checked_id(asked.get("id", ""))
+    async def _get(self, subscriber: str, body: dict[str, Any]) -> Answer:
+        id = checked_id(body.get("id", ""))
         entry = self._register.entries.get(key_of(subscriber, id))
         if entry is None:
             raise BrokerError(f"there is no subscription {id!r}", "unknown")
         return _entry_answer(entry)
 
-    async def _list(self, subscriber: str, asked: dict[str, Any]) -> Answer:
-        after = asked.get("after", "")
+    async def _list(self, subscriber: str, body: dict[str, Any]) -> Answer:
+        after = body.get("after", "")
         if not isinstance(after, str):
             raise BrokerError('"after" must be an id', "request")
         page: list[Answer] = []
@@ -259,7 +261,7 @@ class Requests:
             page.append(_entry_answer(entry))
         return {"subscriptions": page, "more": False}
 
-    async def _renew(self, subscriber: str, asked: dict[str, Any]) -> Answer:
+    async def _renew(self, subscriber: str, body: dict[str, Any]) -> Answer:
         entries = [
             entry for entry in self._register.entries_of(subscriber) if entry.ttl is not None
         ]
@@ -279,8 +281,8 @@ class Requests:
 
     # -- deliveries -------------------------------------------------------------------------------
 
-    async def _open(self, subscriber: str, asked: dict[str, Any]) -> Answer:
-        passing = asked.get("passing")
+    async def _open(self, subscriber: str, body: dict[str, Any]) -> Answer:
+        passing = body.get("passing")
         check_ttl(passing)
         stream = self._names.delivery_stream
         consumer = await self._js.add_consumer(
@@ -293,7 +295,7 @@ class Requests:
             "pending": consumer.num_pending or 0,
         }
 
-    async def _close(self, subscriber: str, asked: dict[str, Any]) -> Answer:
+    async def _close(self, subscriber: str, body: dict[str, Any]) -> Answer:
         keys = [key_of(subscriber, entry.id) for entry in self._register.entries_of(subscriber)]
         await self._remove_keys(keys)
         stream = self._names.delivery_stream
@@ -305,20 +307,20 @@ class Requests:
         return {"removed": len(keys)}
 
 
-def _parse_subscription(asked: object) -> SubscriptionRequest:
-    if not isinstance(asked, dict):
+def _parse_subscription(body: object) -> SubscriptionRequest:
+    if not isinstance(body, dict):
         raise BrokerError("a subscription must be a JSON object", "request")
-    for name in asked:
+    for name in body:
         if name not in ("id", "selector", "priority", "ttl"):
             raise BrokerError(
                 f"unknown field {name!r}; known are id, selector, priority, ttl", "request"
             )
-    id = asked.get("id")
+    id = body.get("id")
     return SubscriptionRequest(
         uuid4().hex if id is None else checked_id(id),
-        asked.get("selector"),  # type: ignore[arg-type]
-        asked.get("priority", 0),
-        asked.get("ttl"),
+        body.get("selector"),  # type: ignore[arg-type]
+        body.get("priority", 0),
+        body.get("ttl"),
     )
 
 

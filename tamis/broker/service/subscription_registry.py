@@ -161,9 +161,8 @@ class Register(BucketFollower):
         )
         old = self.entries.get(key)
         if old is not None and (old.selector, old.priority) == (entry.selector, entry.priority):
-            if (
-                not old.is_sequence or old.since == entry.since
-            ):  # only its time to live was extended
+            # Only its time to live was extended.
+            if not old.is_sequence or old.since == entry.since:
                 old.revision, old.ttl, old.renewed = revision, entry.ttl, entry.renewed
                 return
         subscription = self._parse(key, entry)
