@@ -145,7 +145,7 @@ def test_old_versions_can_be_dropped(spark: SparkSession, tmp_path: Path) -> Non
     assert drop(index, keep=2) == [1]
     assert versions(index) == [2, 3]
     assert len(list((index / "rejects").iterdir())) == 2
-    with pytest.raises(InputError, match="no version 1 here; there are 2 to 3"):
+    with pytest.raises(InputError, match="no version 1 here; the versions are 2 to 3"):
         resolve(index, 1)
 
 
