@@ -32,7 +32,7 @@ def matcher() -> tamis.Matcher:
     return matcher
 
 
-def test_matching(matcher) -> None:
+def test_selectors_call_functions(matcher) -> None:
     event = {"x": 3, "y": 5.5, "product": "Dell XPS", "price": 900}
     assert matcher.match(event) == ["dell", "near"]
     assert matcher.match_batch([event, {}, {"x": 0, "y": 0}, {"x": 90, "y": 0}]).per_event() == [
@@ -44,7 +44,7 @@ def test_matching(matcher) -> None:
 
 
 @given(bool_exprs(functions=True), events(), st.sampled_from(["sql", "strict"]))
-def test_what_engines_are_given_means_what_was_written(expr, event, semantics) -> None:
+def test_rewriting_keeps_the_meaning_of_calls(expr, event, semantics) -> None:
     subscription = Subscription.of("s", str(expr), semantics=semantics, functions=FUNCTIONS)
     matcher = tamis.Matcher(semantics=semantics, functions=FUNCTIONS)
     matcher.add("s", str(expr))
@@ -66,7 +66,7 @@ def test_every_engine_equals_the_oracle(engine, exprs, batch) -> None:
     assert matcher.match_batch(batch).per_event() == wanted
 
 
-def test_strict_wants_the_arguments() -> None:
+def test_strict_requires_the_arguments() -> None:
     matcher = tamis.Matcher(semantics="strict", functions=FUNCTIONS)
     matcher.add("s", "size(a) = 1 OR alike(b, 1)")
     assert matcher.match({"a": "x"}) == [] and matcher.match({"a": "x", "b": "y"}) == ["s"]
@@ -78,7 +78,7 @@ def test_defaults_are_arguments() -> None:
     assert matcher.match({}) == ["s"] and matcher.match({"a": "x"}) == []
 
 
-def test_without_functions_there_are_none(matcher) -> None:
+def test_unknown_functions_are_refused(matcher) -> None:
     with pytest.raises(tamis.errors.SelectorSyntaxError) as caught:
         tamis.Matcher().add("s", "distance(x, y) < 2")
     assert caught.value.reason == "unknown function 'distance'"
@@ -94,14 +94,14 @@ def test_without_functions_there_are_none(matcher) -> None:
     assert list(matcher) == ["near", "dell"]
 
 
-def test_refused_functions() -> None:
+def test_invalid_functions_are_refused() -> None:
     with pytest.raises(tamis.errors.InputError, match="functions: 'abs' is a built-in function"):
         tamis.Matcher(functions={"abs": abs})
     with pytest.raises(tamis.errors.InputError, match="functions: 'f' is no function but 1"):
         Subscription.of("s", "a = 1", functions={"f": 1})
 
 
-def test_failing(matcher) -> None:
+def test_a_failing_function_names_its_arguments(matcher) -> None:
     for call in (
         lambda: matcher.match({"x": 1, "y": "north"}),
         lambda: matcher.match_batch([{}, {"x": 1, "y": "north"}]),
@@ -114,7 +114,7 @@ def test_failing(matcher) -> None:
     assert matcher.match({"x": 3, "y": 4}) == ["near"]
 
 
-def test_explaining(matcher) -> None:
+def test_explanations_show_calls(matcher) -> None:
     found = matcher.explain("near", {"x": 3, "y": 9})
     assert str(found) == (
         "near: does not match\n"
@@ -129,7 +129,7 @@ def test_explaining(matcher) -> None:
     assert "? brand(product) = 'Dell'  (brand(product) is NULL, product is '')" in str(found)
 
 
-def test_explaining_what_no_event_can_change() -> None:
+def test_constant_calls_are_not_reported_as_missing() -> None:
     matcher = tamis.Matcher(functions=FUNCTIONS)
     matcher.add("s", "a = 1 AND size('x') = 2")
     matcher.add("t", "a = 1 AND (size('x') = 1 AND alike(1, 2))")
@@ -138,7 +138,7 @@ def test_explaining_what_no_event_can_change() -> None:
     assert [change.predicate for change in found.missing] == ["a = 1"] and found.possible is True
 
 
-def test_pickling(matcher) -> None:
+def test_functions_of_a_module_pickle(matcher) -> None:
     again = pickle.loads(pickle.dumps(matcher))
     event = {"x": 3, "y": 5.5, "product": "Dell XPS", "price": 900}
     assert again.match(event) == ["dell", "near"] and again.functions == matcher.functions
@@ -155,13 +155,13 @@ def test_a_lambda_does_not_pickle() -> None:
         pickle.dumps(matcher)
 
 
-def test_public_parse() -> None:
+def test_parse_takes_functions() -> None:
     tree = tamis.parse("size(a) < 2 AND alike(a, b)", FUNCTIONS)
     assert str(tree) == "size(a) < 2 AND alike(a, b)"
     assert tree == parse(" SIZE(a)<2 and Alike(a,b)", FUNCTIONS)
 
 
-def test_trees_are_drawn() -> None:
+def test_trees_with_calls_are_drawn() -> None:
     tree = tamis.parse("size(a) < 2", FUNCTIONS)
     assert draw_tree(tree) == ["<", "├─ size", "│  └─ a", "└─ 2 INT"]
     call = {"node": "Custom", "name": "size", "arguments": [{"node": "Attribute", "path": ["a"]}]}

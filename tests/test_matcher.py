@@ -19,7 +19,7 @@ def matcher() -> tamis.Matcher:
     return matcher
 
 
-def test_add_replace_remove(matcher) -> None:
+def test_subscriptions_are_added_replaced_and_removed(matcher) -> None:
     assert matcher.match({"price": 5, "colour": "red"}) == ["cheap", "red"]
     matcher.replace("cheap", "price < 3")
     assert matcher.match({"price": 5, "colour": "red"}) == ["red"]
@@ -73,7 +73,7 @@ def test_a_refused_replacement_leaves_the_old_one(matcher) -> None:
 
 
 @pytest.mark.parametrize("id", ["nobody", 5, None, [], ""])
-def test_unknown_ids(matcher, id) -> None:
+def test_unknown_ids_raise(matcher, id) -> None:
     assert id not in matcher
     for call in (
         lambda: matcher.remove(id),
@@ -86,7 +86,7 @@ def test_unknown_ids(matcher, id) -> None:
         assert caught.value.id == id
 
 
-def test_integer_ids_come_back_as_integers() -> None:
+def test_integer_ids_stay_integers() -> None:
     matcher = tamis.Matcher()
     matcher.add(10, "a = 1")
     matcher.add(9, "a = 1")
@@ -121,7 +121,7 @@ ROWS = [("a", "x = 1"), ("b", "x = 2", 5), ("c", "x = 1", -1)]
         ).to_batches()[0],
     ],
 )
-def test_add_many(rows) -> None:
+def test_add_many_takes_tuples_and_tables(rows) -> None:
     matcher = tamis.Matcher()
     done = matcher.add_many(rows)
     assert (done.count, done.rejected) == (3, [])
@@ -132,14 +132,14 @@ def test_add_many(rows) -> None:
 BAD = [("d", "x = 1"), ("e", "x = "), ("d", "y"), ("f", "y"), "g", ("h",), (1, "y")]
 
 
-def test_add_many_all_or_nothing(matcher) -> None:
+def test_add_many_is_all_or_nothing(matcher) -> None:
     with pytest.raises(errors.SelectorSyntaxError) as caught:
         matcher.add_many(BAD)
     assert caught.value.__notes__ == ["row 1 of add_many; no row was added"]
     assert list(matcher) == ["cheap", "red"]
 
 
-def test_add_many_undoes_what_a_broken_generator_began(matcher) -> None:
+def test_add_many_undoes_rows_of_a_failed_generator(matcher) -> None:
     def rows():
         yield "d", "x = 1"
         raise RuntimeError("the caller's own trouble")
@@ -151,7 +151,7 @@ def test_add_many_undoes_what_a_broken_generator_began(matcher) -> None:
 
 
 @pytest.mark.parametrize("kind", [str, int])
-def test_add_many_undoes_many(kind) -> None:
+def test_add_many_undoes_many_rows(kind) -> None:
     matcher = tamis.Matcher(engine="block")
     matcher.add(kind(-1), "x = 1")
     rows = [(kind(number), "x = 1") for number in range(9_000)]
@@ -160,7 +160,7 @@ def test_add_many_undoes_many(kind) -> None:
     assert list(matcher) == [kind(-1)] and matcher.match({"x": 1}) == [kind(-1)]
 
 
-def test_add_many_skips(matcher) -> None:
+def test_add_many_skips_bad_rows(matcher) -> None:
     done = matcher.add_many(BAD, bad="skip")
     assert done.count == 2 and list(matcher) == ["cheap", "red", "d", "f"]
     assert [(r.row, r.id, type(r.error)) for r in done.rejected] == [
@@ -185,7 +185,7 @@ def test_add_many_skips(matcher) -> None:
         pa.table({"id": ["a"], "selector": pa.array([b"\xff"]).view(pa.string())}),
     ],
 )
-def test_add_many_wants_rows(matcher, rows) -> None:
+def test_add_many_refuses_other_shapes(matcher, rows) -> None:
     with pytest.raises(errors.InputError):
         matcher.add_many(rows)
 
@@ -195,24 +195,24 @@ def test_add_many_wants_rows(matcher, rows) -> None:
     [{"semantics": "fuzzy"}, {"engine": "warp"}, {"engine": []}, {"semantics": "default"},
      {"semantics": "total"}, {"schema": {"a": "COMPLEX"}}, {"schema": 5}],
 )  # fmt: skip
-def test_refused_matchers(arguments) -> None:
+def test_invalid_settings_are_refused(arguments) -> None:
     with pytest.raises(errors.TamisError):
         tamis.Matcher(**arguments)
 
 
 @pytest.mark.parametrize("limit", [-1, 1.5, "1", True])
-def test_refused_limits(matcher, limit) -> None:
+def test_invalid_limits_are_refused(matcher, limit) -> None:
     with pytest.raises(errors.InputError):
         matcher.match({}, limit=limit)
 
 
 @pytest.mark.parametrize("events", [None, 5, "x", {"a": 1}, [1], [None], [[("a", 1)]]])
-def test_refused_events(matcher, events) -> None:
+def test_invalid_events_are_refused(matcher, events) -> None:
     with pytest.raises(errors.EventError):
         matcher.match_batch(events)
 
 
-def test_matches() -> None:
+def test_matches_have_pairs_counts_and_tables() -> None:
     matcher = tamis.Matcher()
     matcher.add("p", "a > 0", priority=1)
     matcher.add("q", "a > 1", priority=2)
@@ -233,7 +233,7 @@ def test_matches() -> None:
             found.of_event(event)
 
 
-def test_nothing_in_nothing_out() -> None:
+def test_empty_matchers_and_batches_match_nothing() -> None:
     found = tamis.Matcher().match_batch([])
     assert (len(found), found.per_event(), found.counts()) == (0, [], {})
     assert found.to_arrow().num_rows == 0

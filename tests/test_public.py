@@ -10,7 +10,7 @@ import tamis
 from tamis import errors
 
 
-def test_names() -> None:
+def test_the_public_names_are_pinned() -> None:
     assert tamis.__all__ == [
         "ENGINES",
         "EventBatch",
@@ -52,13 +52,13 @@ def test_every_error_is_in_the_tree() -> None:
         errors.BrokerError("why", "limit"),
     ],
 )
-def test_errors_travel(error) -> None:
+def test_errors_pickle(error) -> None:
     again = pickle.loads(pickle.dumps(error))
     assert type(again) is type(error)
     assert str(again) == str(error) and again.__dict__ == error.__dict__
 
 
-def test_a_fault_on_a_later_line() -> None:
+def test_a_fault_on_a_later_line_is_located() -> None:
     with pytest.raises(errors.SelectorSyntaxError) as caught:
         tamis.parse("a = 1 AND\n  b == 2")
     error = caught.value
@@ -97,7 +97,7 @@ m = tamis.Matcher(); m.add('s', 'a = 1'); assert m.match({'a': 1}) == ['s']
     assert done.returncode == 0, done.stderr
 
 
-def test_what_is_small_does_not_wait_for_numba() -> None:
+def test_the_brute_engine_does_not_import_numba() -> None:
     script = """
 import sys
 import tamis

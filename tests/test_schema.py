@@ -43,7 +43,7 @@ SCHEMA = tamis.Schema(
         "AT LEAST 1 OF (sold, qty = 1)",
     ],
 )
-def test_accepted(selector: str) -> None:
+def test_valid_selectors_pass_the_type_check(selector: str) -> None:
     check(parse(selector), SCHEMA, selector)
 
 
@@ -83,7 +83,9 @@ def test_accepted(selector: str) -> None:
         ("AT LEAST 1 OF (sold, qty)", "qty", "qty is INT, not BOOL", "compare it with something"),
     ],
 )  # fmt: skip
-def test_refused(selector: str, fault: str, reason: str, hint: str) -> None:
+def test_invalid_selectors_fail_the_type_check(
+    selector: str, fault: str, reason: str, hint: str
+) -> None:
     with pytest.raises(SelectorTypeError) as caught:
         check(parse(selector), SCHEMA, selector)
     error = caught.value
@@ -91,14 +93,14 @@ def test_refused(selector: str, fault: str, reason: str, hint: str) -> None:
     assert (error.reason, error.hint) == (reason, hint)
 
 
-def test_an_open_schema_says_nothing_of_other_attributes() -> None:
+def test_an_open_schema_allows_other_attributes() -> None:
     schema = tamis.Schema({"a": "INT"}, open=True)
     check(parse("b = 'x' AND b > 5"), schema, "")
     with pytest.raises(SelectorTypeError):
         check(parse("a = 'x'"), schema, "a = 'x'")
 
 
-def test_ways_to_write_it(tmp_path) -> None:
+def test_a_schema_has_several_forms(tmp_path) -> None:
     plain = tamis.Schema({"a": "INT", "b.c": ("STR", "x"), "t": "timestamp"})
     assert plain.types == {("a",): Type.INT, ("b", "c"): Type.STR, ("t",): Type.TIMESTAMP}
     assert plain.defaults == {("b", "c"): "x"}
@@ -149,7 +151,7 @@ class Hostile:
         "a INT",
     ],
 )
-def test_nonsense(attributes) -> None:
+def test_invalid_schemas_are_refused(attributes) -> None:
     with pytest.raises(SchemaError) as caught:
         tamis.Schema(attributes)
     assert caught.value.reason
@@ -166,7 +168,7 @@ def test_nonsense(attributes) -> None:
         ({"a": "INT", "`a`": "STR"}, "a", "is declared twice"),
     ],
 )
-def test_mistakes_are_not_swallowed(attributes, attribute: str, reason: str) -> None:
+def test_mistakes_in_declarations_are_reported(attributes, attribute: str, reason: str) -> None:
     with pytest.raises(SchemaError) as caught:
         tamis.Schema(attributes)
     assert caught.value.attribute == attribute and caught.value.reason.endswith(reason)
@@ -181,12 +183,12 @@ def test_mistakes_are_not_swallowed(attributes, attribute: str, reason: str) -> 
         [pa.field(b"\xff", pa.int64())],
     ],
 )
-def test_arrow_schemas_that_make_no_sense(fields) -> None:
+def test_invalid_arrow_schemas_are_refused(fields) -> None:
     with pytest.raises(SchemaError):
         tamis.Schema.of(pa.schema(fields))
 
 
-def test_unreadable_files(tmp_path) -> None:
+def test_unreadable_files_are_refused(tmp_path) -> None:
     with pytest.raises(SchemaError):
         tamis.Schema.read(tmp_path / "nothing.json")
     (tmp_path / "bad.json").write_text("[1]")
@@ -213,7 +215,7 @@ def test_unreadable_files(tmp_path) -> None:
     ],
     ids=lambda text: text[:30],
 )
-def test_files_that_make_no_sense(tmp_path, text: str) -> None:
+def test_invalid_files_are_refused(tmp_path, text: str) -> None:
     (tmp_path / "s.json").write_text(text)
     with pytest.raises(SchemaError):
         tamis.Schema.read(tmp_path / "s.json")
@@ -233,6 +235,6 @@ def test_files_that_make_no_sense(tmp_path, text: str) -> None:
         ('{"open": {"type": "BOOL"}}', tamis.Schema({"open": "BOOL"})),
     ],
 )  # fmt: skip
-def test_schema_files(tmp_path, text: str, schema: tamis.Schema) -> None:
+def test_schema_files_are_read(tmp_path, text: str, schema: tamis.Schema) -> None:
     (tmp_path / "s.json").write_text(text, encoding="utf-8")
     assert tamis.Schema.read(tmp_path / "s.json") == schema

@@ -73,7 +73,7 @@ cyclic.append(cyclic)
     ],
     ids=repr,
 )
-def test_to_value(raw, value) -> None:
+def test_to_value_converts_python_objects(raw, value) -> None:
     found = to_value(raw)
     assert found == value and type(found) is type(value)
 
@@ -82,12 +82,12 @@ def test_to_value(raw, value) -> None:
     "raw", [2**63, -(2**63) - 1, 10**5000, "\ud800", ["\udfff"], [2**64], np.uint64(2**63),
             np.datetime64(10**15, "Y")], ids=lambda raw: type(raw).__name__,
 )  # fmt: skip
-def test_refused(raw) -> None:
+def test_unrepresentable_objects_are_refused(raw) -> None:
     with pytest.raises(ValueError):
         to_value(raw)
 
 
-def test_type_of() -> None:
+def test_type_of_names_the_type() -> None:
     cases = [True, 1, 1.5, "x", EPOCH, [1], ["x"], [], [None], OPAQUE, None, math.nan]
     assert [type_of(value) for value in cases] == [
         Type.BOOL, Type.INT, Type.DBL, Type.STR, Type.TIMESTAMP, Type.INT_LIST, Type.STR_LIST,
@@ -111,7 +111,7 @@ def test_type_of() -> None:
         ("9999-12-31 23:59:59.999999", "9999-12-31 23:59:59.999999Z"),
     ],
 )
-def test_timestamps(text: str, printed: str) -> None:
+def test_timestamps_are_parsed(text: str, printed: str) -> None:
     assert str(Timestamp.parse(text)) == printed
     assert Timestamp.parse(printed) == Timestamp.parse(text)
 
@@ -122,12 +122,12 @@ def test_timestamps(text: str, printed: str) -> None:
      "2024-05-01 10:00 Mars/Base", "2024-05-01 10:00+19:00", "2024-05-01 10:00+02:60",
      "2024-05-01 10:00 posixrules", "0001-01-01 00:00+01:00", "2024-05-01 ", "２０２４-05-01"],
 )  # fmt: skip
-def test_not_timestamps(text: str) -> None:
+def test_other_text_is_not_a_timestamp(text: str) -> None:
     with pytest.raises(ValueError):
         Timestamp.parse(text)
 
 
-def test_arrow_scalars() -> None:
+def test_arrow_scalars_are_converted() -> None:
     assert to_value(pa.scalar(5, pa.int8())) == 5 and to_value(pa.scalar(None, pa.int8())) is None
     assert to_value(pa.scalar(["x", None])) == ["x", None]
     assert to_value([pa.scalar(1), 2]) == [1, 2]
@@ -139,7 +139,7 @@ def test_arrow_scalars() -> None:
         to_value(pa.scalar(2**64 - 1, pa.uint64()))
 
 
-def test_what_calls_itself_a_scalar() -> None:
+def test_an_object_whose_as_py_returns_itself_is_opaque() -> None:
     class Endless:
         def as_py(self) -> object:
             return self

@@ -13,19 +13,19 @@ from tamis.kernels.bloom import sbstree
 from tamis.matcher import Matcher
 
 
-def test_the_default_engine() -> None:
+def test_the_default_engine_is_warmed() -> None:
     warm.main([])
     assert match.match_rows.signatures  # type: ignore[attr-defined]
 
 
-def test_another_engine_in_all_its_ways() -> None:
+def test_other_engines_are_warmed_with_all_options() -> None:
     warm.warm_engine("atree")
     assert levels.climb_levels.signatures  # type: ignore[attr-defined]
     warm.warm_engine("counting")  # takes conjunctions only
     assert counting.count.signatures  # type: ignore[attr-defined]
 
 
-def test_an_engine_that_is_not_installed_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_engine_that_is_not_installed_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("dd", "dd.cudd"):
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(InputError, match="needs CUDD"):
@@ -33,7 +33,7 @@ def test_an_engine_that_is_not_installed_is_left_out(monkeypatch: pytest.MonkeyP
     warm.warm_engine("bdd")
 
 
-def test_a_node_of_an_overlay() -> None:
+def test_an_overlay_node_is_warmed() -> None:
     pytest.importorskip("nats", reason="pip install 'tamis[broker]'")
     warm.warm_node()
     assert sbstree.sbstree_publish.signatures  # type: ignore[attr-defined]

@@ -18,7 +18,7 @@ from tests.events.checks import addresses, arrow_rows, exact, sound
 
 @settings(max_examples=250, deadline=None)
 @given(arrow_tables())
-def test_arrow_is_its_dicts(table: pa.Table) -> None:
+def test_arrow_tables_equal_their_dicts(table: pa.Table) -> None:
     assume(is_valid(table))
     expected = EventBatch.from_dicts(table.to_pylist())
     for form in (table, table.combine_chunks()):
@@ -32,7 +32,7 @@ def test_arrow_is_its_dicts(table: pa.Table) -> None:
 
 
 @pytest.mark.parametrize("kind", [kind for kind in Type if kind is not Type.OPAQUE])
-def test_the_right_types_are_not_copied(kind: Type) -> None:
+def test_canonical_types_are_not_copied(kind: Type) -> None:
     example: dict[Type, list[object]] = {
         Type.BOOL: [True],
         Type.STR: ["a"],
@@ -59,7 +59,7 @@ def test_a_null_object_has_no_fields() -> None:
     assert arrow_rows(a=outer) == [{"a": {"u": {"x": 1}}}, {"a": OPAQUE}, {}]
 
 
-def test_what_lies_under_a_null_is_not_looked_at() -> None:
+def test_the_slot_of_a_null_is_ignored() -> None:
     huge = pa.array([2**64 - 1, 1], pa.uint64())
     null_list = pa.ListArray.from_arrays([0, 1, 2], huge, mask=pa.array([True, False]))
     null_number = pa.Array.from_buffers(
@@ -80,7 +80,7 @@ def test_what_lies_under_a_null_is_not_looked_at() -> None:
         pa.array([None, [], [[1]], [[3], [2**63]], []], pa.list_(pa.list_(pa.uint64()))),
     ],
 )
-def test_arrow_out_of_range(array: pa.Array) -> None:
+def test_values_out_of_range_are_refused(array: pa.Array) -> None:
     table = pa.table({"x": pa.StructArray.from_arrays([array], ["y"])})
     with pytest.raises(EventError, match="does not fit into 64 bits") as caught:
         EventBatch.of(table)
@@ -96,7 +96,7 @@ def test_the_first_event_at_fault_is_named(first: int) -> None:
     assert caught.value.reason == "integer 9223372036854775808 does not fit into 64 bits"
 
 
-def test_arrow_depth() -> None:
+def test_structs_nested_too_deep_are_refused() -> None:
     kind = pa.int64()
     for _ in range(MAX_DEPTH):
         kind = pa.struct([("a", kind)])
@@ -105,18 +105,18 @@ def test_arrow_depth() -> None:
     assert arrow_rows(a=pa.nulls(1, kind.field(0).type)) == [{}]
 
 
-def test_two_fields_of_one_name() -> None:
+def test_two_fields_of_the_same_name_are_refused() -> None:
     array = pa.StructArray.from_arrays([pa.array([1]), pa.array([2])], ["b", "b"])
     with pytest.raises(EventError, match=r"'a\.b': two columns"):
         EventBatch.of(pa.table({"a": array}))
 
 
-def test_no_columns_but_rows() -> None:
+def test_a_table_may_have_rows_without_columns() -> None:
     table = pa.table({"a": [1, 2]}).select([])
     assert EventBatch.of(table).rows() == [{}, {}]
 
 
-def test_anything_that_exports_a_stream() -> None:
+def test_anything_that_exports_a_stream_is_accepted() -> None:
     reader = pa.table({"a": [1, 2]}).to_reader()
     assert EventBatch.of(reader).rows() == [{"a": 1}, {"a": 2}]
 
@@ -159,7 +159,7 @@ OFFSETS = pa.array([0, 1, 2, 3], pa.int32())
     ],
     ids=lambda array: str(array.type),
 )
-def test_text_that_is_not_utf8(array: pa.Array) -> None:
+def test_text_that_is_not_utf8_is_refused(array: pa.Array) -> None:
     with pytest.raises(EventError, match=r"not valid UTF-8") as caught:
         EventBatch.of(pa.table({"a": array}))
     assert caught.value.attribute in ("a", "a.inside")
@@ -168,7 +168,7 @@ def test_text_that_is_not_utf8(array: pa.Array) -> None:
     assert EventBatch.of(pa.table({"a": array}), Schema({"b": "INT"})).rows() == [{}] * 3
 
 
-def test_arrays_that_lie() -> None:
+def test_invalid_arrays_are_refused() -> None:
     offsets = pa.array([0, 1_000_000, 3], pa.int32()).buffers()[1]
     text = pa.Array.from_buffers(pa.string(), 2, [None, offsets, pa.py_buffer(b"abc")])
     with pytest.raises(EventError):

@@ -11,24 +11,24 @@ from tamis.values import INT_MAX, OPAQUE, Timestamp, Type
 from tests.events.checks import arrow_rows, exact, sound, types_at
 
 
-def test_floor_of_nanoseconds() -> None:
+def test_nanoseconds_round_down() -> None:
     array = pa.array([-1001, -1000, -1, 0, 999, 1000, None], pa.timestamp("ns", "Europe/Paris"))
     expected = [-2, -1, -1, 0, 0, 1]
     assert arrow_rows(a=array) == [*({"a": Timestamp(n)} for n in expected), {}]
 
 
-def test_floor_of_date64() -> None:
+def test_date64_rounds_down() -> None:
     array = pa.array([-1, 1, 86_400_000], pa.int64()).view(pa.date64())
     day = 86_400_000_000
     assert arrow_rows(a=array) == [{"a": Timestamp(n)} for n in (-day, 0, day)]
 
 
-def test_instants_beyond_the_year_9999() -> None:
+def test_instants_beyond_the_year_9999_are_kept() -> None:
     batch = EventBatch.of(pa.table({"a": pa.array([2**62], pa.timestamp("us"))}))
     assert batch.rows() == [{"a": Timestamp(2**62)}]
 
 
-def test_decimals() -> None:
+def test_decimals_are_integers_or_doubles() -> None:
     numbers = ["1.00", "1.50", "9223372036854775807.00", "9223372036854775808.00", "-0.00", None]
     array = pa.array([n and decimal.Decimal(n) for n in numbers], pa.decimal128(38, 2))
     batch = sound(EventBatch.of(pa.table({"a": array})))
@@ -44,12 +44,12 @@ def test_lists_take_their_type_from_their_elements() -> None:
     assert batch.rows() == [{"a": []}, {"a": [None]}, {"a": OPAQUE}, {}, {"a": OPAQUE}]
 
 
-def test_a_list_with_another_name_for_its_items() -> None:
+def test_the_item_name_of_a_list_does_not_matter() -> None:
     array = pa.array([[1], None], pa.list_(pa.field("element", pa.int64(), nullable=False)))
     assert arrow_rows(a=array) == [{"a": [1]}, {}]
 
 
-def test_encodings_are_taken_off() -> None:
+def test_encodings_are_decoded() -> None:
     views = pa.DictionaryArray.from_arrays([0, None, 1], pa.array(["x", None], pa.string_view()))
     structs = pa.DictionaryArray.from_arrays([0, None, 0], pa.array([{"y": 1}]))
     runs = pa.RunEndEncodedArray.from_arrays([2, 3], ["r", None])

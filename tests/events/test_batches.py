@@ -14,7 +14,7 @@ from tamis.schema import Schema
 from tests.events.checks import exact, of
 
 
-def test_a_batch_is_itself() -> None:
+def test_a_batch_of_the_same_schema_is_returned_as_it_is() -> None:
     batch = of({"a": 1})
     assert EventBatch.of(batch) is batch
 
@@ -44,7 +44,7 @@ def outcome(make: Callable[[], EventBatch]) -> object:
 
 @pytest.mark.parametrize("semantics", ["sql", "strict", "default", "total"])
 @pytest.mark.parametrize("schema", SCHEMAS)
-def test_a_batch_is_brought_to_the_schema(schema: Schema | None, semantics: str) -> None:
+def test_a_batch_is_converted_to_the_schema(schema: Schema | None, semantics: str) -> None:
     for event in EVENTS:
         events = [event, {"a": 7, "b": {"c": "z"}}]
         plain = EventBatch.of(events)
@@ -54,7 +54,7 @@ def test_a_batch_is_brought_to_the_schema(schema: Schema | None, semantics: str)
         assert outcome(lambda b=again: EventBatch.of(b, schema, semantics)) == expected
 
 
-def test_a_batch_of_one_schema_under_another() -> None:
+def test_a_batch_is_converted_to_another_schema() -> None:
     batch = EventBatch.of([{"a": 1, "b": 2}, {}], {"a": ("INT", 5)}, "default")
     for same in (batch, batch.slice(1), pickle.loads(pickle.dumps(batch))):
         assert same.schema == Schema({"a": ("INT", 5)}) and same.semantics == "default"
@@ -75,7 +75,7 @@ def test_a_batch_of_one_schema_under_another() -> None:
         EventBatch.of(batch, {"a": "NONE"})
 
 
-def test_matchers_take_batches_as_they_take_events() -> None:
+def test_matchers_match_batches_like_events() -> None:
     filling = Matcher({"a": ("INT", 5)}, "default")
     filling.add("d", "a = 5")
     assert filling.match_batch(EventBatch.of([{}])).per_event() == [["d"]]

@@ -40,7 +40,7 @@ def test_csv_columns_are_typed_as_a_whole(tmp_path: Path, name: str) -> None:
     }  # fmt: skip
 
 
-def test_declared_types_rule_in_csv(tmp_path: Path) -> None:
+def test_declared_types_take_precedence_in_csv(tmp_path: Path) -> None:
     schema = Schema({"zip": "STR", "n": "INT", "x": "DBL", "ok": "BOOL", "at": "TIMESTAMP",
                      "tags": "LIST<STR>"})  # fmt: skip
     text = (
@@ -68,12 +68,12 @@ def test_declared_types_rule_in_csv(tmp_path: Path) -> None:
     ]
 
 
-def test_an_open_schema_leaves_the_other_columns_to_their_looks(tmp_path: Path) -> None:
+def test_an_open_schema_infers_the_other_columns(tmp_path: Path) -> None:
     schema = Schema({"zip": "STR"}, open=True)
     assert read(put(tmp_path / "e.csv", "zip,n\n1,2\n"), schema) == ({0: {"zip": "1", "n": 2}}, [])
 
 
-def test_bad_rows_of_csv(tmp_path: Path) -> None:
+def test_bad_csv_rows_are_reported(tmp_path: Path) -> None:
     text = b'a,b\n1,2\n1\n1,2,3\n1,\xff\n1,"x\n\n2,4\n1,"x"y\n3,6\n'
     events, bad = read(put(tmp_path / "e.csv", text))
     assert events == {0: {"a": 1, "b": 2}, 5: {"a": 2, "b": 4}, 7: {"a": 3, "b": 6}}
@@ -101,7 +101,7 @@ def test_a_bad_header_is_a_bad_file(tmp_path: Path, text: str | bytes, reason: s
         read(put(tmp_path / "e.csv", text))
 
 
-def test_a_header_that_spells_a_declared_path(tmp_path: Path) -> None:
+def test_a_header_may_name_a_declared_path(tmp_path: Path) -> None:
     file = put(tmp_path / "e.csv", "user.city,user.`a b`,n\nLyon,1,2\n,,3\n")
     one = {0: {"user.city": "Lyon", "user.`a b`": 1, "n": 2}, 1: {"n": 3}}
     assert read(file) == (one, [])
@@ -116,7 +116,7 @@ def test_a_header_that_spells_a_declared_path(tmp_path: Path) -> None:
     )  # fmt: skip
 
 
-def test_headers_in_the_way_of_each_other(tmp_path: Path) -> None:
+def test_conflicting_headers_are_refused(tmp_path: Path) -> None:
     file = put(tmp_path / "e.csv", "user,user.city\nx,Lyon\n")
     closed, open_ = (Schema({"user.city": "STR"}, open=is_open) for is_open in (False, True))
     assert read(file, closed) == ({0: {"user": {"city": "Lyon"}}}, [])
@@ -126,6 +126,6 @@ def test_headers_in_the_way_of_each_other(tmp_path: Path) -> None:
         read(put(tmp_path / "e.csv", "`user`.city,user.city\nx,y\n"), closed)
 
 
-def test_a_long_field(tmp_path: Path) -> None:
+def test_a_long_field_is_read(tmp_path: Path) -> None:
     events, bad = read(put(tmp_path / "e.csv", f"a,b\n{'x' * 300_000},1\n"))
     assert events == {0: {"a": "x" * 300_000, "b": 1}} and not bad

@@ -34,14 +34,14 @@ def test_dicts_keep_every_value(events: list[dict[str, object]]) -> None:
 
 @MANY
 @given(dict_events)
-def test_rows_are_events_again(events: list[dict[str, object]]) -> None:
+def test_rows_equal_the_events(events: list[dict[str, object]]) -> None:
     rows = EventBatch.from_dicts(events).rows()
     assert exact(EventBatch.from_dicts(rows).rows()) == exact(rows)
 
 
 @MANY
 @given(dict_events, st.integers(0, 7), st.none() | st.integers(0, 7))
-def test_slices_and_pickles(
+def test_slices_and_pickles_hold_the_same_events(
     events: list[dict[str, object]], start: int, length: int | None
 ) -> None:
     batch = EventBatch.from_dicts(events)
@@ -54,7 +54,7 @@ def test_slices_and_pickles(
     assert list(again.columns) == list(part.columns)
 
 
-def test_one_attribute_of_several_types() -> None:
+def test_an_attribute_of_several_types_has_several_columns() -> None:
     batch = of({"a": 1}, {"a": 1.0}, {"a": "1"}, {"a": True}, {"a": None}, {}, {"a": [1]})
     assert types_at(batch, "a") == {Type.INT, Type.DBL, Type.STR, Type.BOOL, Type.INT_LIST}
     assert exact(batch.rows()) == exact(
@@ -62,7 +62,7 @@ def test_one_attribute_of_several_types() -> None:
     )
 
 
-def test_an_object_is_opaque_and_flat() -> None:
+def test_an_object_is_opaque_beside_its_fields() -> None:
     batch = of({"u": {"x": {"y": 1}}}, {"u": {}}, {"u": "v"}, {"u": b"w"})
     assert types_at(batch, "u") == {Type.OPAQUE, Type.STR}
     assert types_at(batch, "u", "x") == {Type.OPAQUE}
@@ -70,7 +70,7 @@ def test_an_object_is_opaque_and_flat() -> None:
     assert batch.rows() == [{"u": {"x": {"y": 1}}}, {"u": OPAQUE}, {"u": "v"}, {"u": OPAQUE}]
 
 
-def test_a_dot_in_a_name_is_no_step() -> None:
+def test_a_dot_in_a_name_does_not_nest() -> None:
     assert set(of({"a.b": 1, "a": {"b": 2}}).columns) == {("a.b",), ("a",), ("a", "b")}
 
 
@@ -87,12 +87,12 @@ def test_a_dot_in_a_name_is_no_step() -> None:
         ([[[1]], [{}]], Type.OPAQUE),
     ],
 )
-def test_lists(values: list[list[object]], kind: Type) -> None:
+def test_lists_are_typed_by_their_elements(values: list[list[object]], kind: Type) -> None:
     batch = of(*({"a": value} for value in values))
     assert types_at(batch, "a") == {kind}
 
 
-def test_nothing_at_all() -> None:
+def test_no_events_make_an_empty_batch() -> None:
     for nothing in ([], iter(()), pa.table({}), pd.DataFrame(), pl.DataFrame()):
         batch = sound(EventBatch.of(nothing))
         assert (len(batch), batch.rows(), dict(batch.columns)) == (0, [], {})
@@ -100,7 +100,7 @@ def test_nothing_at_all() -> None:
     assert of({}, {"a": None}).columns == {}
 
 
-def test_any_mapping_and_any_iterable() -> None:
+def test_any_mapping_and_iterable_is_accepted() -> None:
     class Name(str):
         pass
 
@@ -110,14 +110,14 @@ def test_any_mapping_and_any_iterable() -> None:
     assert type(next(iter(batch.columns))[0]) is str
 
 
-def test_subclasses_count_as_what_they_are() -> None:
+def test_subclasses_count_as_their_base() -> None:
     class Level(enum.IntEnum):
         HIGH = 3
 
     assert exact(of({"a": Level.HIGH}, {"a": 4}).rows()) == exact([{"a": 3}, {"a": 4}])
 
 
-def test_row_is_one_of_rows() -> None:
+def test_row_equals_one_of_rows() -> None:
     batch = of({"a": 1}, {"a": 2})
     assert batch.row(1) == {"a": 2} and batch.row(-2) == {"a": 1}
     assert batch.row(1) is not batch.rows()[1]  # it did not make all of them
@@ -135,7 +135,7 @@ def test_the_pickle_of_a_slice_is_small() -> None:
     assert len(pickle.dumps(batch.slice(5, 3))) < 2_000
 
 
-def test_scalars_of_arrow() -> None:
+def test_arrow_scalars_are_values() -> None:
     events = [{"a": pa.scalar(1), "b": {"c": pa.scalar("x")}}, {"a": pa.scalar(None, pa.int64())}]
     assert EventBatch.of(events).rows() == [{"a": 1, "b": {"c": "x"}}, {}]
     nothing = pa.scalar(None, pa.struct([("b", pa.int64())]))

@@ -32,12 +32,12 @@ def test_failing_names_the_first_bad_line(tmp_path: Path) -> None:
     assert e.value.line == 2 and e.value.source == str(file)
 
 
-def test_a_byte_order_mark_is_no_content(tmp_path: Path) -> None:
+def test_a_byte_order_mark_is_ignored(tmp_path: Path) -> None:
     assert read(put(tmp_path / "e.jsonl", '\ufeff{"a": 1}')) == ({0: {"a": 1}}, [])
     assert read(put(tmp_path / "e.csv", "\ufeffa\n1\n")) == ({0: {"a": 1}}, [])
 
 
-def test_rows_against_the_schema_are_bad(tmp_path: Path) -> None:
+def test_rows_that_violate_the_schema_are_bad(tmp_path: Path) -> None:
     schema = Schema({"price": "DBL", "at": "TIMESTAMP"})
     rows = [
         {"price": 1, "at": "2024-05-01"},
@@ -68,7 +68,7 @@ def test_semantics_that_need_a_schema_say_so(tmp_path: Path) -> None:
         read(put(tmp_path / "e.jsonl", "{}"), None, "total")
 
 
-def test_many_bad_rows_cost_no_more_than_a_look_at_each(tmp_path: Path) -> None:
+def test_many_bad_rows_take_little_time(tmp_path: Path) -> None:
     rows = [{"a": "x" if i % 2 else i, "b": "text", "c": i / 2} for i in range(10_000)]
     file = put(tmp_path / "e.jsonl", "\n".join(map(json.dumps, rows)))
     began = time.perf_counter()
@@ -77,13 +77,13 @@ def test_many_bad_rows_cost_no_more_than_a_look_at_each(tmp_path: Path) -> None:
     assert time.perf_counter() - began < 10  # about 0.7 s; quadratic would be minutes
 
 
-def test_files_of_nothing(tmp_path: Path) -> None:
+def test_empty_files_hold_no_events(tmp_path: Path) -> None:
     for name in ("e.csv", "e.jsonl", "e.json"):
         assert read(put(tmp_path / name, "")) == ({}, [])
     assert read(put(tmp_path / "e.csv", "a,b\n")) == ({}, [])
 
 
-def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+def test_unreadable_files_are_refused(tmp_path: Path) -> None:
     whole = gzip.compress(b'{"a": 1}\n' * 1000)
     cases = {
         "missing.jsonl": (None, "No such file"),
@@ -105,25 +105,25 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         read_events(tmp_path / "e.jsonl", bad="perhaps")
 
 
-def test_progress_is_told(tmp_path: Path) -> None:
+def test_progress_is_reported(tmp_path: Path) -> None:
     file = put(tmp_path / "e.jsonl", '{"a": 1}\n' * 1000)
     fractions = [chunk.fraction for chunk in read_events(file, batch_size=100)]
     assert fractions[-1] == 1.0 and fractions == sorted(fractions)  # type: ignore[type-var]
 
 
 @pytest.mark.parametrize("path", ["a\0.jsonl", None, 5, b"e.jsonl"])
-def test_no_name_of_a_file(path) -> None:
+def test_invalid_file_names_are_refused(path) -> None:
     with pytest.raises(InputError):
         read_events(path)
 
 
 @pytest.mark.parametrize("size", [0, -1, 1.5, None, True])
-def test_no_batch_size(size) -> None:
+def test_invalid_batch_sizes_are_refused(size) -> None:
     with pytest.raises(InputError, match="batch_size must be an integer of at least 1"):
         read_events("e.jsonl", batch_size=size)
 
 
-def test_a_schema_in_any_form(tmp_path: Path) -> None:
+def test_a_schema_may_have_any_form(tmp_path: Path) -> None:
     chunks = list(read_events(put(tmp_path / "e.jsonl", '{"a": 1}'), {"a": "DBL"}))
     assert chunks[0].batch.schema == Schema({"a": "DBL"})
     with pytest.raises(SchemaError):

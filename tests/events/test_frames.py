@@ -19,7 +19,7 @@ from tamis.values import OPAQUE, Timestamp
 from tests.events.checks import exact, sound
 
 
-def test_pandas() -> None:
+def test_a_pandas_frame_is_events() -> None:
     frame = pd.DataFrame(
         {
             "f": [1.5, float("nan")],
@@ -37,7 +37,7 @@ def test_pandas() -> None:
     )
 
 
-def test_pandas_with_mixed_objects() -> None:
+def test_a_pandas_column_may_mix_types() -> None:
     class Frame(pd.DataFrame):
         pass
 
@@ -50,7 +50,7 @@ def test_pandas_with_mixed_objects() -> None:
     assert (caught.value.event, caught.value.attribute) == (1, "a")
 
 
-def test_polars() -> None:
+def test_a_polars_frame_is_events() -> None:
     frame = pl.DataFrame(
         {
             "f": [1.5, float("nan")],
@@ -84,7 +84,7 @@ def test_neither_pandas_nor_polars_is_needed() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[2])
 
 
-def test_frames_of_anything() -> None:
+def test_frames_equal_their_dicts() -> None:
     cells = [
         np.datetime64("2024-05-01", "s"),
         np.int8(5),

@@ -15,7 +15,7 @@ from tests.events.file_cases import put, read
 
 
 @pytest.mark.parametrize("name", ["e.jsonl", "e.ndjson", "e.json", "e.JSONL", "e", "e.jsonl.gz"])
-def test_json_lines(tmp_path: Path, name: str) -> None:
+def test_json_lines_are_read(tmp_path: Path, name: str) -> None:
     file = put(tmp_path / name, '{"a": 1, "b": {"c": "é"}}\n\n  \r\n{"a": 2.5}\r\n{"a": null}')
     assert read(file) == ({0: {"a": 1, "b": {"c": "é"}}, 1: {"a": 2.5}, 2: {}}, [])
 
@@ -37,7 +37,7 @@ BAD_JSON = {
 }
 
 
-def test_each_kind_of_bad_json_line_is_skipped_and_told(tmp_path: Path) -> None:
+def test_bad_json_lines_are_skipped_and_reported(tmp_path: Path) -> None:
     lines = [b'{"n": 0}', b""]
     for text in BAD_JSON:
         lines += [text, b'{"n": 1}']
@@ -65,7 +65,7 @@ def test_a_broken_array_is_a_broken_file(tmp_path: Path) -> None:
     assert read(put(tmp_path / "e.json", " \n")) == ({}, [])
 
 
-def test_standard_input_is_answered_as_it_arrives(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_standard_input_is_read_as_it_arrives(monkeypatch: pytest.MonkeyPatch) -> None:
     class Pipe(io.RawIOBase):
         blocks: ClassVar = [b'{"a": 1}\n{"a"', b": 2}\n", b'{"a": 3}', b"\n\n", b'{"a": 4}']
 
@@ -87,7 +87,7 @@ def test_standard_input_is_answered_as_it_arrives(monkeypatch: pytest.MonkeyPatc
     ]
 
 
-def test_json_over_several_lines(tmp_path: Path) -> None:
+def test_json_over_several_lines_is_refused(tmp_path: Path) -> None:
     with pytest.raises(
         InputError, match=r"ends early; a \.json file holds one object per line, or"
     ):
@@ -100,13 +100,13 @@ LONE = "text holds a lone surrogate, which is not valid Unicode"
 
 
 @pytest.mark.parametrize("text", [r'"\ud800"', r'"\udc00 x"', r'"\ud800A"', r'["\uD800x"]'])
-def test_a_lone_surrogate(tmp_path: Path, text: str) -> None:
+def test_a_lone_surrogate_is_a_bad_line(tmp_path: Path, text: str) -> None:
     assert read(put(tmp_path / "e.jsonl", f'{{"a": {text}}}\n')) == ({}, [(1, LONE)])
     with pytest.raises(InputError, match=f"in the array: {LONE}"):
         read(put(tmp_path / "e.json", f'[{{"a": {text}}}]'))
 
 
-def test_a_backslash_before_a_u(tmp_path: Path) -> None:
+def test_an_escaped_backslash_before_a_u_is_valid(tmp_path: Path) -> None:
     file = put(tmp_path / "e.jsonl", r'{"a": "\\ud800", "b": "\ud83d\ude00"}' + "\n{\\ud800\n")
     events, bad = read(file)
     assert events == {0: {"a": r"\ud800", "b": "😀"}} and bad[0][1].startswith("not JSON")

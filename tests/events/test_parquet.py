@@ -15,7 +15,7 @@ from tamis.values import OPAQUE
 from tests.events.file_cases import read
 
 
-def test_parquet(tmp_path: Path) -> None:
+def test_parquet_is_read(tmp_path: Path) -> None:
     file = tmp_path / "e.parquet"
     table = pa.table(
         {"a": [1, None, 3], "u": [{"c": "x"}, None, {"c": None}], "tags": [["t"], [], None]}
@@ -43,7 +43,7 @@ def test_bad_rows_of_parquet_are_numbered_by_row(tmp_path: Path) -> None:
         list(read_events(file))
 
 
-def test_text_in_parquet_that_is_not_utf8(tmp_path: Path) -> None:
+def test_parquet_text_that_is_not_utf8_is_bad(tmp_path: Path) -> None:
     file = tmp_path / "e.parquet"
     text = pa.array([b"a", b"\xff", b"c"]).view(pa.string())
     pq.write_table(pa.table({"s": text}), file)
@@ -63,14 +63,14 @@ def test_text_in_parquet_that_is_not_utf8(tmp_path: Path) -> None:
     assert read(file, Schema({"t": "INT"})) == ({0: {}, 1: {}, 2: {}}, [])
 
 
-def test_a_parquet_file_of_bad_rows_only(tmp_path: Path) -> None:
+def test_a_parquet_file_may_hold_bad_rows_only(tmp_path: Path) -> None:
     file = tmp_path / "e.parquet"
     pq.write_table(pa.table({"a": ["x", "y"], "b": ["z", None]}), file)
     events, bad = read(file, Schema({"a": "INT"}))
     assert events == {} and [line for line, _ in bad] == [1, 2]
 
 
-def test_columns_that_no_row_can_mend_are_a_bad_file(tmp_path: Path) -> None:
+def test_bad_columns_are_a_bad_file(tmp_path: Path) -> None:
     file = tmp_path / "e.parquet"
     pq.write_table(pa.Table.from_arrays([pa.array([1]), pa.array([2])], ["a", "a"]), file)
     with pytest.raises(InputError, match="two columns have this name"):

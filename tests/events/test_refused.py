@@ -61,7 +61,9 @@ def cyclic_dict() -> dict[str, object]:
     ],
 )
 @pytest.mark.parametrize("alone", [True, False])
-def test_refused(bad: Any, attribute: str, reason: str, alone: bool) -> None:
+def test_bad_events_are_refused_with_their_attribute(
+    bad: Any, attribute: str, reason: str, alone: bool
+) -> None:
     good: dict[str, object] = {"a": 1, "x": {"odd name": 2}}
     events = [bad] if alone else [good, {"a": "text"}, good, bad, good]
     with pytest.raises(EventError) as caught:
@@ -71,7 +73,7 @@ def test_refused(bad: Any, attribute: str, reason: str, alone: bool) -> None:
     assert reason in caught.value.reason
 
 
-def test_depth() -> None:
+def test_objects_nested_too_deep_are_refused() -> None:
     event: dict[str, object] = {}
     for _ in range(MAX_DEPTH - 1):
         event = {"a": event}
@@ -95,6 +97,6 @@ def test_depth() -> None:
         (pa.table([[1], [2]], names=["a", "a"]), "'a': two columns have this name"),
     ],
 )
-def test_no_form_of_events(events: object, reason: str) -> None:
+def test_other_forms_of_events_are_refused(events: object, reason: str) -> None:
     with pytest.raises(EventError, match=reason):
         EventBatch.of(events)

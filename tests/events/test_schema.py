@@ -75,7 +75,7 @@ def some_default(kind: Type) -> object:
     st.booleans(),
     st.sampled_from(["sql", "strict", "default", "total"]),
 )
-def test_schema_is_coerce_on_every_value(
+def test_a_schema_coerces_every_value(
     drawn: tuple[dict[str, Type], list[dict[str, object]]], is_open: bool, semantics: str
 ) -> None:
     declared, events = drawn
@@ -120,7 +120,7 @@ def test_schema_is_coerce_on_every_value(
 
 @settings(max_examples=100, deadline=None)
 @given(arrow_tables(), st.dictionaries(schema_paths, kinds, max_size=3), st.booleans())
-def test_schema_on_arrow_is_schema_on_dicts(
+def test_a_schema_treats_arrow_like_dicts(
     table: pa.Table, declared: dict[str, Type], is_open: bool
 ) -> None:
     assume(is_valid(table))
@@ -142,7 +142,7 @@ def test_declared_columns_are_not_copied() -> None:
     assert addresses(column.data) == addresses(array)
 
 
-def test_coercions() -> None:
+def test_values_are_coerced_without_loss() -> None:
     schema = Schema({"d": "DBL", "i": "INT", "t": "TIMESTAMP", "l": "LIST<STR>"})
     batch = of(
         {"d": 2**53 + 1, "i": -0.0, "t": "2024-05-01 10:00+02:00", "l": []},
@@ -177,7 +177,7 @@ def test_coercions() -> None:
     ],
 )
 @pytest.mark.parametrize("is_open", [True, False])
-def test_mismatch(
+def test_a_mismatch_names_event_and_attribute(
     form: Callable[[list[Any]], object], kind: str, bad: object, reason: str, is_open: bool
 ) -> None:
     events = form([{"x": {"y": None}}, {}, {"x": {"y": bad}}, {"x": {"y": bad}}])
@@ -203,7 +203,7 @@ def test_the_first_of_several_mismatches_is_named(array: pa.Array) -> None:
 
 
 @forms
-def test_a_closed_schema_does_not_look_at_the_rest(
+def test_a_closed_schema_does_not_read_other_attributes(
     form: Callable[[list[Any]], object],
 ) -> None:
     event = {"a": 1, "u": {"x": 2, "y": b""}, "v": 3}
@@ -212,7 +212,7 @@ def test_a_closed_schema_does_not_look_at_the_rest(
     assert batch.rows() == [{"a": 1, "u": {"x": 2}}]
 
 
-def test_a_closed_schema_forgives_the_rest() -> None:
+def test_a_closed_schema_ignores_faults_of_other_attributes() -> None:
     schema = Schema({"a": "INT", "u.x": "INT"})
     events: list[Any] = [{"a": 1, "b": 2**70, 3: 4, "u": {"z": "\ud800"}}, {"u": 2**70}]
     assert of(*events, schema=schema).rows() == [{"a": 1}, {}]
@@ -221,7 +221,7 @@ def test_a_closed_schema_forgives_the_rest() -> None:
 
 
 @forms
-def test_an_open_schema_keeps_the_rest(form: Callable[[list[Any]], object]) -> None:
+def test_an_open_schema_keeps_other_attributes(form: Callable[[list[Any]], object]) -> None:
     event = {"a": 1, "u": {"x": 2}, "v": "w"}
     batch = sound(EventBatch.of(form([event]), Schema({"a": "DBL"}, open=True)))
     assert exact(batch.rows()) == exact([{**event, "a": 1.0}])

@@ -23,7 +23,7 @@ DEFAULTS = Schema(
 
 
 @forms
-def test_defaults(form: Callable[[list[Any]], object]) -> None:
+def test_default_fills_in_missing_attributes(form: Callable[[list[Any]], object]) -> None:
     events = form([{"a": 1, "u": {"x": "y"}}, {"c": "z"}, {"a": None, "u": {"x": None}}])
     day = Timestamp.parse("2024-05-01")
     batch = sound(EventBatch.of(events, DEFAULTS, "default"))
@@ -36,7 +36,7 @@ def test_defaults(form: Callable[[list[Any]], object]) -> None:
         assert EventBatch.of(events, DEFAULTS, semantics).rows()[1] == {"c": "z"}
 
 
-def test_a_default_brings_its_object_along() -> None:
+def test_a_default_fills_in_its_object() -> None:
     schema = Schema({"u.v.x": ("INT", 1)}, open=True)
     batch = of({}, {"u": {}}, {"u": {"v": b"", "w": 2}}, schema=schema, semantics="default")
     for path in (("u",), ("u", "v")):
@@ -59,7 +59,7 @@ def test_a_default_brings_its_object_along() -> None:
         ([{"b": 1}], 0, "a"),
     ],
 )
-def test_total(
+def test_total_requires_every_attribute(
     form: Callable[[list[Any]], object], events: list[Any], event: int, attribute: str
 ) -> None:
     schema = Schema({"a": "INT", "u.x": "INT"})
@@ -70,17 +70,17 @@ def test_total(
     assert EventBatch.of(form([good]), schema, "total").rows() == [good]
 
 
-def test_total_of_nothing() -> None:
+def test_total_accepts_no_events() -> None:
     assert len(EventBatch.of([], Schema({"a": "INT"}), "total")) == 0
 
 
 @pytest.mark.parametrize("semantics", ["default", "total"])
-def test_semantics_that_need_a_schema(semantics: str) -> None:
+def test_default_and_total_need_a_schema(semantics: str) -> None:
     for events in ([], pa.table({})):
         with pytest.raises(SchemaError, match="needs a schema"):
             EventBatch.of(events, semantics=semantics)
 
 
-def test_unknown_semantics() -> None:
+def test_unknown_semantics_are_refused() -> None:
     with pytest.raises(SchemaError, match="choose one of sql, strict, default, total"):
         EventBatch.of([], semantics="lenient")

@@ -22,7 +22,7 @@ def read(path: Path) -> tuple[Rows, list[tuple[int, str]]]:
     return rows, [(line.line, line.reason) for line in bad]
 
 
-def test_json_lines(tmp_path: Path) -> None:
+def test_json_lines_are_read(tmp_path: Path) -> None:
     text = (
         '{"id": "a", "selector": "x = 1", "owner": "me"}\n\n'
         '{"id": 7, "selector": "y", "priority": -2}\n{"id": "b", "selector": "z", "priority": null}'
@@ -34,7 +34,7 @@ def test_json_lines(tmp_path: Path) -> None:
         )
 
 
-def test_a_json_array(tmp_path: Path) -> None:
+def test_a_json_array_is_read(tmp_path: Path) -> None:
     file = put(tmp_path / "s.json", '[\n{"id": "a", "selector": "x"},\n{"id": "b"}\n]')
     assert read(file) == ([("a", "x", 0, 2)], [(3, "subscription 'b' has no selector")])
 
@@ -56,7 +56,7 @@ BAD = {
 }
 
 
-def test_bad_json_rows(tmp_path: Path) -> None:
+def test_bad_json_rows_are_reported(tmp_path: Path) -> None:
     good = '{"id": "g", "selector": "x"}'
     rows, bad = read(put(tmp_path / "s.jsonl", "\n".join([good, *BAD, good])))
     assert [row[3] for row in rows] == [1, len(BAD) + 2]
@@ -73,14 +73,14 @@ def test_failing_names_the_line(tmp_path: Path) -> None:
         next(rows)
 
 
-def test_csv(tmp_path: Path) -> None:
+def test_csv_is_read(tmp_path: Path) -> None:
     text = 'selector,owner,id,priority\n"a IN (1, 2)",me,10,\nx,me,2,-5\n"two\nlines",me,3,1\n'
     rows, bad = read(put(tmp_path / "s.csv", text))
     assert rows == [(10, "a IN (1, 2)", 0, 2), (2, "x", -5, 3), (3, "two\nlines", 1, 4)]
     assert bad == []
 
 
-def test_csv_ids_are_of_one_kind(tmp_path: Path) -> None:
+def test_csv_ids_have_one_type(tmp_path: Path) -> None:
     assert [row[0] for row in read(put(tmp_path / "s.csv", "id,selector\n1,x\n2b,y\n"))[0]] == [
         "1", "2b",
     ]  # fmt: skip
@@ -89,7 +89,7 @@ def test_csv_ids_are_of_one_kind(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_bad_csv_rows(tmp_path: Path) -> None:
+def test_bad_csv_rows_are_reported(tmp_path: Path) -> None:
     text = b"id,selector,priority\n1,x,high\n2,x\n,x,1\n3,,1\n4,\xff,1\n5,x,1.5\n6,x,6\n"
     rows, bad = read(put(tmp_path / "s.csv", text))
     assert rows == [(6, "x", 6, 8)]
@@ -97,7 +97,7 @@ def test_bad_csv_rows(tmp_path: Path) -> None:
     assert bad[0][1] == "subscription 1: a priority is an integer, not 'high'"
 
 
-def test_columns_that_must_be_there(tmp_path: Path) -> None:
+def test_missing_columns_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no column 'selector'; the columns are id, rule"):
         read(put(tmp_path / "s.csv", "id,rule\n1,x\n"))
     pq.write_table(pa.table({"selector": ["x"]}), tmp_path / "s.parquet")
@@ -107,7 +107,7 @@ def test_columns_that_must_be_there(tmp_path: Path) -> None:
         read(put(tmp_path / "s.csv", ""))
 
 
-def test_parquet(tmp_path: Path) -> None:
+def test_parquet_is_read(tmp_path: Path) -> None:
     file = tmp_path / "s.parquet"
     table = pa.table(
         {
@@ -127,7 +127,7 @@ def test_parquet(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["s.txt", "s", "rules.tamis", "s.txt.gz"])
-def test_plain_text(tmp_path: Path, name: str) -> None:
+def test_plain_text_is_a_selector_per_line(tmp_path: Path, name: str) -> None:
     text = (
         "# my rules\n\na = 1\r\n  # indented\n  b = '#'  \n\t\nc LIKE 'é%'".encode() + b"\n\xff\n"
     )
@@ -136,7 +136,7 @@ def test_plain_text(tmp_path: Path, name: str) -> None:
     assert bad == [(8, "not valid UTF-8")]
 
 
-def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+def test_unreadable_files_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="No such file"):
         read(tmp_path / "s.txt")
     with pytest.raises(InputError, match="not a Parquet file"):
@@ -146,6 +146,6 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ["a\0b", None])
-def test_no_name_of_a_file(path) -> None:
+def test_invalid_file_names_are_refused(path) -> None:
     with pytest.raises(InputError):
         read_subscriptions(path)

@@ -19,7 +19,7 @@ def explained(selector: str, event: dict[str, object], **arguments) -> Explanati
     return matcher.explain("s", event)
 
 
-def test_prints_as_a_tree() -> None:
+def test_an_explanation_prints_as_a_tree() -> None:
     found = explained(
         "company IN ('IBM', 'Dell') AND (price <= 1000 OR NOT new)",
         {"company": "IBM", "price": 1500},
@@ -36,7 +36,7 @@ def test_prints_as_a_tree() -> None:
     )
 
 
-def test_a_match_misses_nothing() -> None:
+def test_a_match_has_no_missing_predicates() -> None:
     found = explained("a = 1", {"a": 1})
     assert found.matches and found.missing == () and str(found) == "s: matches\n✓ a = 1  (a is 1)"
 
@@ -73,7 +73,7 @@ def test_a_match_misses_nothing() -> None:
         ("NOT a IS NULL", {}, [("a IS NULL", False)]),
     ],
 )
-def test_the_smallest_set(selector, event, missing) -> None:
+def test_the_smallest_set_is_found(selector, event, missing) -> None:
     found = explained(selector, event)
     assert [(change.predicate, change.wanted) for change in found.missing] == missing
     assert found.possible is True and "it would match if:" in str(found)
@@ -99,13 +99,13 @@ def test_the_smallest_set(selector, event, missing) -> None:
         ("(a OR b) AND (a OR NOT b) AND (NOT a OR b) AND (NOT a OR NOT b)", {}),
     ],
 )
-def test_no_event_can_match(selector, event) -> None:
+def test_impossible_selectors_are_recognised(selector, event) -> None:
     found = explained(selector, event)
     assert not found.matches and found.missing == () and found.possible is False
     assert str(found).endswith("\nno event can match it")
 
 
-def test_giving_up_is_not_a_verdict(monkeypatch) -> None:
+def test_a_search_that_stops_leaves_it_undecided(monkeypatch) -> None:
     monkeypatch.setattr("tamis.explain.smallest_change._LOOKS", 0)
     found = explained("(a OR b) AND (a OR NOT b) AND (NOT a OR b) AND (NOT a OR NOT b)", {})
     assert found.missing == () and found.possible is None
@@ -136,7 +136,7 @@ def test_tests_of_one_attribute_may_contradict_each_other(selector, event, possi
 
 
 @pytest.mark.parametrize("levels", [1, 2, 90])
-def test_deeply_nested_xor(levels) -> None:
+def test_a_deeply_nested_xor_is_explained(levels) -> None:
     selector: BoolExpr = Attribute(("d",))
     for _ in range(levels):
         selector = Xor((Attribute(("a",)), selector))
@@ -147,7 +147,7 @@ def test_deeply_nested_xor(levels) -> None:
     assert found.to_dict()["possible"] is True
 
 
-def test_wide_selectors() -> None:
+def test_wide_selectors_are_explained() -> None:
     names = [f"a{i}" for i in range(2000)]
     for joint in (" AND ", " XOR "):
         found = explained(joint.join(names), {})
@@ -157,7 +157,7 @@ def test_wide_selectors() -> None:
     assert explained(f"({' OR '.join(names)}) AND NOT a0", {}).missing[1].predicate == "a1"
 
 
-def test_strict_shows_what_is_not_there() -> None:
+def test_strict_shows_missing_attributes() -> None:
     found = explained("y AND (x OR NOT x)", {"y": True}, semantics="strict")
     assert not found.matches
     assert "x IS NOT NULL" in str(found)
@@ -165,12 +165,12 @@ def test_strict_shows_what_is_not_there() -> None:
     assert "it would match if:" in str(explained("x = 1", {}, semantics="strict"))
 
 
-def test_default_shows_what_was_filled_in() -> None:
+def test_default_shows_filled_in_values() -> None:
     found = explained("a > 5", {}, schema={"a": ("INT", 3)}, semantics="default")
     assert found.missing[0].values == {"a": 3}
 
 
-def test_as_plain_data() -> None:
+def test_to_dict_is_plain_data() -> None:
     found = explained("t > TIMESTAMP '2024-01-01' AND u = 1", {"u": {"x": 1}}).to_dict()
     assert found["matches"] is False
     tree = found["tree"]
@@ -178,7 +178,7 @@ def test_as_plain_data() -> None:
 
 
 @pytest.mark.parametrize("value", [b"x", [1.5], {"x": 1}, [[1]]])
-def test_opaque_values(value) -> None:
+def test_opaque_values_are_described(value) -> None:
     assert "a = 1  (a is a value of another kind)" in str(explained("a = 1", {"a": value}))
 
 
@@ -203,7 +203,7 @@ REPEATING = (*"abcde", *"abab", "a IS NULL", "b IN (TRUE, NULL)", "TRUE", "FALSE
     propositions() | propositions(4, ("a", "b", "c")) | propositions(4, tuple("aabbcde")),
     st.fixed_dictionaries({n: st.sampled_from([True, False, None]) for n in NAMES}),
 )
-def test_no_smaller_set_would_do(selector, event) -> None:
+def test_no_smaller_set_exists(selector, event) -> None:
     expr = parse(selector)
     found = explained(selector, event)
     assert found.matches is (evaluate(expr, event) is True)
@@ -227,7 +227,7 @@ def test_no_smaller_set_would_do(selector, event) -> None:
     propositions(3, REPEATING),
     st.fixed_dictionaries({n: st.sampled_from([True, False, None]) for n in NAMES}),
 )
-def test_what_is_said_of_other_events_is_so(selector, event) -> None:
+def test_possible_is_right_about_all_events(selector, event) -> None:
     expr = parse(selector)
     found = explained(selector, event)
     others = (

@@ -88,7 +88,7 @@ def check(made: Matches, events: int, rows: list[tuple[int, Id, int]]) -> None:
 
 
 @given(found(), st.randoms(use_true_random=False))
-def test_order(found: Found, random) -> None:
+def test_the_order_is_by_event_priority_and_id(found: Found, random) -> None:
     made, rows = found.matches(), found.rows()
     check(made, found.events, rows)
     random.shuffle(found.pairs)
@@ -100,7 +100,7 @@ def test_order(found: Found, random) -> None:
 
 
 @given(found(), st.integers(-1, 12) | st.just(10**30))
-def test_limited(found: Found, limit: int) -> None:
+def test_limited_keeps_the_first_of_each_event(found: Found, limit: int) -> None:
     rows = [
         row
         for _, some in groupby(found.rows(), lambda row: row[0])
@@ -119,7 +119,7 @@ def test_counting_needs_no_order(found: Found) -> None:
 
 
 @given(found())
-def test_order_is_made_once(found: Found) -> None:
+def test_matches_are_sorted_once(found: Found) -> None:
     made = found.matches()
     first = made.event
     with never_ordered():
@@ -140,7 +140,9 @@ def test_ids_that_nothing_matched_may_be_null(found: Found) -> None:
 @pytest.mark.parametrize("by", ["event", "subscription", "nothing"])
 @pytest.mark.parametrize("kind", [pa.int64(), pa.string()])
 @pytest.mark.parametrize("priorities", [1, 3])
-def test_many(spread: int, by: str, kind: pa.DataType, priorities: int) -> None:
+def test_many_pairs_are_sorted_in_slices(
+    spread: int, by: str, kind: pa.DataType, priorities: int
+) -> None:
     """More than a slice of pairs; events far apart make for long keys."""
     rng = np.random.default_rng(7)
     event, code = np.divmod(rng.choice(400 * 700, 20_000, replace=False), 700)

@@ -107,7 +107,7 @@ def cut(rows: list[Row], limit: int) -> list[Row]:
 
 
 @given(answers(), FORMS)
-def test_all_that_can_be_asked(answer: Answer, form) -> None:
+def test_tiles_answer_like_pairs(answer: Answer, form) -> None:
     made = answer.mixed(*form)
     check(made, answer.events, answer.rows())  # counts come before anything is put in order
     made = answer.mixed(*form)
@@ -118,7 +118,7 @@ def test_all_that_can_be_asked(answer: Answer, form) -> None:
 
 
 @given(answers(), FORMS)
-def test_a_missing_pair_makes_a_difference(answer: Answer, form) -> None:
+def test_a_missing_pair_is_unequal(answer: Answer, form) -> None:
     whole = answer.as_pairs()
     if answer.pairs:
         answer.pairs.pop()
@@ -126,7 +126,7 @@ def test_a_missing_pair_makes_a_difference(answer: Answer, form) -> None:
 
 
 @given(answers(), FORMS, st.booleans())
-def test_every_limit(answer: Answer, form, ordered: bool) -> None:
+def test_every_limit_keeps_the_best(answer: Answer, form, ordered: bool) -> None:
     rows = answer.rows()
     made = answer.mixed(*form)
     if ordered:
@@ -136,7 +136,7 @@ def test_every_limit(answer: Answer, form, ordered: bool) -> None:
     check(made, answer.events, rows)
 
 
-def test_rows_that_overlap() -> None:
+def test_overlapping_rows_are_merged_by_rank() -> None:
     """The better subscription is in the row that begins later, of the next block."""
     none, masks = np.zeros(0, np.int64), np.array([[0, 4], [4, 0]], np.uint64)
     tiles = Tiles(np.array([64, 128]), np.array([0, 1]), masks)
@@ -146,7 +146,7 @@ def test_rows_that_overlap() -> None:
 
 
 @given(answers(), FORMS)
-def test_bitmaps(answer: Answer, form) -> None:
+def test_bitmaps_hold_the_events(answer: Answer, form) -> None:
     expected: dict[Id, BitMap] = {}
     for event, code in answer.pairs:
         expected.setdefault(answer.ids[code], BitMap()).add(event)
@@ -157,7 +157,7 @@ def test_bitmaps(answer: Answer, form) -> None:
 
 
 @given(answers(), FORMS)
-def test_what_needs_no_pairs_makes_none(answer: Answer, form) -> None:
+def test_counts_and_bitmaps_create_no_pairs(answer: Answer, form) -> None:
     made = answer.mixed(*form)
     with mock.patch.object(made, "_ordered_pairs", side_effect=AssertionError):
         len(made), repr(made), made.counts(), made.event_counts(), made.limited(2), made.bitmaps()
@@ -170,7 +170,7 @@ def test_what_needs_no_pairs_makes_none(answer: Answer, form) -> None:
 @pytest.mark.parametrize("size", [1, 4096, 4097, 65536])
 @pytest.mark.parametrize("key", [0, 2])
 @pytest.mark.parametrize("tiled", [True, False])
-def test_containers_of_bitmaps(size: int, key: int, tiled: bool) -> None:
+def test_bitmaps_span_containers(size: int, key: int, tiled: bool) -> None:
     """Lists up to 4,096 events, bits above; a second subscription has events elsewhere."""
     events, words = 5 * 65536 - 100, 24  # so rows go over the bounds of containers
     rng = np.random.default_rng(size)
@@ -191,7 +191,7 @@ def test_containers_of_bitmaps(size: int, key: int, tiled: bool) -> None:
         assert all(made[id].serialize() == expected[id].serialize() for id in made)
 
 
-def test_more_bitmaps_than_are_written_at_once() -> None:
+def test_bitmaps_are_written_in_several_passes() -> None:
     """Some megabytes of them."""
     count, events = 500, 65536
     rng = np.random.default_rng(0)
@@ -204,7 +204,7 @@ def test_more_bitmaps_than_are_written_at_once() -> None:
         assert list(made[code]) == np.flatnonzero(bits).tolist()
 
 
-def test_too_many_events_for_bitmaps() -> None:
+def test_too_many_events_for_bitmaps_are_refused() -> None:
     one = np.zeros(1, np.int64)
     with pytest.raises(InputError, match="holds at most"):
         Matches(2**32 + 1, one, one, pa.array([1]), one).bitmaps()
@@ -212,7 +212,7 @@ def test_too_many_events_for_bitmaps() -> None:
 
 @pytest.mark.parametrize("limit", [1, 3, 10, 100])
 @pytest.mark.parametrize("shuffled", [True, False])
-def test_a_limit_on_many_pairs(limit: int, shuffled: bool) -> None:
+def test_a_limit_on_many_pairs_keeps_the_best(limit: int, shuffled: bool) -> None:
     """Heaps of more than a few."""
     rng = np.random.default_rng(limit)
     event, code = np.nonzero(rng.random((60, 500)) < 0.5)
@@ -226,7 +226,7 @@ def test_a_limit_on_many_pairs(limit: int, shuffled: bool) -> None:
         assert made.limited(limit).per_event() == expected
 
 
-def test_ids_as_a_column() -> None:
+def test_ids_become_a_typed_column() -> None:
     assert ids_array([]).type == pa.string()
     assert ids_array(["a", None]) == pa.array(["a", None])
     assert ids_array([None, -(2**63)]) == pa.array([None, -(2**63)], pa.int64())

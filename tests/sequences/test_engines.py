@@ -51,7 +51,7 @@ def micros(event: dict[str, object]) -> int | None:
 @engines
 @settings(max_examples=60)
 @given(streams())
-def test_equals_the_oracle(engine: str, drawn) -> None:
+def test_every_engine_equals_the_oracle(engine: str, drawn) -> None:
     texts, stream, cuts = drawn
     matcher = new_matcher(engine, time="t")
     matcher.add("simple", "a OR b OR c", priority=1)
@@ -78,7 +78,7 @@ def test_equals_the_oracle(engine: str, drawn) -> None:
 @engines
 @settings(max_examples=40)
 @given(streams())
-def test_one_by_one_by_arrival(engine: str, drawn) -> None:
+def test_single_events_by_arrival_equal_the_oracle(engine: str, drawn) -> None:
     """Without a time attribute the clock counts, and nobody is late."""
     texts, stream, _ = drawn
     now = iter(range(0, 1000, 4))
@@ -104,7 +104,9 @@ def test_one_by_one_by_arrival(engine: str, drawn) -> None:
     steps=st.lists(bool_exprs(2), min_size=2, max_size=3),
     batch=st.lists(events(), min_size=2, max_size=6),
 )
-def test_any_steps(engine: str, semantics: str, steps: list[object], batch: list) -> None:
+def test_any_selector_can_be_a_step(
+    engine: str, semantics: str, steps: list[object], batch: list
+) -> None:
     """A step is satisfied exactly when it would match as a subscription of its own."""
     matcher = new_matcher(engine, semantics=semantics)
     try:
@@ -122,7 +124,7 @@ def test_any_steps(engine: str, semantics: str, steps: list[object], batch: list
 
 
 @engines
-def test_strict_wants_what_each_step_names(engine: str) -> None:
+def test_strict_requires_what_each_step_names(engine: str) -> None:
     matcher = new_matcher(engine, semantics="strict")
     matcher.add("s", "FIRST a OR b THEN c PER k")
     assert matcher.match({"a": True, "k": 1}) == []  # no b: not the first step
@@ -142,7 +144,7 @@ def test_defaults_count_as_values(engine: str) -> None:
 
 
 @engines
-def test_total_refuses_and_nothing_has_happened(engine: str) -> None:
+def test_an_event_refused_by_total_changes_nothing(engine: str) -> None:
     schema = {"a": "BOOL", "b": "BOOL"}
     matcher = new_matcher(engine, schema=schema, semantics="total")
     matcher.add("s", "FIRST a THEN b")

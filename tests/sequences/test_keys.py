@@ -12,7 +12,7 @@ from tests.strategies import values
 
 
 @given(values().map(to_value), values().map(to_value))
-def test_keys_are_equal_where_values_are(left: object, right: object) -> None:
+def test_keys_are_equal_if_values_are(left: object, right: object) -> None:
     for one, other in ((left, right), (left, left)):
         keys = key_of(one), key_of(other)
         same = None not in keys and keys[0] == keys[1]
@@ -21,7 +21,7 @@ def test_keys_are_equal_where_values_are(left: object, right: object) -> None:
             assert hash(keys[0]) == hash(keys[1])
 
 
-def test_keys_of_odd_values() -> None:
+def test_keys_follow_the_equality_of_the_language() -> None:
     assert key_of(math.nan) == key_of(-math.nan)
     assert key_of(5) == key_of(5.0) and key_of(-0.0) == key_of(0)
     assert key_of(2**53 + 1) != key_of(2.0**53)
@@ -46,5 +46,5 @@ def test_keys_of_odd_values() -> None:
         (2**62, None),
     ],
 )
-def test_times(value: object, micros: int | None) -> None:
+def test_times_are_converted_to_microseconds(value: object, micros: int | None) -> None:
     assert micros_of(value) == micros

@@ -49,17 +49,17 @@ def run(machine: Machine, events: list[tuple[str, int]]) -> tuple[list[int], Seq
         pytest.param(3, None, [("a", 9), ("c", 20), ("b", 10), ("c", 11)], [3], id="not too late"),
     ],
 )
-def test_golden(steps: int, within: int | None, events: list, done: list[int]) -> None:
+def test_golden_cases(steps: int, within: int | None, events: list, done: list[int]) -> None:
     assert run(Machine(steps, within), events)[0] == done
 
 
-def test_tells_when_the_latest_occurrence_began() -> None:
+def test_the_start_of_the_latest_occurrence_is_returned() -> None:
     machine = Machine(2, None)
     state = machine.step(machine.step(None, [0], 3).state, [0], 7).state
     assert machine.step(state, [1], 9).began == 7
 
 
-def test_what_changes_nothing_keeps_the_state() -> None:
+def test_an_event_without_effect_keeps_the_state() -> None:
     machine = Machine(3, 10)
     assert machine.step(None, [1, 2], 5) == (None, None)
     state = machine.step(None, [0], 5).state
@@ -81,7 +81,7 @@ def runs(draw: st.DrawFn):
 
 
 @given(runs())
-def test_equals_the_oracle(drawn) -> None:
+def test_the_machine_equals_the_oracle(drawn) -> None:
     steps, within, events = drawn
     text = "FIRST " + " THEN ".join(NAMES[:steps])
     text += f" WITHIN {within} MILLISECONDS" if within else ""
@@ -96,7 +96,7 @@ def test_equals_the_oracle(drawn) -> None:
 
 
 @given(runs(), st.integers(0, 9))
-def test_the_state_is_plain_and_all_there_is(drawn, cut: int) -> None:
+def test_the_state_survives_json(drawn, cut: int) -> None:
     """Written as JSON and read again in the middle, nothing is lost."""
     steps, within, events = drawn
     machine = Machine(steps, within)

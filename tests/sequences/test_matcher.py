@@ -34,7 +34,7 @@ def matcher(request: pytest.FixtureRequest) -> tamis.Matcher:
     return made
 
 
-def test_answers_are_in_order_of_priority(matcher: tamis.Matcher) -> None:
+def test_matches_are_in_order_of_priority(matcher: tamis.Matcher) -> None:
     assert matcher.match(event("a", "down", 0)) == []
     assert matcher.match(event("a", "up", 1)) == ["urgent", "outage", "up"]
     assert matcher.match(event("a", "up", 2), limit=2) == ["urgent", "outage"]
@@ -42,7 +42,7 @@ def test_answers_are_in_order_of_priority(matcher: tamis.Matcher) -> None:
     assert matcher.match(event("b", "up", 3)) == ["up"]
 
 
-def test_batches(matcher: tamis.Matcher) -> None:
+def test_batches_match_like_single_events(matcher: tamis.Matcher) -> None:
     stream = [event("a", "down", 0), event("b", "up", 1), event("a", "up", 2), event("a", "up", 99)]
     answer = matcher.match_batch(pa.Table.from_pylist(stream))
     assert answer.per_event() == [[], ["up"], ["urgent", "outage", "up"], ["urgent", "up"]]
@@ -60,12 +60,12 @@ def test_counts_are_those_of_a_batch(matcher: tamis.Matcher) -> None:
     assert matcher.counts([event("a", "up", 3)])["outage"] == 1  # counting is matching
 
 
-def test_a_batch_is_put_in_order_of_time(matcher: tamis.Matcher) -> None:
+def test_a_batch_is_processed_in_order_of_time(matcher: tamis.Matcher) -> None:
     answer = matcher.match_batch([event("b", "up", 5), event("b", "down", 4)])
     assert answer.per_event() == [["outage", "up"], []]
 
 
-def test_what_is_late_takes_no_part_and_is_counted(matcher: tamis.Matcher) -> None:
+def test_late_events_are_ignored_and_counted(matcher: tamis.Matcher) -> None:
     matcher.match(event("a", "down", 100))
     assert "outage" not in matcher.match(event("a", "up", 99))  # before what it would follow
     matcher.match(event("b", "down", 40))  # another key may lag behind, by 60 seconds
@@ -75,7 +75,7 @@ def test_what_is_late_takes_no_part_and_is_counted(matcher: tamis.Matcher) -> No
     assert matcher.stats()["sequence_late"] == 2
 
 
-def test_who_lags_behind_is_not_forgotten_too_soon(matcher: tamis.Matcher) -> None:
+def test_a_key_that_lags_behind_keeps_its_state(matcher: tamis.Matcher) -> None:
     matcher.match(event("b", "down", 45))
     matcher.match(event("a", "down", 106))
     assert "outage" in matcher.match(event("b", "up", 50))  # 56 late, of the 60 that it may be
@@ -84,7 +84,7 @@ def test_who_lags_behind_is_not_forgotten_too_soon(matcher: tamis.Matcher) -> No
 
 
 @pytest.mark.parametrize("lost", [{"host": None}, {"at": None}, {"at": "noon"}, {"host": ["a"]}])
-def test_what_has_no_key_or_time_takes_no_part(matcher: tamis.Matcher, lost) -> None:
+def test_events_without_key_or_time_are_ignored(matcher: tamis.Matcher, lost) -> None:
     for status in ("down", "up"):
         assert "outage" not in matcher.match({**event("a", status, 1), **lost})
     assert matcher.stats()["sequence_keys"] == 0
@@ -103,7 +103,7 @@ def test_steps_are_hidden(matcher: tamis.Matcher) -> None:
             matcher.plan("outage")
 
 
-def test_removing_forgets_what_was_seen(matcher: tamis.Matcher) -> None:
+def test_removing_a_sequence_drops_its_states(matcher: tamis.Matcher) -> None:
     matcher.match(event("a", "down", 0))
     matcher.remove("outage")
     assert matcher.match(event("a", "up", 1)) == ["urgent", "up"]
@@ -114,7 +114,7 @@ def test_removing_forgets_what_was_seen(matcher: tamis.Matcher) -> None:
         matcher.remove("nobody")
 
 
-def test_removing_leaves_others_in_their_run(matcher: tamis.Matcher) -> None:
+def test_removing_a_sequence_keeps_the_states_of_others(matcher: tamis.Matcher) -> None:
     matcher.add("other", OUTAGE + "name")
     matcher.add("longer", "FIRST status = 'down' THEN status = 'up' THEN status = 'up' PER host")
     matcher.match({**event("a", "down", 0), "hostname": "a"})
@@ -128,7 +128,7 @@ def test_removing_leaves_others_in_their_run(matcher: tamis.Matcher) -> None:
     assert "sequences" not in matcher.stats()
 
 
-def test_replacing(matcher: tamis.Matcher) -> None:
+def test_a_replaced_sequence_starts_again(matcher: tamis.Matcher) -> None:
     matcher.match(event("a", "down", 0))
     matcher.replace("outage", OUTAGE)  # begins anew
     assert matcher.match(event("a", "up", 1)) == ["urgent", "up"]
@@ -152,7 +152,7 @@ def test_add_many_is_all_or_nothing(matcher: tamis.Matcher) -> None:
 
 
 @pytest.mark.parametrize("engine", VARIANTS)
-def test_ids_are_of_one_kind_with_those_of_sequences(engine: str) -> None:
+def test_ids_of_sequences_and_others_have_one_type(engine: str) -> None:
     matcher = new_matcher(engine)
     matcher.add(7, "FIRST a THEN b", priority=-1)
     with pytest.raises(errors.SubscriptionError):
@@ -166,7 +166,7 @@ def test_ids_are_of_one_kind_with_those_of_sequences(engine: str) -> None:
     assert matcher.match({"b": True}) == [8, 7]
 
 
-def test_arrival_counts_without_a_time() -> None:
+def test_without_a_time_attribute_arrival_counts() -> None:
     now = [0.0]
     matcher = tamis.Matcher(time=lambda: now[0])
     matcher.add("s", "FIRST a THEN b WITHIN 10 SECONDS")
@@ -185,7 +185,7 @@ def test_arrival_counts_without_a_time() -> None:
     assert plain.match({"b": True}) == ["s"]
 
 
-def test_times_that_make_no_sense() -> None:
+def test_invalid_times_are_refused() -> None:
     for time in (5, "a b", ""):
         with pytest.raises(errors.InputError):
             tamis.Matcher(time=time)  # type: ignore[arg-type]
@@ -199,7 +199,7 @@ def test_times_that_make_no_sense() -> None:
     assert nested.match({"a": False, "meta": {"at": "2024-05-01 10:00:01"}}) == ["s"]
 
 
-def test_a_function_that_fails_has_changed_nothing() -> None:
+def test_a_failing_function_changes_no_state() -> None:
     def odd(n: int) -> bool:
         return bool(1 // n)
 
@@ -210,7 +210,7 @@ def test_a_function_that_fails_has_changed_nothing() -> None:
     assert matcher.match({"n": 1}) == []
 
 
-def test_explain(matcher: tamis.Matcher) -> None:
+def test_explain_does_not_advance_the_sequence(matcher: tamis.Matcher) -> None:
     matcher.match(event("a", "down", 0))
     told = matcher.explain("outage", event("a", "up", 60))
     assert told.matches and "satisfies step 2 of 2" in str(told)
@@ -230,7 +230,7 @@ def test_explain(matcher: tamis.Matcher) -> None:
     assert "outage" in matcher.match(event("a", "up", 60))  # to explain has changed nothing
 
 
-def test_pickled_copies_begin_anew(matcher: tamis.Matcher) -> None:
+def test_pickled_copies_have_no_states(matcher: tamis.Matcher) -> None:
     matcher.match(event("a", "down", 0))
     copy = pickle.loads(pickle.dumps(matcher))
     assert "outage" not in copy.match(event("a", "up", 1))
@@ -241,7 +241,7 @@ def test_pickled_copies_begin_anew(matcher: tamis.Matcher) -> None:
     assert len(copy) == 2
 
 
-def test_saved_and_opened(tmp_path: Path) -> None:
+def test_saved_sequences_start_again(tmp_path: Path) -> None:
     matcher = tamis.Matcher(time="at")
     matcher.add("outage", OUTAGE, priority=3)
     matcher.add("up", "status = 'up'")
@@ -265,7 +265,7 @@ def test_saved_and_opened(tmp_path: Path) -> None:
             assert opened.match({"a": 7}) == ["x7"]
 
 
-def test_opened_without_running_sequences(tmp_path: Path) -> None:
+def test_sequences_can_be_opened_without_running(tmp_path: Path) -> None:
     matcher = tamis.Matcher(time="at")
     matcher.add("outage", OUTAGE, priority=3)
     matcher.add("up", "status = 'up'")
@@ -294,7 +294,7 @@ def test_step_matches_change_nothing() -> None:
     assert made.stats()["sequence_keys"] == 0
 
 
-def test_one_thread_at_a_time_changes_states() -> None:
+def test_threads_change_states_one_at_a_time() -> None:
     inside: list[int] = []
 
     def clock() -> float:

@@ -9,7 +9,7 @@ KEYS = 100_000
 BATCH = 5_000
 
 
-def test_a_hundred_thousand_keys_come_and_go() -> None:
+def test_expired_keys_are_dropped() -> None:
     """Ten a second, a minute long: what is kept is three minutes of them at most."""
     matcher = tamis.Matcher(time="t")
     matcher.add("s", "FIRST a = 1 THEN a = 2 WITHIN 1 MINUTE PER k")
@@ -22,7 +22,7 @@ def test_a_hundred_thousand_keys_come_and_go() -> None:
     assert matcher.match({"a": 2, "k": 5, "t": KEYS / 10}) == []
 
 
-def test_events_that_begin_nothing_leave_nothing() -> None:
+def test_events_that_start_nothing_leave_no_state() -> None:
     matcher = tamis.Matcher(time="t")
     matcher.add("s", "FIRST a = 1 THEN a = 2 PER k")
     matcher.match_batch([{"a": 2, "k": k, "t": k} for k in range(1000)])

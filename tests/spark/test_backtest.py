@@ -74,7 +74,7 @@ def _check(found: Backtest, events: DataFrame) -> None:
 
 
 @only_in_soak
-def test_tables(spark: SparkSession, tmp_path: Path) -> None:
+def test_tables_are_compared_as_matchers_would_be(spark: SparkSession, tmp_path: Path) -> None:
     events = _events(spark)
     current, proposed = (spark.createDataFrame(rows, COLUMNS) for rows in (CURRENT, PROPOSED))
     found = backtest(events, current, proposed, key="key", examples=2, scratch=tmp_path)
@@ -84,7 +84,7 @@ def test_tables(spark: SparkSession, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []  # what was made on the way is gone
 
 
-def test_versions_of_one_index(spark: SparkSession, tmp_path: Path) -> None:
+def test_versions_of_one_index_are_compared(spark: SparkSession, tmp_path: Path) -> None:
     events, index = _events(spark), tmp_path / "index"
     for rules in (CURRENT, PROPOSED):
         compile(spark.createDataFrame(rules, COLUMNS), index)
@@ -96,7 +96,7 @@ def test_versions_of_one_index(spark: SparkSession, tmp_path: Path) -> None:
     assert nothing.current.matches == nothing.proposed.matches == found.proposed.matches
 
 
-def test_a_table_means_what_the_index_of_the_other_says(
+def test_a_table_takes_schema_and_semantics_of_the_other_index(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     index = tmp_path / "index"
@@ -111,7 +111,7 @@ def test_a_table_means_what_the_index_of_the_other_says(
     assert sorted(row["id"] for row in found.proposed.rejects) == ["bad", "typo"]
 
 
-def test_examples_are_events_without_a_key(spark: SparkSession, tmp_path: Path) -> None:
+def test_without_a_key_examples_are_whole_events(spark: SparkSession, tmp_path: Path) -> None:
     events = spark.sql("SELECT 1 AS a, named_struct('t', timestamp_seconds(0)) AS s, 'x' AS _bad")
     none = spark.createDataFrame([], "id bigint, selector string")
     one = spark.createDataFrame([(7, "a = 1")], "id bigint, selector string")
@@ -124,15 +124,13 @@ def test_examples_are_events_without_a_key(spark: SparkSession, tmp_path: Path) 
     assert aside.faults == ["the event could not be read"]
 
 
-def test_no_events(spark: SparkSession, tmp_path: Path) -> None:
+def test_without_events_nothing_differs(spark: SparkSession, tmp_path: Path) -> None:
     rules = spark.createDataFrame(CURRENT, COLUMNS)
     found = backtest(_events(spark, 0), rules, rules)
     assert (found.events, found.gained, found.subscriptions.num_rows) == (0, 0, 5)
 
 
-def test_events_that_cannot_be_judged_count_for_neither(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_bad_events_count_for_neither(spark: SparkSession, tmp_path: Path) -> None:
     events = spark.sql("SELECT id AS key, IF(id % 4 = 0, NULL, id) AS a FROM range(100)")
     for name, semantics in (("lenient", "sql"), ("total", "total")):
         with Matcher({"key": "INT", "a": "INT"}, semantics) as matcher:
@@ -145,7 +143,7 @@ def test_events_that_cannot_be_judged_count_for_neither(
     assert found.faults
 
 
-def test_what_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+def test_invalid_calls_are_refused(spark: SparkSession, tmp_path: Path) -> None:
     events = _events(spark, 5)
     rules = spark.createDataFrame(CURRENT, COLUMNS)
     numbered = spark.createDataFrame([(1, "price = 1")], "id int, selector string")

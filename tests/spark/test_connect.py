@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 NEEDED = ("pyspark", "grpc", "grpc_status", "google.rpc", "zstandard")
 
 
-def test_everything_through_connect(tmp_path: Path) -> None:
+def test_all_calls_work_through_connect(tmp_path: Path) -> None:
     for name in NEEDED:
         pytest.importorskip(name, reason="pip install 'tamis[spark]' brings what Connect needs")
     script = Path(__file__).parent / "connect_session.py"

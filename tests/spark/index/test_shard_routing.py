@@ -42,7 +42,9 @@ from tests.strategies import events, selectors
         (f"a IN ({', '.join(map(str, range(MOST + 1)))})", None),
     ],
 )
-def test_covers(text: str, expected: dict[str, set[object]] | None) -> None:
+def test_covers_are_the_shortest_sets_of_equalities(
+    text: str, expected: dict[str, set[object]] | None
+) -> None:
     found = cover_of(parse(text))
     if expected is None:
         assert found is None
@@ -55,7 +57,9 @@ def test_covers(text: str, expected: dict[str, set[object]] | None) -> None:
     st.lists(selectors().map(to_text), min_size=1, max_size=4),
     st.lists(events(), min_size=1, max_size=5),
 )
-def test_nothing_that_matches_is_kept_back(texts: list[str], rows: list[dict[str, object]]) -> None:
+def test_every_match_is_in_a_candidate_shard(
+    texts: list[str], rows: list[dict[str, object]]
+) -> None:
     batch = EventBatch.of(rows)
     matcher = Matcher(engine="brute")
     paths = set()
@@ -89,7 +93,7 @@ def test_nothing_that_matches_is_kept_back(texts: list[str], rows: list[dict[str
         (-1, 2.0**64 - 1, False),
     ],
 )
-def test_equal_values_have_one_key(one: object, other: object, same: bool) -> None:
+def test_equal_values_have_the_same_key(one: object, other: object, same: bool) -> None:
     assert (key_of(("a",), one) == key_of(("a",), other)) == same  # type: ignore[arg-type]
     assert key_of(("a",), one) != key_of(("b",), one)  # type: ignore[arg-type]
 
@@ -111,7 +115,7 @@ def test_keys_of_events_are_those_of_constants() -> None:
     assert {(0, key_of(*pair)) for pair in instant} <= found
 
 
-def test_a_bloom_filter_has_no_false_no_and_few_false_yes() -> None:
+def test_a_bloom_filter_has_no_false_negatives_and_few_false_positives() -> None:
     rng = np.random.default_rng(1)
     keys = rng.integers(0, 2**63, 20_000).astype(np.uint64)
     bloom = bloom_of(keys[:10_000])
@@ -120,7 +124,7 @@ def test_a_bloom_filter_has_no_false_no_and_few_false_yes() -> None:
     assert not bloom_of(keys[:0]).may_have(keys).any()
 
 
-def test_a_filter_in_a_file_is_what_it_always_was() -> None:
+def test_the_file_format_of_filters_is_stable() -> None:
     """Golden: indexes that were sharded by earlier versions stay readable."""
     keys = np.array([key_of(("a",), n) for n in range(3)], np.uint64)
     data = pack_bits(bloom_of(keys))
@@ -128,7 +132,7 @@ def test_a_filter_in_a_file_is_what_it_always_was() -> None:
     assert unpack_bits(data) == bloom_of(keys)
 
 
-def test_signatures_outlive_a_file(tmp_path: Path) -> None:
+def test_signatures_survive_a_file(tmp_path: Path) -> None:
     keys = np.array([key_of(("a",), n) for n in range(50)], np.uint64)
     old = Signatures([("a",), ("b", "c")], [bloom_of(keys[:25]), None, bloom_of(keys[25:])])
     old.save(tmp_path / "signatures")

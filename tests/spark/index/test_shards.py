@@ -54,7 +54,7 @@ def narrow(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pat
     return folder
 
 
-def test_shards_answer_as_the_whole(spark: SparkSession, index: Path) -> None:
+def test_shards_match_as_one_index(spark: SparkSession, index: Path) -> None:
     folder = resolve(index).folder
     assert is_sharded(folder)
     shards = len(signatures(folder).blooms)
@@ -78,7 +78,7 @@ def test_shards_answer_as_the_whole(spark: SparkSession, index: Path) -> None:
     assert len(found) == len(expected) > 1000
 
 
-def test_an_event_goes_only_where_it_must(narrow: Path) -> None:
+def test_an_event_is_routed_to_candidates_only(narrow: Path) -> None:
     routes = signatures(resolve(narrow).folder)
     wanted = routes.candidate_mask(EventBatch.of([{"a": n} for n in range(240)]))
     assert wanted.shape[0] == 6
@@ -87,7 +87,7 @@ def test_an_event_goes_only_where_it_must(narrow: Path) -> None:
     assert wanted[:, 120:].sum() < 20
 
 
-def test_a_stream_of_an_index_in_shards(spark: SparkSession, tmp_path: Path, index: Path) -> None:
+def test_a_stream_is_matched_by_shards(spark: SparkSession, tmp_path: Path, index: Path) -> None:
     spark.sql(EVENTS).write.parquet(str(tmp_path / "events"))
     events = spark.readStream.schema("id long, a long, b int, s string").parquet(
         str(tmp_path / "events")
@@ -125,7 +125,7 @@ def test_unreadable_events_are_set_aside_once(
         assert "eq3" in {row.subscription for row in found}
 
 
-def test_shards_give_lists_and_limits_as_the_whole(
+def test_shards_give_lists_and_limits_as_one_index(
     spark: SparkSession, tmp_path: Path, index: Path, narrow: Path
 ) -> None:
     rules = spark.createDataFrame(RULES, COLUMNS)
@@ -145,7 +145,9 @@ def test_shards_give_lists_and_limits_as_the_whole(
     assert sum(not row.subscriptions for row in some) > 10
 
 
-def test_what_one_shard_cannot_judge_is_not_judged(spark: SparkSession, tmp_path: Path) -> None:
+def test_an_event_that_fails_in_one_shard_has_no_matches(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     def half(value: int) -> float:
         if value == 7:
             raise ValueError("no seven")
@@ -173,7 +175,7 @@ def test_what_one_shard_cannot_judge_is_not_judged(spark: SparkSession, tmp_path
     assert any(row.error and "no seven" in row.error for row in found)
 
 
-def test_an_index_in_shards_is_changed(spark: SparkSession, tmp_path: Path) -> None:
+def test_an_index_in_shards_can_be_changed(spark: SparkSession, tmp_path: Path) -> None:
     compile(
         spark.createDataFrame(RULES, COLUMNS), tmp_path / "index", placement="shard", shard_size=40
     )
@@ -216,7 +218,9 @@ def test_an_index_in_shards_is_changed(spark: SparkSession, tmp_path: Path) -> N
     assert (nothing.version, nothing.subscriptions, nothing.rejected) == (2, len(matcher), 1)
 
 
-def test_what_shards_cannot_do(spark: SparkSession, tmp_path: Path, narrow: Path) -> None:
+def test_unsupported_calls_on_shards_are_refused(
+    spark: SparkSession, tmp_path: Path, narrow: Path
+) -> None:
     events = spark.sql(EVENTS)
     with pytest.raises(InputError, match="backtested"):
         backtest(events, narrow, narrow)
@@ -227,7 +231,7 @@ def test_what_shards_cannot_do(spark: SparkSession, tmp_path: Path, narrow: Path
 
 
 @only_in_soak
-def test_shards_do_with_less_memory_than_the_whole_needs() -> None:
+def test_shards_need_less_memory_than_one_index() -> None:
     whole, shards, whole_limited, shards_limited = spark_shards.shards(100_000, print)
     assert whole_limited["limit_mb"] == shards_limited["limit_mb"] < whole["worker_virtual_mb"]
     assert whole_limited["failed"] == "no memory"

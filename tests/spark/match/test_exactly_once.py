@@ -59,7 +59,9 @@ CHANGES = [
 Row = tuple[object, str | None, int]
 
 
-def test_exactly_once(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_killed_stream_writes_every_match_exactly_once(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     rng = random.Random(20250301)
     functions = {"hold": holding(tmp_path)}
     rows = spark.createDataFrame([*RULES, *BAD_RULES], "id string, selector string, priority int")

@@ -100,7 +100,7 @@ def test_the_plan_does_not_grow(spark: SparkSession, index: Path, tmp_path: Path
     assert abs(len(large) - len(small)) < 200
 
 
-def test_events_that_cannot_be_judged_are_set_aside(spark: SparkSession, tmp_path: Path) -> None:
+def test_bad_events_are_set_aside(spark: SparkSession, tmp_path: Path) -> None:
     rows = spark.createDataFrame([("a", "f(x) > 1"), ("b", "x > 5")], "id string, selector string")
     functions = {"f": _fails_on_three}
     compile(rows, tmp_path / "index", functions=functions)
@@ -140,7 +140,7 @@ def test_unreadable_events_are_set_aside(spark: SparkSession, index: Path, tmp_p
     assert ("a", "cheap") in judged and ("b1", "either") in judged
 
 
-def test_another_version_on_demand(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_version_can_be_chosen(spark: SparkSession, tmp_path: Path) -> None:
     for n in (1, 2):
         rows = spark.createDataFrame([("x", f"a = {n}")], "id string, selector string")
         compile(rows, tmp_path / "index")
@@ -150,7 +150,7 @@ def test_another_version_on_demand(spark: SparkSession, tmp_path: Path) -> None:
         assert [(row.a, row.index_version) for row in rows] == [expected]
 
 
-def test_a_matcher_that_was_saved_will_do(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_saved_matcher_is_an_index(spark: SparkSession, tmp_path: Path) -> None:
     matcher = Matcher()
     matcher.add(5, "a = 3")
     matcher.save(tmp_path / "index")
@@ -158,7 +158,9 @@ def test_a_matcher_that_was_saved_will_do(spark: SparkSession, tmp_path: Path) -
     assert [(row.a, row.subscription, row.index_version) for row in rows] == [(3, 5, 0)]
 
 
-def test_no_events_and_no_subscriptions(spark: SparkSession, index: Path, tmp_path: Path) -> None:
+def test_empty_tables_and_indexes_give_no_matches(
+    spark: SparkSession, index: Path, tmp_path: Path
+) -> None:
     assert match(_events(spark, 0), index).collect() == []
     nothing = spark.createDataFrame([], "id string, selector string")
     assert compile(nothing, tmp_path / "empty").subscriptions == 0
@@ -166,7 +168,7 @@ def test_no_events_and_no_subscriptions(spark: SparkSession, index: Path, tmp_pa
     assert len(match(_events(spark, 5), tmp_path / "empty", form="lists").collect()) == 5
 
 
-def test_what_is_refused(spark: SparkSession, index: Path, tmp_path: Path) -> None:
+def test_invalid_calls_are_refused(spark: SparkSession, index: Path, tmp_path: Path) -> None:
     events = _events(spark, 5)
     for wrong, said in (
         ({"form": "rows"}, "form must be"),
@@ -182,7 +184,7 @@ def test_what_is_refused(spark: SparkSession, index: Path, tmp_path: Path) -> No
         match(events.withColumn("subscription", events.id), index)
 
 
-def test_the_memory_of_workers_is_seen(spark: SparkSession, index: Path) -> None:
+def test_the_memory_of_workers_is_measured(spark: SparkSession, index: Path) -> None:
     match(_events(spark), index).count()
     found = workers_memory()
     assert found.workers >= 1

@@ -55,7 +55,7 @@ ANSWERS = [
 
 
 @pytest.mark.parametrize("limit", [None, 4, 3, 1, 0])
-def test_highest_priority_first_then_by_id(limit: int | None) -> None:
+def test_merged_lists_are_by_priority_and_id(limit: int | None) -> None:
     found = _lists(ANSWERS, limit)
     assert found == [
         ("w", [], None),
@@ -74,7 +74,7 @@ def test_pairs_keep_their_priorities() -> None:
     assert batch.schema.names == ["kept", "subscriptions", "index_version", "error"]
 
 
-def test_nothing_comes_of_nothing() -> None:
+def test_no_rows_give_no_rows() -> None:
     assert _lists([], None) == _lists([_batch()], None) == []
 
 

@@ -57,20 +57,22 @@ def _expected() -> list[tuple[int, str, str | None, str]]:
     return sorted(pairs, key=str)
 
 
-def test_a_table(spark: SparkSession, folder: Path) -> None:
+def test_partition_columns_of_a_table_are_attributes(spark: SparkSession, folder: Path) -> None:
     events = spark.read.parquet(str(folder / "events"))
     found = match(events, folder / "index")
     assert dict(found.dtypes)["day"] == "date"
     assert _found(found) == _expected()
 
 
-def test_a_table_of_some_partitions(spark: SparkSession, folder: Path) -> None:
+def test_a_table_may_hold_some_of_the_partitions(spark: SparkSession, folder: Path) -> None:
     events = spark.read.parquet(str(folder / "events")).where("day = '2026-03-02'")
     found = match(events, folder / "index")
     assert _found(found) == [row for row in _expected() if row[1] == "2026-03-02"]
 
 
-def test_a_stream(spark: SparkSession, folder: Path, tmp_path: Path) -> None:
+def test_partition_columns_of_a_stream_are_attributes(
+    spark: SparkSession, folder: Path, tmp_path: Path
+) -> None:
     events = spark.readStream.schema(SCHEMA).parquet(str(folder / "events"))
     query = (
         match(events, folder / "index")

@@ -62,7 +62,7 @@ def test_rules_change_while_a_stream_runs(spark: SparkSession, tmp_path: Path) -
     assert {(row.a, row.subscription) for row in again} == first
 
 
-def test_a_stream_goes_on_where_it_was(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_stream_continues_from_its_checkpoint(spark: SparkSession, tmp_path: Path) -> None:
     compile(spark.createDataFrame([("all", "a >= 0")], COLUMNS), tmp_path / "index")
     (tmp_path / "events").mkdir()
     for n in range(3):
@@ -73,7 +73,7 @@ def test_a_stream_goes_on_where_it_was(spark: SparkSession, tmp_path: Path) -> N
     assert all(row.subscriptions == ["all"] for row in rows)
 
 
-def test_a_stream_of_one_version(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_stream_can_use_one_version(spark: SparkSession, tmp_path: Path) -> None:
     for n in (1, 2):
         compile(spark.createDataFrame([("x", f"a = {n}")], COLUMNS), tmp_path / "index")
     (tmp_path / "events").mkdir()

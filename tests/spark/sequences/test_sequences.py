@@ -80,13 +80,13 @@ def _pairs(frame: DataFrame) -> list[tuple[int, str]]:
     return sorted((row.n, row.subscription) for row in frame.collect())
 
 
-def test_match_leaves_sequences_alone(spark: SparkSession, index: Path) -> None:
+def test_match_ignores_sequences(spark: SparkSession, index: Path) -> None:
     events = spark.createDataFrame(_made(100, 1), EVENTS)
     found = match(events, index).select("subscription").distinct().collect()
     assert [row.subscription for row in found] == ["up"]
 
 
-def test_a_table(spark: SparkSession, index: Path) -> None:
+def test_a_table_completes_sequences_as_a_matcher(spark: SparkSession, index: Path) -> None:
     events = _made(1500, 2)
     frame = spark.createDataFrame(events, EVENTS).repartition(5)
     found = sequences(frame, index, time="at", order="n")
@@ -105,7 +105,7 @@ def test_a_table(spark: SparkSession, index: Path) -> None:
     assert late.isEmpty()
 
 
-def test_a_table_with_numbers_of_seconds(spark: SparkSession, tmp_path: Path) -> None:
+def test_times_may_be_numbers_of_seconds(spark: SparkSession, tmp_path: Path) -> None:
     rows = [(7, "FIRST a = 1 THEN a = 2 WITHIN 10 SECONDS"), (8, "FIRST a = 2 THEN a = 1")]
     compile(spark.createDataFrame(rows, "id long, selector string"), tmp_path / "index")
     events = [(2, 10), (1, 0), (2, 11), (1, 11), (1, None)]
@@ -155,7 +155,9 @@ def _nothing(n: int, seconds: int) -> Event:
 
 
 @only_in_soak
-def test_a_stream(spark: SparkSession, index: Path, tmp_path: Path) -> None:
+def test_a_stream_completes_sequences_as_a_matcher(
+    spark: SparkSession, index: Path, tmp_path: Path
+) -> None:
     events = _made(600, 3)
     arriving = _shuffled(events, 4)
     assert arriving != events
@@ -174,7 +176,7 @@ def test_a_stream(spark: SparkSession, index: Path, tmp_path: Path) -> None:
     assert out.exceptAll(table).isEmpty()
 
 
-def test_a_stream_with_late_events_and_rules_that_change(
+def test_late_events_are_dropped_and_changed_sequences_restart(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     index = tmp_path / "index"
@@ -201,7 +203,7 @@ def test_a_stream_with_late_events_and_rules_that_change(
     ]
 
 
-def test_what_is_refused(spark: SparkSession, index: Path, tmp_path: Path) -> None:
+def test_invalid_calls_are_refused(spark: SparkSession, index: Path, tmp_path: Path) -> None:
     table = spark.createDataFrame([], EVENTS)
     stream = spark.readStream.schema(EVENTS).parquet(str(tmp_path))
     with pytest.raises(InputError, match="no column 'when'"):
@@ -223,7 +225,7 @@ def test_what_is_refused(spark: SparkSession, index: Path, tmp_path: Path) -> No
         sequences(stream.withWatermark("at", "1 second"), index, time="at")
 
 
-def test_keys_are_the_same_where_values_are_equal() -> None:
+def test_equal_values_have_the_same_key_text() -> None:
     assert key_text(5) == key_text(5.0) != key_text("5")
     assert key_text(0) == key_text(-0.0) != key_text(False)
     assert key_text(2**53 + 1) != key_text(2.0**53) == key_text(2**53)
@@ -233,7 +235,7 @@ def test_keys_are_the_same_where_values_are_equal() -> None:
     assert key_text("") != key_text(None) and key_text([1]) is key_text(OPAQUE) is None
 
 
-def test_events_packed_with_other_columns_are_noticed() -> None:
+def test_events_packed_with_other_columns_are_refused() -> None:
     batch = pa.record_batch({"a": [1, 2], "b": ["x", None]})
     packing = RowCodec(batch.schema)
     packed = packing.pack(batch, [1, 0, 1])

@@ -44,7 +44,7 @@ def _timers(tester: TwsTester, key: object) -> list[int]:
 
 
 @pytest.mark.parametrize("seed", range(200))
-def test_the_answer_is_that_of_sorted_events(seed: int) -> None:
+def test_completions_are_those_of_sorted_events(seed: int) -> None:
     chance = random.Random(seed)
     steps, within = chance.randint(2, 4), chance.choice([None, 1, 2500, 20_000, 100_000])
     key = ("id", 7, steps, within, "k")
@@ -78,7 +78,7 @@ def test_the_answer_is_that_of_sorted_events(seed: int) -> None:
     assert _timers(tester, key) == []
 
 
-def test_a_state_has_one_alarm_however_often_it_changes() -> None:
+def test_a_state_has_one_alarm() -> None:
     tester, key = _tester(), ("id", 7, 2, 10_000_000, "k")
     for second in range(1, 6):
         tester.test(key, [_row(second * 1_000_000, [0])])

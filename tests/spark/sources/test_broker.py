@@ -116,7 +116,7 @@ def test_offsets_are_sequences(reader: Reader, shared_nats: Nats, prefix: str) -
     assert query.reportLatestOffset() == {"sequence": 12}
 
 
-def test_where_a_query_starts(reader: Reader, shared_nats: Nats, prefix: str) -> None:
+def test_a_query_starts_at_its_option(reader: Reader, shared_nats: Nats, prefix: str) -> None:
     assert reader(start="latest").initialOffset()["sequence"] == 11
     assert reader(start="7").initialOffset()["sequence"] == 7
     now = datetime.now(UTC).isoformat()
@@ -136,7 +136,7 @@ def test_where_a_query_starts(reader: Reader, shared_nats: Nats, prefix: str) ->
     assert moved["sequence"] == 13 and rows(again, moved, end) == [[11, 12]]
 
 
-def test_a_micro_batch_is_cut_as_it_was_at_first(
+def test_a_repeated_micro_batch_has_the_same_partitions(
     reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tamis.spark.sources.broker_source._LEAST", 2)
@@ -148,7 +148,7 @@ def test_a_micro_batch_is_cut_as_it_was_at_first(
     assert query.latestOffset(start, ReadMaxRows(3))["parts"] == 2
 
 
-def test_what_is_gone_unread_is_said(
+def test_data_loss_is_reported(
     reader: Reader, shared_nats: Nats, prefix: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     query, lax = reader(), reader(failOnDataLoss="false")
@@ -193,7 +193,7 @@ def test_what_is_gone_unread_is_said(
         ({"rowsPerBatch": "0"}, "rowsPerBatch: must be 1 or more, not 0"),
     ],
 )
-def test_options_that_make_no_sense(options: dict[str, str], message: str) -> None:
+def test_invalid_options_are_refused(options: dict[str, str], message: str) -> None:
     from tamis.spark.sources.data_source import TamisSource
 
     with pytest.raises(InputError) as caught:
@@ -212,7 +212,7 @@ def test_options_that_make_no_sense(options: dict[str, str], message: str) -> No
         ("event string", {"start": "1"}, "start: unknown option"),
     ],
 )
-def test_rows_that_cannot_be_published(columns: str, options: dict[str, str], message: str) -> None:
+def test_invalid_rows_are_refused(columns: str, options: dict[str, str], message: str) -> None:
     from tamis.spark.sources.data_source import TamisSource
 
     schema = StructType()
@@ -248,7 +248,7 @@ def index(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path
     return folder
 
 
-def test_from_a_broker_through_match_to_a_broker(
+def test_events_are_matched_from_broker_to_broker(
     source: SparkSession, index: Path, shared_nats: Nats, prefix: str, tmp_path: Path
 ) -> None:
     """And on to a subscriber of the second broker, whose deliveries Spark reads too."""
@@ -328,7 +328,7 @@ def test_tables_are_read_and_written(
 
 
 @only_in_soak  # test_exactly_once.py has a kill
-def test_killed_at_random_times_it_publishes_once(
+def test_a_job_killed_at_random_times_publishes_once(
     source: SparkSession, index: Path, tmp_path: Path
 ) -> None:
     kills, many = 20, 6000

@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[3]
 BROKEN = ["not json", '{"n": 5, "price": "much"}', '{"n": 6, "price": 3']
 
 
-def test_from_topic_to_topic(tmp_path: Path) -> None:
+def test_events_of_a_topic_are_matched_into_another(tmp_path: Path) -> None:
     from tests.spark.sources.kafka_job import RULES
 
     events = [_event(n) for n in range(400)]

@@ -20,7 +20,7 @@ def _saved(path: Path, rows: dict[str, str], **made: object) -> Path:
     return path
 
 
-def test_several_become_one(tmp_path: Path) -> None:
+def test_several_indexes_become_one_matcher(tmp_path: Path) -> None:
     rows = [
         {f"{part}-{n}": f"a = {n % 7} OR s LIKE '%{n % 5}y' AND a > {part}" for n in range(50)}
         for part in range(3)
@@ -45,7 +45,7 @@ def test_several_become_one(tmp_path: Path) -> None:
         assert sorted(Matcher.load(path)) == sorted(found)
 
 
-def test_what_was_removed_may_come_back(tmp_path: Path) -> None:
+def test_removed_ids_can_be_absorbed_again(tmp_path: Path) -> None:
     old = _saved(tmp_path / "old", {"x": "a = 1", "y": "a = 2"})
     new = _saved(tmp_path / "new", {"x": "a = 3"})
     matcher = Matcher.load(old)
@@ -54,7 +54,7 @@ def test_what_was_removed_may_come_back(tmp_path: Path) -> None:
     assert [matcher.match({"a": n}) for n in (1, 2, 3)] == [[], ["y"], ["x"]]
 
 
-def test_what_is_refused(tmp_path: Path) -> None:
+def test_duplicate_ids_and_other_settings_are_refused(tmp_path: Path) -> None:
     path = _saved(tmp_path / "one", {"x": "a = 1", "y": "a = 2"})
     matcher = Matcher.load(path)
     with pytest.raises(DuplicateSubscription):
@@ -70,7 +70,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
         open_one.absorb(path)
 
 
-def test_learning_lays_out_once_and_for_all(tmp_path: Path) -> None:
+def test_learned_placement_is_saved(tmp_path: Path) -> None:
     matcher = Matcher()
     matcher.add_many([(n, f"a = {n % 7} AND s = 'x{n % 5}y'") for n in range(2000)])
     matcher.learn(EVENTS)

@@ -40,7 +40,7 @@ def crashed(matcher: tamis.Matcher) -> None:
     journal._store.close()
 
 
-def test_changes_last_without_closing(path) -> None:
+def test_changes_survive_without_closing(path) -> None:
     matcher = tamis.Matcher.open(path)
     matcher.add("new", "c = 1", 5)
     matcher.remove("s3")
@@ -130,7 +130,7 @@ def test_a_change_that_cannot_be_logged_is_undone(path, monkeypatch, change, wri
         assert (texts(again) == BEFORE) is not written
 
 
-def test_a_refused_batch_leaves_nothing(path) -> None:
+def test_a_refused_batch_changes_nothing(path) -> None:
     with tamis.Matcher.open(path) as matcher:
         with pytest.raises(errors.SelectorSyntaxError):
             matcher.add_many([("m1", "c = 1"), ("m2", "c =")])
@@ -139,7 +139,7 @@ def test_a_refused_batch_leaves_nothing(path) -> None:
         assert texts(again) == BEFORE | {"m1": ("c = 1", 0)}
 
 
-def test_read_only(path) -> None:
+def test_a_read_only_matcher_refuses_changes(path) -> None:
     matcher = tamis.Matcher.open(path, read_only=True)
     other = tamis.Matcher.open(path)  # no lock stands in its way
     for change in (
@@ -157,7 +157,7 @@ def test_read_only(path) -> None:
     matcher.close()
 
 
-def test_one_writer(path) -> None:
+def test_an_index_has_one_writer(path) -> None:
     with tamis.Matcher.open(path):
         with pytest.raises(errors.IndexLocked):
             tamis.Matcher.open(path)
@@ -167,7 +167,7 @@ def test_one_writer(path) -> None:
     tamis.Matcher.open(path).close()
 
 
-def test_after_closing(path) -> None:
+def test_a_closed_matcher_matches_but_does_not_change(path) -> None:
     matcher = tamis.Matcher.open(path)
     matcher.close()
     matcher.close()
@@ -176,7 +176,7 @@ def test_after_closing(path) -> None:
     assert matcher.match({"a": 1, "b": 10}) == ["s1", "s6"]
 
 
-def test_closing_a_matcher_without_an_index_leaves_it_open_for_changes() -> None:
+def test_closing_a_matcher_without_an_index_does_nothing() -> None:
     with tamis.Matcher(engine="block") as matcher:
         matcher.add("s", "a = 1")
     matcher.add("t", "a = 1")
@@ -191,7 +191,7 @@ def test_a_pickle_is_a_copy_in_memory(path) -> None:
     assert texts(tamis.Matcher.open(path, read_only=True)) == BEFORE
 
 
-def test_saving_an_open_one_elsewhere(path) -> None:
+def test_an_open_matcher_can_be_saved_elsewhere(path) -> None:
     with tamis.Matcher.open(path) as matcher:
         matcher.add("new", "a = 1")
         matcher.save(path.with_name("copy"))
@@ -224,7 +224,7 @@ def test_other_engines_cannot_be_saved(tmp_path, engine) -> None:
     assert not (tmp_path / "index").exists()
 
 
-def test_saving_over_something(path) -> None:
+def test_an_existing_path_is_not_overwritten(path) -> None:
     matcher = tamis.Matcher(engine="block")
     with pytest.raises(errors.InputError, match="already exists; choose another path"):
         matcher.save(path)
@@ -246,7 +246,7 @@ def test_a_failed_save_leaves_nothing(tmp_path, monkeypatch) -> None:
     assert matcher.match({"a": 1}) == ["s"]
 
 
-def test_a_draft_that_is_sealed_while_a_checkpoint_begins(path, monkeypatch) -> None:
+def test_a_draft_sealed_during_a_checkpoint_is_not_covered(path, monkeypatch) -> None:
     """By a thread that matches, just after the segments were taken: they do not cover it."""
     matcher = tamis.Matcher.open(path)
     engine = matcher._engine

@@ -15,7 +15,7 @@ KILLS = count(5, 200)
 Model = dict[object, str]
 
 
-def test_kill(tmp_path: Path) -> None:
+def test_acknowledged_calls_survive_a_kill(tmp_path: Path) -> None:
     rng = random.Random(20240612)
     path = tmp_path / "index"
     tamis.Matcher(engine="block").save(path)

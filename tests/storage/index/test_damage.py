@@ -46,7 +46,7 @@ def damaged(file: Path, rng: random.Random) -> None:
 
 
 @pytest.mark.parametrize("seed", range(count(60, 2_000)))
-def test_damage(index, tmp_path, seed) -> None:
+def test_damage_names_the_file(index, tmp_path, seed) -> None:
     rng = random.Random(seed)
     expected = tamis.Matcher.open(index, read_only=True).match_batch(EVENTS)
     copy = tmp_path / "copy"
@@ -68,7 +68,7 @@ def test_damage(index, tmp_path, seed) -> None:
 
 
 @pytest.mark.parametrize("made", ["nothing", "folder", "file", "files"])
-def test_no_index(tmp_path, made) -> None:
+def test_a_missing_index_is_reported(tmp_path, made) -> None:
     path = tmp_path / "x"
     if made == "folder":
         path.mkdir()
@@ -82,7 +82,7 @@ def test_no_index(tmp_path, made) -> None:
             tamis.Matcher.open(path, read_only=read_only)
 
 
-def test_an_index_of_something_else(tmp_path) -> None:
+def test_other_metadata_is_refused(tmp_path) -> None:
     Store.create(tmp_path / "x", {"holds": "pictures"}).close()
     with pytest.raises(errors.InputError, match="not one of a matcher"):
         tamis.Matcher.open(tmp_path / "x")
@@ -91,7 +91,7 @@ def test_an_index_of_something_else(tmp_path) -> None:
         tamis.Matcher.open(tmp_path / "y")
 
 
-def test_another_layout(index, tmp_path) -> None:
+def test_another_layout_is_refused(index, tmp_path) -> None:
     """As a Tamis would leave it that has one array more, or one less."""
     shutil.copytree(index, tmp_path / "x")
     with Store.open(tmp_path / "x") as store:

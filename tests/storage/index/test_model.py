@@ -88,7 +88,7 @@ class SavedMachine(RuleBasedStateMachine):
             shutil.rmtree(self.folder)
 
 
-def test_model() -> None:
+def test_an_index_equals_its_model() -> None:
     run_state_machine_as_test(
         SavedMachine,
         settings=settings(max_examples=count(15, 1_000), stateful_step_count=30, deadline=None),

@@ -43,7 +43,7 @@ def add_all(matcher: tamis.Matcher, exprs: list[object]) -> dict[object, str]:
     gone=st.sets(st.integers(0, 11)),
     batch=st.lists(events(), max_size=4),
 )
-def test_every_selector(tmp_path_factory, semantics, exprs, gone, batch) -> None:
+def test_every_selector_survives(tmp_path_factory, semantics, exprs, gone, batch) -> None:
     schema = OPEN if semantics == "default" else None
     if schema is not None:
         batch = [{name: event[name] for name in "cd" if name in event} for event in batch]
@@ -65,7 +65,7 @@ def test_every_selector(tmp_path_factory, semantics, exprs, gone, batch) -> None
     ]
 
 
-def test_total(tmp_path) -> None:
+def test_total_semantics_survive(tmp_path) -> None:
     matcher = tamis.Matcher({"a": "INT", "b": "STR"}, "total", "block")
     matcher.add("s", "a = 1 OR b = 'x'")
     again = reopened(matcher, tmp_path / "folder")
@@ -78,14 +78,14 @@ def test_total(tmp_path) -> None:
     exprs=st.lists(bool_exprs(functions=True), min_size=1, max_size=12),
     batch=st.lists(events(), max_size=4),
 )
-def test_functions(tmp_path_factory, exprs, batch) -> None:
+def test_functions_are_called_after_opening(tmp_path_factory, exprs, batch) -> None:
     matcher = tamis.Matcher(engine="block", functions=FUNCTIONS)
     add_all(matcher, exprs)
     again = reopened(matcher, tmp_path_factory.mktemp("saved"), functions=FUNCTIONS)
     assert again.match_batch(batch) == matcher.match_batch(batch)
 
 
-def test_functions_must_be_given_again(tmp_path) -> None:
+def test_functions_must_be_passed_again(tmp_path) -> None:
     tamis.Matcher(engine="block", functions=FUNCTIONS).save(tmp_path / "index")
     with pytest.raises(errors.InputError, match=r"may call size, Turned, alike: open it with"):
         tamis.Matcher.open(tmp_path / "index")
@@ -109,7 +109,7 @@ DEFAULTS = {
 
 
 @pytest.mark.parametrize("is_open", [False, True])
-def test_schemas(tmp_path, is_open) -> None:
+def test_schemas_survive(tmp_path, is_open) -> None:
     schema = tamis.Schema(DEFAULTS, open=is_open)
     again = reopened(tamis.Matcher(schema, "default", "block"), tmp_path / "folder")
     assert repr(again.schema) == repr(schema)  # NaN is not equal to itself
@@ -117,7 +117,7 @@ def test_schemas(tmp_path, is_open) -> None:
 
 
 @pytest.mark.parametrize("ids", [range(-9, 9), [f"é{i}" for i in range(18)]])
-def test_ids_and_options(tmp_path, ids) -> None:
+def test_ids_and_options_survive(tmp_path, ids) -> None:
     matcher = tamis.Matcher(engine="block", threads=2)
     matcher.add_many((id, f"a = {number % 3}", number) for number, id in enumerate(ids))
     again = reopened(matcher, tmp_path / "folder", threads=3)
@@ -130,7 +130,7 @@ def test_ids_and_options(tmp_path, ids) -> None:
         again.add(ids[0], "a = 1")
 
 
-def test_what_is_left_to_the_oracle(tmp_path, monkeypatch) -> None:
+def test_selectors_evaluated_by_the_oracle_survive(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(draft, "MOST_WORDS", 3)
     matcher = tamis.Matcher(engine="block")
     matcher.add_many([("long", "a = 1 XOR (b = 2 XOR c = 3)", 7), ("short", "a = 1")])
@@ -149,7 +149,7 @@ KERNELS = [
 ]
 
 
-def test_nothing_is_compiled_for_what_is_mapped(tmp_path) -> None:
+def test_mapped_arrays_compile_no_kernels(tmp_path) -> None:
     matcher = tamis.Matcher(engine="block")
     matcher.add_many((i, f"a = {i} AND s >= 'x{i}' OR c LIKE '%{i}%'") for i in range(30))
     matcher.add_many((i, f"a > {i} AND s < 'x'") for i in range(30, 60))
@@ -169,7 +169,7 @@ def test_nothing_is_compiled_for_what_is_mapped(tmp_path) -> None:
     assert sum(before) > 0
 
 
-def test_the_file_does_not_change(tmp_path) -> None:
+def test_matching_does_not_change_the_files(tmp_path) -> None:
     matcher = tamis.Matcher(engine="block")
     matcher.add_many((i, f"a = {i}") for i in range(40))
     matcher.save(tmp_path / "index")

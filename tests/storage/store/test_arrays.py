@@ -45,7 +45,7 @@ def same(one: np.ndarray, other: np.ndarray) -> bool:
     meta=st.dictionaries(st.text(max_size=5), METAS, max_size=3),
     backwards=st.booleans(),
 )
-def test_round_trip(tmp_path_factory, arrays, meta, backwards: bool) -> None:
+def test_arrays_survive_a_round_trip(tmp_path_factory, arrays, meta, backwards: bool) -> None:
     folder = tmp_path_factory.mktemp("arrays") / "x"
     if backwards:
         arrays = {name: array.T for name, array in arrays.items()}
@@ -59,12 +59,12 @@ def test_round_trip(tmp_path_factory, arrays, meta, backwards: bool) -> None:
     shutil.rmtree(folder)
 
 
-def test_nothing_unfinished_is_left(tmp_path: Path) -> None:
+def test_no_unfinished_files_are_left(tmp_path: Path) -> None:
     write_arrays(tmp_path / "x", {"a": np.arange(3)}, {})
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
 
 
-def test_the_folder_is_there_when_it_is_whole(tmp_path: Path, monkeypatch) -> None:
+def test_the_folder_appears_when_it_is_complete(tmp_path: Path, monkeypatch) -> None:
     seen = []
     monkeypatch.setattr(os, "fsync", lambda _: seen.append((tmp_path / "x").exists()))
     write_arrays(tmp_path / "x", {"a": np.arange(3)}, {})
@@ -72,7 +72,7 @@ def test_the_folder_is_there_when_it_is_whole(tmp_path: Path, monkeypatch) -> No
     assert seen == [False, False, False, True]
 
 
-def test_what_an_unfinished_write_left_is_no_hindrance(tmp_path: Path) -> None:
+def test_leftovers_of_an_unfinished_write_are_replaced(tmp_path: Path) -> None:
     (tmp_path / "x.tmp").mkdir()
     (tmp_path / "x.tmp" / "arrays").write_bytes(b"half")
     write_arrays(tmp_path / "x", {"a": np.arange(3)}, {})
@@ -94,21 +94,21 @@ def test_a_removed_folder_stays_readable(tmp_path: Path) -> None:
         np.zeros(2, dtype=[("a", "i4"), ("b", "f8")]),
     ],
 )
-def test_arrays_without_a_fixed_form(tmp_path: Path, array: np.ndarray) -> None:
+def test_arrays_without_a_fixed_form_are_refused(tmp_path: Path, array: np.ndarray) -> None:
     with pytest.raises(InputError, match="array 'bad'"):
         write_arrays(tmp_path / "x", {"bad": array}, {})
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("value", [(1, 2), b"x", float("nan"), {1: 2}, object(), {"a"}, "\ud800"])
-def test_meta_that_is_not_json(tmp_path: Path, value: object) -> None:
+def test_meta_that_is_not_json_is_refused(tmp_path: Path, value: object) -> None:
     with pytest.raises(InputError, match="meta"):
         write_arrays(tmp_path / "x", {}, {"a": value})
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("file", ["header", "arrays"])
-def test_missing(tmp_path: Path, file: str) -> None:
+def test_a_missing_file_is_named(tmp_path: Path, file: str) -> None:
     write_arrays(tmp_path / "x", {"a": np.arange(3)}, {})
     (tmp_path / "x" / file).unlink()
     with pytest.raises(IndexCorrupt, match="is missing") as caught:
@@ -117,7 +117,7 @@ def test_missing(tmp_path: Path, file: str) -> None:
 
 
 @pytest.mark.parametrize("file", ["header", "arrays"])
-def test_every_truncation_is_noticed(tmp_path: Path, file: str) -> None:
+def test_every_truncation_is_detected(tmp_path: Path, file: str) -> None:
     write_arrays(tmp_path / "x", {"a": np.arange(9), "b": np.arange(3)}, {"k": "v"})
     path = tmp_path / "x" / file
     size = path.stat().st_size
@@ -128,7 +128,7 @@ def test_every_truncation_is_noticed(tmp_path: Path, file: str) -> None:
         assert caught.value.path == str(path)
 
 
-def test_another_format(tmp_path: Path) -> None:
+def test_another_format_is_refused(tmp_path: Path) -> None:
     write_arrays(tmp_path / "x", {"a": np.arange(9)}, {})
     header = tmp_path / "x" / "header"
     header.write_bytes(header.read_bytes().replace(b"tamis-index 1 ", b"tamis-index 23 ", 1))

@@ -24,7 +24,7 @@ class Said(NamedTuple):
     version: int
 
 
-def test_kill(tmp_path: Path) -> None:
+def test_acknowledged_changes_survive_a_kill(tmp_path: Path) -> None:
     rng = random.Random(20240611)
     changes = commits = 0
     with Killed("tests.storage.store.crasher") as killed:

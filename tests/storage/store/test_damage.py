@@ -11,7 +11,7 @@ from tamis.storage.store.manifest import current_file
 from tests.storage.store.contents import on_disk, put, small
 
 
-def test_files_that_vanish_without_a_new_version(path: Path) -> None:
+def test_a_missing_file_is_named(path: Path) -> None:
     with Store.create(path) as store:
         store.commit(add=[small(1)], removed={})
         store.commit(removed={store.segments[0].name: np.array([1])})
@@ -28,7 +28,7 @@ def test_files_that_vanish_without_a_new_version(path: Path) -> None:
     Store.open(path).close()
 
 
-def test_a_manifest_under_another_name(path: Path) -> None:
+def test_a_manifest_under_another_name_is_corrupt(path: Path) -> None:
     with Store.create(path) as store:
         old = (path / current_file(path)).read_bytes()
         store.commit()
@@ -38,7 +38,7 @@ def test_a_manifest_under_another_name(path: Path) -> None:
 
 
 @pytest.mark.parametrize("mask", [0x01, 0x80, 0xFF])
-def test_every_flip_of_every_file(path: Path, mask: int) -> None:
+def test_a_flipped_bit_in_any_file_is_detected(path: Path, mask: int) -> None:
     """An error that names a file; or, in the padding between arrays, nothing at all."""
     with Store.create(path, {"schema": "x"}) as store:
         store.append([(1, "one"), (2, "two")])

@@ -88,7 +88,7 @@ def test_a_failed_switch_leaves_the_store_in_doubt(path: Path, monkeypatch) -> N
         check_tidy(path)
 
 
-def test_a_switch_that_is_done_before_it_fails(path: Path, monkeypatch) -> None:
+def test_a_switch_that_fails_after_it_is_done_keeps_its_files(path: Path, monkeypatch) -> None:
     """Then the files of the new version must not be removed."""
 
     def late(*arguments) -> None:

@@ -38,7 +38,7 @@ def flat(batches: list[list[Change]]) -> list[Change]:
 
 
 @given(batches=BATCHES)
-def test_round_trip(tmp_path_factory, batches) -> None:
+def test_batches_survive_a_round_trip(tmp_path_factory, batches) -> None:
     path = tmp_path_factory.mktemp("log") / "log"
     ends = write(path, batches)
     changes = flat(batches)
@@ -48,7 +48,7 @@ def test_round_trip(tmp_path_factory, batches) -> None:
 
 @given(batches=BATCHES)
 @example(batches=[[(b"x" * 1200,)], [(1,)]])
-def test_cut_off_anywhere_it_is_a_prefix_of_the_batches(tmp_path_factory, batches) -> None:
+def test_a_truncated_log_is_a_prefix_of_the_batches(tmp_path_factory, batches) -> None:
     path = tmp_path_factory.mktemp("log") / "log"
     ends = write(path, batches)
     for size in range(ends[-1], HEADER_SIZE - 1, -1):
@@ -67,7 +67,7 @@ def test_cut_off_anywhere_it_is_a_prefix_of_the_batches(tmp_path_factory, batche
 
 
 @pytest.mark.parametrize("length", [1, 440, 441, 500, 511, 512, 513, 1000, 1500, 3000])
-def test_sectors_that_were_never_written(tmp_path: Path, length: int) -> None:
+def test_unwritten_sectors_are_a_torn_end(tmp_path: Path, length: int) -> None:
     """After a power cut: the file has its length, and its last sectors are zeros."""
     path = tmp_path / "log"
     for before in range(0, 600, 24):
@@ -88,7 +88,7 @@ def test_sectors_that_were_never_written(tmp_path: Path, length: int) -> None:
 
 
 @pytest.mark.parametrize("mask", [0x01, 0xFF])
-def test_every_flip_is_noticed(tmp_path: Path, mask: int) -> None:
+def test_every_flipped_bit_is_detected(tmp_path: Path, mask: int) -> None:
     """Also one in the last batch, which must not pass for torn, and one that makes a zero."""
     path = tmp_path / "log"
     batches: list[list[Change]] = [[(1, "a"), (2, "b")], [(0,) * 700], [(0, 0), (b"\0" * 9,)]]
@@ -110,7 +110,7 @@ def test_damage_names_its_place(tmp_path: Path) -> None:
         replay(path, FIRST)
 
 
-def test_a_batch_out_of_order(tmp_path: Path) -> None:
+def test_a_batch_out_of_order_is_corrupt(tmp_path: Path) -> None:
     path = tmp_path / "log"
     ends = write(path, [[(1,)], [(2,)]])
     whole = path.read_bytes()
@@ -144,7 +144,7 @@ def test_the_end_of_a_sealed_log_is_not_torn(tmp_path: Path) -> None:
         replay(path, FIRST, ends[2])
 
 
-def test_not_this_log(tmp_path: Path) -> None:
+def test_another_file_is_not_a_log(tmp_path: Path) -> None:
     path = tmp_path / "log"
     with pytest.raises(IndexCorrupt, match="is missing"):
         replay(path, FIRST)
@@ -157,7 +157,7 @@ def test_not_this_log(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("change", ["text", [1], None, (object(),), (2**70,), ("\ud800",)])
-def test_changes_that_cannot_be_written(tmp_path: Path, change) -> None:
+def test_unwritable_changes_are_refused(tmp_path: Path, change) -> None:
     path = tmp_path / "log"
     ends = write(path, [[(1,)]])
     writer = LogWriter(path, FIRST + 1, ends[1])
@@ -168,7 +168,7 @@ def test_changes_that_cannot_be_written(tmp_path: Path, change) -> None:
     assert replay(path, FIRST).changes == [(1,), (2,)]
 
 
-def test_frames_keep_to_multiples_of_eight() -> None:
+def test_frames_start_at_multiples_of_eight() -> None:
     assert HEADER_SIZE % 8 == 0
     for length in range(20):
         assert len(encode([(b"x" * length,)], 0)) % 8 == 0

@@ -115,6 +115,6 @@ class StoreMachine(RuleBasedStateMachine):
             shutil.rmtree(self.folder)
 
 
-def test_store_against_a_model() -> None:
+def test_the_store_equals_its_model() -> None:
     steps = settings(max_examples=count(15, 500), stateful_step_count=25)
     run_state_machine_as_test(StoreMachine, settings=steps)

@@ -132,7 +132,7 @@ def script(path: Path, sync: bool):
 
 
 @pytest.mark.parametrize("sync", [True, False])
-def test_a_power_cut_at_every_step(tmp_path: Path, sync: bool) -> None:
+def test_acknowledged_changes_survive_a_power_cut_at_every_step(tmp_path: Path, sync: bool) -> None:
     root, pictures = tmp_path / "disk", tmp_path / "pictures"
     root.mkdir(), pictures.mkdir()
     disk = Disk(root, pictures)

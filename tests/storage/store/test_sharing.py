@@ -17,7 +17,7 @@ from tamis.storage.store.manifest import read_manifest
 from tests.storage.store.contents import on_disk, small
 
 
-def test_one_writer(path: Path) -> None:
+def test_a_store_has_one_writer(path: Path) -> None:
     with Store.create(path) as store:
         with pytest.raises(IndexLocked, match="another writer has it open") as caught:
             Store.open(path)
@@ -70,7 +70,7 @@ def test_a_reader_keeps_its_version(path: Path) -> None:
         assert reader.changes == [(2,)] and reader.position == 2
 
 
-def test_a_reader_tries_again_when_a_commit_comes_between(path: Path, monkeypatch) -> None:
+def test_a_reader_retries_when_a_commit_interferes(path: Path, monkeypatch) -> None:
     with Store.create(path) as store:
         store.commit(add=[small(1)])
 
@@ -84,7 +84,7 @@ def test_a_reader_tries_again_when_a_commit_comes_between(path: Path, monkeypatc
         assert on_disk(path).version == 5
 
 
-def test_a_fork_has_no_right_to_write(path: Path) -> None:
+def test_a_fork_cannot_write(path: Path) -> None:
     with Store.create(path) as store:
         said = os.pipe()
         child = os.fork()
@@ -105,7 +105,7 @@ def test_a_fork_has_no_right_to_write(path: Path) -> None:
     assert on_disk(path).changes == [(2,)]
 
 
-def test_spawned_processes_read(path: Path) -> None:
+def test_spawned_processes_can_read(path: Path) -> None:
     with Store.create(path) as store:
         store.commit(add=[small(1, 2, 3)])
         with multiprocessing.get_context("spawn").Pool(1) as pool:
@@ -141,7 +141,7 @@ def test_close_waits_for_a_commit(path: Path, monkeypatch) -> None:
     assert on_disk(path).version == 2 and on_disk(path).changes == [(1,)]
 
 
-def test_many_threads(path: Path) -> None:
+def test_threads_lose_and_duplicate_no_change(path: Path) -> None:
     """Two append, one commits, one opens for reading meanwhile: no change is lost or doubled."""
     store = Store.create(path, sync=False)
     appended = [0, 0]

@@ -20,7 +20,7 @@ def test_a_new_store_is_empty(path: Path) -> None:
     assert [file.name for file in path.parent.iterdir()] == ["store"]
 
 
-def test_create_in_an_empty_folder_and_below_missing_ones(tmp_path: Path) -> None:
+def test_a_store_can_be_created_in_empty_and_missing_folders(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     Store.create(tmp_path / "empty").close()
     Store.create(tmp_path / "a" / "b").close()
@@ -38,7 +38,7 @@ def test_create_never_replaces(path: Path) -> None:
     assert {entry.name for entry in path.parent.iterdir()} == {"store", "file"}
 
 
-def test_nothing_to_open(path: Path) -> None:
+def test_a_missing_store_cannot_be_opened(path: Path) -> None:
     with pytest.raises(InputError, match="there is no index here"):
         Store.open(path)
     path.mkdir()
@@ -46,7 +46,7 @@ def test_nothing_to_open(path: Path) -> None:
         Store.open(path)
 
 
-def test_changes_come_back(path: Path) -> None:
+def test_changes_survive_reopening(path: Path) -> None:
     with Store.create(path) as store:
         assert store.append([("add", 1, "a = 1"), ("remove", b"\0", None)]) == 2
         assert store.append([]) == 2
@@ -59,7 +59,7 @@ def test_changes_come_back(path: Path) -> None:
         assert store.position == 5
 
 
-def test_commit_covers_some_changes(path: Path) -> None:
+def test_a_commit_covers_some_changes(path: Path) -> None:
     with Store.create(path) as store:
         store.append([(1,), (2,), (3,)])
         store.append([(4,)])
@@ -79,7 +79,7 @@ def test_commit_covers_some_changes(path: Path) -> None:
     assert found.changes == [(5,)]
 
 
-def test_the_changes_that_were_found_go_as_they_are_covered(path: Path) -> None:
+def test_covered_changes_are_no_longer_listed(path: Path) -> None:
     with Store.create(path) as store:
         store.append([(1,), (2,), (3,)])
     with Store.open(path) as store:
@@ -92,7 +92,7 @@ def test_the_changes_that_were_found_go_as_they_are_covered(path: Path) -> None:
         assert len(list(path.glob("log-*"))) == 1
 
 
-def test_drop_and_removed(path: Path) -> None:
+def test_a_commit_drops_segments_and_records_removals(path: Path) -> None:
     with Store.create(path) as store:
         store.commit(add=[small(1, 2), small(3), small(4)])
         a, b, c = (segment.name for segment in store.segments)
@@ -105,7 +105,7 @@ def test_drop_and_removed(path: Path) -> None:
         check_tidy(path)
 
 
-def test_wrong_commits_change_nothing(path: Path) -> None:
+def test_invalid_commits_change_nothing(path: Path) -> None:
     with Store.create(path) as store:
         store.append([(1,), (2,)])
         store.commit(add=[small(1)], covers=1)
@@ -131,7 +131,7 @@ def test_wrong_commits_change_nothing(path: Path) -> None:
         assert store.append([(3,)]) == 3
 
 
-def test_closed(path: Path) -> None:
+def test_a_closed_store_refuses_writes(path: Path) -> None:
     store = Store.create(path)
     store.commit(add=[small(1)])
     store.close()
