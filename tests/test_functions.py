@@ -1,4 +1,4 @@
-"""Functions of the caller's through the facade: matching, explaining, pickling, refusing."""
+"""User-defined functions through the facade: matching, explaining, pickling, errors."""
 
 import math
 import pickle

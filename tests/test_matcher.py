@@ -1,4 +1,4 @@
-"""The facade: what it takes, what it refuses, and that refusing changes nothing."""
+"""The facade: what it accepts, what it refuses, and that an error changes nothing."""
 
 import pickle
 

@@ -1,4 +1,4 @@
-"""The names people may rely on."""
+"""The public names."""
 
 import pickle
 import subprocess
@@ -79,7 +79,7 @@ def test_a_long_line_is_shown_in_part() -> None:
 
 
 def test_a_bare_install_needs_no_extras() -> None:
-    """With Spark, pandas, Polars and the rest made impossible to import, the core works."""
+    """The core works if Spark, pandas, Polars and the other extras cannot be imported."""
     script = """
 import sys
 

@@ -116,7 +116,7 @@ def test_a_schema_has_several_forms(tmp_path) -> None:
 
 
 class Hostile:
-    """An object that fails whatever is done to it."""
+    """An object that raises on every access."""
 
     def __getattr__(self, name: str) -> object:
         raise RuntimeError(name)
@@ -228,7 +228,7 @@ def test_invalid_files_are_refused(tmp_path, text: str) -> None:
         ('{"open": true, "attributes": {"a": "INT"}}', tamis.Schema({"a": "INT"}, open=True)),
         ('{"open": false, "attributes": {"type": "INT"}}', tamis.Schema({"type": "INT"})),
         ('{"attributes": {"a": "INT"}}', tamis.Schema({"a": "INT"})),
-        # Attributes of these names.
+        # These are attributes of these names.
         ('{"open": "BOOL", "attributes": "STR"}',
          tamis.Schema({"open": "BOOL", "attributes": "STR"})),
         ('{"attributes": {"type": "STR"}}', tamis.Schema({"attributes": "STR"})),

@@ -1,4 +1,4 @@
-"""What is compiled beforehand is what will be used."""
+"""The kernels that are compiled ahead are those that are used."""
 
 import sys
 
@@ -21,7 +21,7 @@ def test_the_default_engine_is_warmed() -> None:
 def test_other_engines_are_warmed_with_all_options() -> None:
     warm.warm_engine("atree")
     assert levels.climb_levels.signatures  # type: ignore[attr-defined]
-    warm.warm_engine("counting")  # takes conjunctions only
+    warm.warm_engine("counting")  # supports conjunctions only
     assert counting.count.signatures  # type: ignore[attr-defined]
 
 

@@ -66,7 +66,7 @@ LEAVES: list[TypeAndValues] = [
 def list_like(inner: TypeAndValues) -> st.SearchStrategy[TypeAndValues]:
     element, values = inner
     shapes = [pa.list_(element), pa.large_list(element)]
-    if not pa.types.is_dictionary(element):  # from Python, Arrow cannot make views of those
+    if not pa.types.is_dictionary(element):  # Arrow cannot create views of those from Python
         shapes += [pa.list_view(element), pa.large_list_view(element)]
     variable = [(shape, st.lists(st.none() | values, max_size=3)) for shape in shapes]
     fixed = (pa.list_(element, 2), st.lists(st.none() | values, min_size=2, max_size=2))
@@ -101,7 +101,7 @@ def arrow_tables(draw: st.DrawFn) -> pa.Table:
 
 
 def is_valid(table: pa.Table) -> bool:
-    """Whether Arrow stands by what it has made.
+    """Return whether Arrow accepts the array that it created.
 
     Of a missing fixed-size list it leaves the items as it finds them in memory, which are then, now
     and then, no indices into a dictionary.

@@ -1,4 +1,4 @@
-"""What tests of events look at: exact values, sound batches, the same events in several forms."""
+"""Helpers for tests of events: exact values, valid batches, the same events in several forms."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tamis.values import Type
 
 
 def exact(value: object) -> object:
-    """A value so that only the same one is equal: True is not 1, NaN is NaN, -0.0 is not 0.0."""
+    """Return a form in which only identical values are equal: True and 1 are not, NaN is."""
     if isinstance(value, dict):
         return {name: exact(inner) for name, inner in value.items()}
     if isinstance(value, list):
@@ -24,7 +24,7 @@ def exact(value: object) -> object:
 
 
 def sound(batch: EventBatch) -> EventBatch:
-    """Check what holds of every batch."""
+    """Check the invariants of every batch."""
     for columns in batch.columns.values():
         assert columns
         assert len({column.type for column in columns}) == len(columns)

@@ -1,4 +1,4 @@
-"""Strategies for events as dicts of anything, and the paths in one."""
+"""Strategies for events as dicts of any values, and the paths of an event."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from tamis.schema import Schema
 def read(
     path: Path | str, schema: Schema | None = None, semantics: str = "sql", batch_size: int = 10_000
 ) -> tuple[dict[int, dict[str, object]], list[tuple[int, str]]]:
-    """All good events by number, and all bad lines."""
+    """Return all good events by number, and all bad lines."""
     bad: list[BadLine] = []
     events: dict[int, dict[str, object]] = {}
     for numbers, batch, _ in read_events(

@@ -1,4 +1,4 @@
-"""Arrow tables are the events that their rows are; the right types are not even copied."""
+"""The rows of Arrow tables are events; columns of canonical types are not copied."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of the types of Arrow that events do not have."""
+"""The conversion of Arrow types that events do not have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A batch of events is brought to a schema as its events would be."""
+"""A batch is converted to a schema as its events would be."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_a_batch_is_converted_to_another_schema() -> None:
         assert same.schema == Schema({"a": ("INT", 5)}) and same.semantics == "default"
         assert EventBatch.of(same, {"a": ("INT", 5)}, "default") is same
         assert EventBatch.of(same, same.schema, "sql") is same
-    # What its schema left out, or filled in, stays so.
+    # Attributes that its schema dropped stay absent, and defaults stay.
     assert EventBatch.of(batch).rows() == [{"a": 1}, {"a": 5}]
     assert EventBatch.of(batch, {"b": ("INT", 9)}, "default").rows() == [{"b": 9}, {"b": 9}]
     with pytest.raises(EventError, match="is missing") as caught:

@@ -1,4 +1,4 @@
-"""Events from CSV: what a column is, and which rows are bad."""
+"""Events from CSV: the types of columns, and bad rows."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_bad_csv_rows_are_reported(tmp_path: Path) -> None:
     text = b'a,b\n1,2\n1\n1,2,3\n1,\xff\n1,"x\n\n2,4\n1,"x"y\n3,6\n'
     events, bad = read(put(tmp_path / "e.csv", text))
     assert events == {0: {"a": 1, "b": 2}, 5: {"a": 2, "b": 4}, 7: {"a": 3, "b": 6}}
-    # The open quote of line 6 takes no other line with it.
+    # The open quote of line 6 affects no other line.
     assert [line for line, _ in bad] == [3, 4, 5, 6, 9]
     assert bad[0][1] == "1 field where the header has 2"
     assert bad[2][1] == "not valid UTF-8"

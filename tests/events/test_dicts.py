@@ -1,4 +1,4 @@
-"""Dicts come into columns without a value changing, and out of them again."""
+"""Dicts survive the conversion to columns and back."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_subclasses_count_as_their_base() -> None:
 def test_row_equals_one_of_rows() -> None:
     batch = of({"a": 1}, {"a": 2})
     assert batch.row(1) == {"a": 2} and batch.row(-2) == {"a": 1}
-    assert batch.row(1) is not batch.rows()[1]  # it did not make all of them
+    assert batch.row(1) is not batch.rows()[1]  # it did not convert all rows
     assert batch.rows() is batch.rows() and batch.row(1) is batch.rows()[1]
     with pytest.raises(EventError):
         batch.row(2)

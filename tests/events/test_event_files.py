@@ -1,4 +1,4 @@
-"""Events from files of any kind: which numbers they get, what is bad, what cannot be read."""
+"""Events from files of any kind: their numbers, bad lines, and unreadable files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_numbers_do_not_depend_on_the_batches(tmp_path: Path, batch_size: int) -
 
 
 def test_failing_names_the_first_bad_line(tmp_path: Path) -> None:
-    # Line 2 is found to be bad only after line 3 was: when the batch is made.
+    # Line 2 is found to be bad only after line 3: when the batch is converted.
     file = put(tmp_path / "e.jsonl", '{"a": 1}\n{"a": "x"}\n{"a"\n')
     with pytest.raises(InputError, match=r"e.jsonl:2: attribute 'a': 'x' is not of type INT") as e:
         list(read_events(file, Schema({"a": "INT"})))

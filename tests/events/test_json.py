@@ -1,4 +1,4 @@
-"""Events from JSON, by lines and in an array."""
+"""Events from JSON lines and JSON arrays."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_bad_json_lines_are_skipped_and_reported(tmp_path: Path) -> None:
     for text in BAD_JSON:
         lines += [text, b'{"n": 1}']
     events, bad = read(put(tmp_path / "e.jsonl", b"\n".join(lines)))
-    # Record 0 is good, then bad and good ones take turns: numbers count both.
+    # Record 0 is good, then bad and good ones alternate: numbers count both.
     assert list(events) == list(range(0, 2 * len(BAD_JSON) + 1, 2))
     assert [line for line, _ in bad] == list(range(3, 3 + 2 * len(BAD_JSON), 2))
     for (_, reason), expected in zip(bad, BAD_JSON.values(), strict=True):

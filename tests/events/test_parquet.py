@@ -1,4 +1,4 @@
-"""Events from Parquet, whose bad rows go by their number."""
+"""Events from Parquet, whose bad rows are reported by number."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ def test_parquet_text_that_is_not_utf8_is_bad(tmp_path: Path) -> None:
     assert [line for line, _ in bad] == [2] and bad[0][
         1
     ] == "attribute 's': text is not valid UTF-8"
-    # A dictionary belongs to all rows, and a slice of lists has the elements of all at hand.
+    # All rows share a dictionary, and a slice of lists refers to the elements of all.
     pq.write_table(pa.table({"s": text.dictionary_encode()}), file)
     assert read(file) == (events, bad)
     lists = pa.ListArray.from_arrays(pa.array([0, 1, 2, 3], pa.int32()), text)
     pq.write_table(pa.table({"s": lists, "other": text}), file)
     events, bad = read(file, Schema({"s": "LIST<STR>"}))
     assert events == {0: {"s": ["a"]}, 2: {"s": ["c"]}} and [line for line, _ in bad] == [2]
-    # What a closed schema ignores may be anything.
+    # Columns that a closed schema ignores may hold anything.
     assert read(file, Schema({"t": "INT"})) == ({0: {}, 1: {}, 2: {}}, [])
 
 

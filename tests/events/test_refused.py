@@ -1,4 +1,4 @@
-"""What is no event, or no form of events, is refused by its place and its attribute."""
+"""Invalid events are refused with their position and attribute."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.events.checks import of
 
 
 class Hostile:
-    """Raises something else than AttributeError at every question."""
+    """Raises another error than AttributeError on every access."""
 
     def __getattr__(self, name: str) -> object:
         raise RuntimeError("leave me alone")

@@ -1,4 +1,4 @@
-"""A schema says of what type every value is, whatever form the events have."""
+"""A schema determines the type of every value, in every form of events."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_a_schema_coerces_every_value(
         if is_open and semantics != "default":
             for path in set(paths_in(event)) - set(schema.types):
                 assert exact(look_up(path, batch.row(i))) == exact(look_up(path, event))
-        for path in batch.columns:  # what the columns say is what the rows say
+        for path in batch.columns:  # columns and rows agree
             there = any(column.data[i].is_valid for column in batch.columns[path])
             assert there == (look_up(path, batch.row(i)) is not None)
     if not is_open:

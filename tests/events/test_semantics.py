@@ -1,4 +1,4 @@
-"""What is missing is filled in under `default`, and refused under `total`."""
+"""Missing attributes are filled in under `default`, and refused under `total`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Explanations: the tree, the values seen, and the smallest set that was missing."""
+"""Explanations: the tree, the values, and the smallest set of missing predicates."""
 
 from itertools import combinations, product
 
@@ -50,12 +50,12 @@ def test_a_match_has_no_missing_predicates() -> None:
         ("AT LEAST 2 OF (a, b AND c, d)", {"a": True, "b": True}, [("c", True)]),
         ("a XOR b", {"a": True, "b": True}, [("b", False)]),
         ("a XOR b XOR c", {"a": True}, [("b", False), ("c", False)]),
-        # One predicate in two places: the least is found by looking at both together.
+        # One predicate in two places: the minimum needs both together.
         ("(a OR b) AND (b OR c)", {}, [("b", True)]),
         ("(a AND b OR c AND d) AND (a AND e OR c AND d)", {}, [("c", True), ("d", True)]),
         ("(a XOR b) AND (a XOR c)", {"b": True, "c": False}, [("a", True), ("b", False)]),
         ("AT LEAST 2 OF (a, a AND b, c AND d)", {}, [("a", True), ("b", True)]),
-        # Wanted both ways at first; the way out is not the cheapest in every part.
+        # Needed both ways at first; the solution is not the cheapest in every part.
         (
             "(x = 1 OR (b1 = 1 AND b2 = 1 AND b3 = 1 AND b4 = 1))"
             " AND (NOT x = 1 OR (c1 = 1 AND c2 = 1 AND c3 = 1 AND c4 = 1))"
@@ -65,7 +65,7 @@ def test_a_match_has_no_missing_predicates() -> None:
             + [(f"c{i} = 1", True) for i in (1, 2, 3, 4)]
             + [("d1 = 1", True), ("d2 = 1", True)],
         ),
-        # What cannot be true or false is not asked for.
+        # Predicates that cannot be true or false are not reported as missing.
         ("a = NULL OR b = 1 AND c = 1", {"a": 1}, [("b = 1", True), ("c = 1", True)]),
         ("a NOT IN (1, NULL) OR b = 1 AND c", {"a": 1}, [("b = 1", True), ("c", True)]),
         ("a IN (1, NULL)", {"a": 2}, [("a IN (1, NULL)", True)]),
@@ -122,7 +122,7 @@ def test_a_search_that_stops_leaves_it_undecided(monkeypatch) -> None:
         ("a = 1 AND a.b = 1", {}, None),
         ("a.b = 1 AND a = 1", {}, None),
         ("a.b = 1 AND a.c = 1", {}, True),
-        # The other test of it does not matter, or is not touched, or is that it be there.
+        # The other test does not matter, or is not used, or requires its presence only.
         ("a = 1 OR a = 2", {"a": 3}, True),
         ("a > 1 AND a < 5 AND b = 1", {"a": 3}, True),
         ("a IS NOT NULL AND a > 5", {}, True),

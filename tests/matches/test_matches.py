@@ -1,4 +1,4 @@
-"""The order of answers, against a plain sort of tuples."""
+"""The order of matches against a plain sort of tuples."""
 
 import pickle
 from collections import Counter
@@ -21,7 +21,7 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=3
 
 @dataclass
 class Found:
-    """What an engine found."""
+    """The matches of an engine."""
 
     events: int
     pairs: list[tuple[int, int]]
@@ -57,7 +57,7 @@ def found(draw) -> Found:
 
 @pytest.fixture(params=["few", "many"], scope="module", autouse=True)
 def _ways(request):
-    """As it is, and with the way of many pairs taken by few, in slices of a few."""
+    """Run as it is, and with the code path for many pairs, in small slices."""
     if request.param == "few":
         yield
     else:
@@ -66,7 +66,7 @@ def _ways(request):
 
 
 def never_ordered():
-    """No order is made of anything."""
+    """Fail if anything is sorted."""
     fails = mock.Mock(side_effect=AssertionError)
     return mock.patch.multiple(matches, sort_pairs=fails, best_of_both=fails)
 
@@ -143,7 +143,7 @@ def test_ids_that_nothing_matched_may_be_null(found: Found) -> None:
 def test_many_pairs_are_sorted_in_slices(
     spread: int, by: str, kind: pa.DataType, priorities: int
 ) -> None:
-    """More than a slice of pairs; events far apart make for long keys."""
+    """There is more than a slice of pairs; events far apart need long keys."""
     rng = np.random.default_rng(7)
     event, code = np.divmod(rng.choice(400 * 700, 20_000, replace=False), 700)
     if by != "nothing":

@@ -1,4 +1,4 @@
-"""Answers found as masks, against the same answers found as pairs."""
+"""Matches given as masks against the same matches given as pairs."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from tamis.errors import InputError
 from tamis.matches import Id, Matches, Tiles, best, ids_array, pairs
 from tests.matches.test_matches import INTS, TEXTS, check
 
-# Seeded, not `st.randoms()`: large answers would ask more of Hypothesis than it gives, and only
-# small ones be left.
+# Seeded, not `st.randoms()`: large results would exceed the entropy of Hypothesis, which then draws
+# small ones only.
 RANDOMS = st.integers(0, 2**32).map(Random)
 
 Pair = tuple[int, int]
@@ -28,7 +28,7 @@ Row = tuple[int, Id, int]
 
 @dataclass
 class Answer:
-    """What an engine found; it may come as pairs or as masks, or partly so."""
+    """The matches of an engine, as pairs, masks, or both."""
 
     events: int
     pairs: list[Pair]
@@ -39,7 +39,7 @@ class Answer:
         return self._made(self.pairs, None)
 
     def mixed(self, words: int, aligned: bool, share: float, random: Random) -> Matches:
-        """A share of the pairs in masks of so many words, in blocks or anywhere, in any order."""
+        """Return a share of the pairs as masks of this many words, in blocks or not, unsorted."""
         bare, masks = [], {}
         for event, code in self.pairs:
             if random.random() >= share:
@@ -91,7 +91,7 @@ FORMS = st.tuples(
 
 @pytest.fixture(params=["few", "many"], scope="module", autouse=True)
 def _ways(request):
-    """As it is, and with the ways of many pairs taken by few."""
+    """Run as it is, and with the code paths for many pairs."""
     if request.param == "few":
         yield
     else:
@@ -109,7 +109,7 @@ def cut(rows: list[Row], limit: int) -> list[Row]:
 @given(answers(), FORMS)
 def test_tiles_answer_like_pairs(answer: Answer, form) -> None:
     made = answer.mixed(*form)
-    check(made, answer.events, answer.rows())  # counts come before anything is put in order
+    check(made, answer.events, answer.rows())  # counts come before sorting
     made = answer.mixed(*form)
     assert [made.of_event(event) for event in range(answer.events)] == made.per_event()
     again = pickle.loads(pickle.dumps(answer.mixed(*form)))
@@ -137,7 +137,7 @@ def test_every_limit_keeps_the_best(answer: Answer, form, ordered: bool) -> None
 
 
 def test_overlapping_rows_are_merged_by_rank() -> None:
-    """The better subscription is in the row that begins later, of the next block."""
+    """The better subscription is in a row of the next block, which starts later."""
     none, masks = np.zeros(0, np.int64), np.array([[0, 4], [4, 0]], np.uint64)
     tiles = Tiles(np.array([64, 128]), np.array([0, 1]), masks)
     made = Matches(200, none, none, pa.array(["a", "b"]), np.array([0, 5]), tiles)
@@ -171,8 +171,8 @@ def test_counts_and_bitmaps_create_no_pairs(answer: Answer, form) -> None:
 @pytest.mark.parametrize("key", [0, 2])
 @pytest.mark.parametrize("tiled", [True, False])
 def test_bitmaps_span_containers(size: int, key: int, tiled: bool) -> None:
-    """Lists up to 4,096 events, bits above; a second subscription has events elsewhere."""
-    events, words = 5 * 65536 - 100, 24  # so rows go over the bounds of containers
+    """Containers are lists up to 4,096 events, and bits above; another subscription differs."""
+    events, words = 5 * 65536 - 100, 24  # so that rows cross the bounds of containers
     rng = np.random.default_rng(size)
     matched = np.zeros((2, -(-events // (64 * words)) * 64 * words), np.bool_)
     matched[0, key * 65536 + rng.permutation(65536)[:size]] = True
@@ -187,12 +187,12 @@ def test_bitmaps_span_containers(size: int, key: int, tiled: bool) -> None:
     made = Matches(events, *found, pa.array(["a", "b"]), none, tiles if tiled else None).bitmaps()
     expected = {"a": BitMap(event[code == 0].tolist()), "b": BitMap(event[code == 1].tolist())}
     assert made == expected
-    if size < 65536:  # from numbers, pyroaring makes a run of it
+    if size < 65536:  # pyroaring makes a run of numbers
         assert all(made[id].serialize() == expected[id].serialize() for id in made)
 
 
 def test_bitmaps_are_written_in_several_passes() -> None:
-    """Some megabytes of them."""
+    """The bitmaps take some megabytes."""
     count, events = 500, 65536
     rng = np.random.default_rng(0)
     masks = rng.integers(0, 2**63, (count, 1024), np.uint64)
@@ -213,7 +213,7 @@ def test_too_many_events_for_bitmaps_are_refused() -> None:
 @pytest.mark.parametrize("limit", [1, 3, 10, 100])
 @pytest.mark.parametrize("shuffled", [True, False])
 def test_a_limit_on_many_pairs_keeps_the_best(limit: int, shuffled: bool) -> None:
-    """Heaps of more than a few."""
+    """The heaps hold more than a few matches."""
     rng = np.random.default_rng(limit)
     event, code = np.nonzero(rng.random((60, 500)) < 0.5)
     if shuffled:

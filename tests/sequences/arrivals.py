@@ -1,4 +1,4 @@
-"""What a sequence makes of events as they arrive: the oracle, and who comes too late."""
+"""The oracle of a sequence over events as they arrive, some of them too late."""
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
@@ -12,7 +12,7 @@ Event = Mapping[str, object]
 
 
 def expected(text: str, events: Sequence[Event], times: Sequence[int | None]) -> list[int]:
-    """The positions of the events that complete the sequence, in order of arrival."""
+    """Return the positions of the events that complete the sequence, in order of arrival."""
     sequence = parse(text)
     assert isinstance(sequence, Selector)
     taken: list[int] = []
@@ -39,7 +39,7 @@ def _equal(sequence: Selector, left: Event, right: Event) -> bool:
 
 
 def _moves(sequence: Selector, events, times, others: list[int], last: int) -> bool:
-    """Whether an event began an occurrence or carried one on, and did not only complete one."""
+    """Return whether an event started or advanced an occurrence, not only completed one."""
     return any(
         is_occurrence(sequence, [events[j] for j in chosen], [times[j] for j in chosen])
         for chosen in _choices([j for j in others if j < last], len(sequence.steps) - 2, last)

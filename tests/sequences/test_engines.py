@@ -20,7 +20,7 @@ STEPS = ("a", "b", "c", "a AND NOT b", "c IS NULL", "a OR c")
 
 @st.composite
 def streams(draw: st.DrawFn):
-    """Sequences of a few small steps, events with keys and times, and cuts into batches."""
+    """Draw sequences of a few small steps, events with keys and times, and batches."""
     texts = draw(st.lists(_texts(), min_size=1, max_size=4))
     count = draw(st.integers(0, 9))
     stream, time = [], 0
@@ -79,7 +79,7 @@ def test_every_engine_equals_the_oracle(engine: str, drawn) -> None:
 @settings(max_examples=40)
 @given(streams())
 def test_single_events_by_arrival_equal_the_oracle(engine: str, drawn) -> None:
-    """Without a time attribute the clock counts, and nobody is late."""
+    """Without a time attribute the clock counts, and no event is late."""
     texts, stream, _ = drawn
     now = iter(range(0, 1000, 4))
     clock = [0.0]

@@ -1,4 +1,4 @@
-"""Keys are equal where values are, as `=` has it."""
+"""Keys are equal if and only if values are equal under `=`."""
 
 import math
 

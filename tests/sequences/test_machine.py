@@ -14,7 +14,7 @@ NAMES = "abcd"
 
 
 def run(machine: Machine, events: list[tuple[str, int]]) -> tuple[list[int], SequenceState | None]:
-    """Events as the names of the steps that they satisfy, and a time: which of them complete."""
+    """Return which events complete; each is the names of its steps, and a time."""
     state, done = None, []
     for i, (names, time) in enumerate(events):
         state, began = machine.step(state, [NAMES.index(name) for name in names], time)
@@ -97,7 +97,7 @@ def test_the_machine_equals_the_oracle(drawn) -> None:
 
 @given(runs(), st.integers(0, 9))
 def test_the_state_survives_json(drawn, cut: int) -> None:
-    """Written as JSON and read again in the middle, nothing is lost."""
+    """Writing the state as JSON and reading it in the middle loses nothing."""
     steps, within, events = drawn
     machine = Machine(steps, within)
     whole, _ = run(machine, events)

@@ -1,4 +1,4 @@
-"""A matcher with sequences: all that one can do with other subscriptions."""
+"""A matcher with sequences supports everything that other subscriptions do."""
 
 import pickle
 from concurrent.futures import ThreadPoolExecutor
@@ -67,8 +67,8 @@ def test_a_batch_is_processed_in_order_of_time(matcher: tamis.Matcher) -> None:
 
 def test_late_events_are_ignored_and_counted(matcher: tamis.Matcher) -> None:
     matcher.match(event("a", "down", 100))
-    assert "outage" not in matcher.match(event("a", "up", 99))  # before what it would follow
-    matcher.match(event("b", "down", 40))  # another key may lag behind, by 60 seconds
+    assert "outage" not in matcher.match(event("a", "up", 99))  # before the event it would follow
+    matcher.match(event("b", "down", 40))  # another key may lag 60 seconds behind
     assert "outage" in matcher.match(event("b", "up", 41))
     matcher.match(event("c", "down", 39))
     assert "outage" not in matcher.match(event("c", "up", 42))
@@ -130,7 +130,7 @@ def test_removing_a_sequence_keeps_the_states_of_others(matcher: tamis.Matcher) 
 
 def test_a_replaced_sequence_starts_again(matcher: tamis.Matcher) -> None:
     matcher.match(event("a", "down", 0))
-    matcher.replace("outage", OUTAGE)  # begins anew
+    matcher.replace("outage", OUTAGE)  # starts again
     assert matcher.match(event("a", "up", 1)) == ["urgent", "up"]
     assert matcher["outage"].priority == 1
     matcher.replace("outage", "status = 'up'", priority=9)
@@ -160,7 +160,7 @@ def test_ids_of_sequences_and_others_have_one_type(engine: str) -> None:
     with pytest.raises(errors.DuplicateSubscription):
         matcher.add(7, "a")
     matcher.match({"a": True})
-    assert matcher.match({"b": True}) == [7]  # though the engine itself has no ids
+    assert matcher.match({"b": True}) == [7]  # although the engine itself has no ids
     assert matcher.match_batch([{"b": True}]).subscription.tolist() == [7]
     matcher.add(8, "b")
     assert matcher.match({"b": True}) == [8, 7]
@@ -227,7 +227,7 @@ def test_explain_does_not_advance_the_sequence(matcher: tamis.Matcher) -> None:
     ]:
         told = matcher.explain("outage", other)
         assert not told.matches and words in str(told), str(told)
-    assert "outage" in matcher.match(event("a", "up", 60))  # to explain has changed nothing
+    assert "outage" in matcher.match(event("a", "up", 60))  # explaining changed nothing
 
 
 def test_pickled_copies_have_no_states(matcher: tamis.Matcher) -> None:
@@ -249,7 +249,7 @@ def test_saved_sequences_start_again(tmp_path: Path) -> None:
     matcher.save(tmp_path / "index")
     with tamis.Matcher.open(tmp_path / "index") as opened:
         assert sorted(opened) == ["outage", "up"] and opened["outage"].priority == 3
-        assert opened.match(event("a", "up", 1)) == ["up"]  # what was seen is not kept
+        assert opened.match(event("a", "up", 1)) == ["up"]  # states are not saved
         opened.match(event("a", "down", 2))
         assert opened.match(event("a", "up", 3)) == ["outage", "up"]
         opened.add("more", OUTAGE)

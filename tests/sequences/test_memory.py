@@ -1,4 +1,4 @@
-"""Keys that cannot matter any more are forgotten."""
+"""States that cannot matter any more are dropped."""
 
 import gc
 import tracemalloc
@@ -10,7 +10,7 @@ BATCH = 5_000
 
 
 def test_expired_keys_are_dropped() -> None:
-    """Ten a second, a minute long: what is kept is three minutes of them at most."""
+    """Ten keys per second with WITHIN 1 MINUTE: at most three minutes of them are kept."""
     matcher = tamis.Matcher(time="t")
     matcher.add("s", "FIRST a = 1 THEN a = 2 WITHIN 1 MINUTE PER k")
     most = 0

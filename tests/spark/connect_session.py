@@ -19,7 +19,7 @@ CHANGES = "change string, id string, selector string"
 
 
 def main(folder: Path) -> None:
-    # The server is started in this machine by the client, and wants a Java and a Python.
+    # The client starts the server on this machine, which needs Java and Python.
     os.environ |= {
         "JAVA_HOME": str(java_home()),
         "PYSPARK_PYTHON": sys.executable,

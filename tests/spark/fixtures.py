@@ -1,4 +1,4 @@
-"""The one SparkSession of the tests, for the conftest of every folder that wants it."""
+"""The SparkSession of the tests, for the conftest of every folder that needs it."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
             "spark.local.dir": str(scratch / "local"),
             "spark.sql.warehouse.dir": str(scratch / "warehouse"),
             "spark.driver.memory": "2g",
-            # As few as can differ: of each a stream keeps a state, and writes it every time.
+            # More than one, but few: a stream writes a state for each in every micro-batch.
             "spark.sql.shuffle.partitions": "2",
-            # Its parser keeps what it learns from each new expression, and the oracle has many.
+            # Spark's parser caches what it learns from each expression, and the oracle has many.
             "spark.sql.parser.manageParserCaches": "true",
             "spark.sql.parser.parserDfaCacheFlushThreshold": "50000",
         },

@@ -1,4 +1,4 @@
-"""Streaming jobs that are killed at random times, and started again."""
+"""Streaming jobs that are killed at random times and restarted."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class KilledStream:
             )
 
     def kill_at(self, target: int, rng: random.Random) -> None:
-        """Kill it soon after so many micro-batches are done, and start it again."""
+        """Kill it soon after this many micro-batches, and restart it."""
         self.wait(self._folder / "started")
         if target:
             self.wait(self._folder / "checkpoint" / "commits" / str(target - 1))
@@ -71,7 +71,7 @@ class KilledStream:
         self.in_flight += offsets != commits
 
     def end(self) -> None:
-        """Kill all of it: the driver and its JVM, and the workers, which make their own group."""
+        """Kill the driver, its JVM and the workers, which form their own process group."""
         if self._process.poll() is None:
             mine = self._process.pid
             listed = subprocess.run(["ps", "-eo", "pgid=,sid="], capture_output=True, check=True)

@@ -1,4 +1,4 @@
-"""`tamis.spark.backtest`: exactly what two matchers in this process say."""
+"""`tamis.spark.backtest` against two matchers in this process."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_tables_are_compared_as_matchers_would_be(spark: SparkSession, tmp_path:
     _check(found, events)
     assert (found.events, found.unjudged, found.faults) == (700, 0, [])
     assert found.current.version is None and found.current.subscriptions == 5
-    assert list(tmp_path.iterdir()) == []  # what was made on the way is gone
+    assert list(tmp_path.iterdir()) == []  # temporary files are removed
 
 
 def test_versions_of_one_index_are_compared(spark: SparkSession, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from tests.cli.command import environment
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
-# What a Connect client imports, and plain pyspark does not bring.
+# What a Connect client imports, and plain pyspark does not install.
 NEEDED = ("pyspark", "grpc", "grpc_status", "google.rpc", "zstandard")
 
 

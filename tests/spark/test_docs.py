@@ -1,4 +1,4 @@
-"""The examples of docs/guides/spark.md, and of the README on Spark, give what they say."""
+"""The examples of docs/spark.md give the output they show."""
 
 from __future__ import annotations
 

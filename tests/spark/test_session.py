@@ -1,4 +1,4 @@
-"""The session, on a Java of the machine and on the one in the wheel, each in its own process."""
+"""The session, with the Java of the machine and with that of the wheel, each in its own process."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
-# What Spark's own scripts call, so that a PATH of these has no java.
+# The commands that Spark's scripts call: a PATH of only these has no java.
 _TOOLS = ("bash", "basename", "cat", "dirname", "env", "ls", "mkdir", "ps", "rm", "sh", "uname")
 
 _JOB = """
@@ -41,7 +41,7 @@ found.stop()
 
 @pytest.fixture
 def bare_path(tmp_path: Path) -> Path:
-    """A folder for the PATH: what a shell needs, and no Java."""
+    """A folder for the PATH: the commands of a shell, without Java."""
     folder = tmp_path / "bin"
     folder.mkdir()
     for name in _TOOLS:
@@ -67,7 +67,7 @@ def _run(program: str, **environment: str) -> subprocess.CompletedProcess[str]:
 
 
 def _fake_java(folder: Path, version: str) -> Path:
-    """A home with a java that only knows its version."""
+    """A home with a java that only prints its version."""
     java = folder / "bin" / "java"
     java.parent.mkdir(parents=True)
     java.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\" 2020-01-01' >&2\n")

@@ -1,4 +1,4 @@
-"""`tamis.spark.compile` and `change`: versions, rejects, and what a crash leaves behind."""
+"""`tamis.spark.compile` and `change`: versions, rejects, and leftovers of a crash."""
 
 from __future__ import annotations
 
@@ -77,12 +77,12 @@ def test_changes_create_the_next_version(spark: SparkSession, tmp_path: Path) ->
         ("add", "new", "a = 1", 5, 1),
         ("replace", "s1", "b = 7", 9, 1),
         ("remove", "s2", None, None, 1),
-        ("add", "s3", "a = 1", 0, 1),  # there is one
+        ("add", "s3", "a = 1", 0, 1),  # already exists
         ("remove", "nobody", None, None, 1),
         ("replace", "nobody", "a = 1", 0, 2),
         ("replace", "s4", "a = = 1", 0, 1),  # the old one stays
         ("rename", "s5", "a = 1", 0, 1),
-        # Several of one id, in order.
+        # Several changes of one id, in order.
         ("remove", "s6", None, None, 1),
         ("add", "s6", "b = 8", 1, 2),
         ("replace", "s6", "b = 9", 1, 3),
@@ -209,7 +209,7 @@ def test_workers_of_two_machines_may_have_one_pid(
     link = os.link
 
     def late(mine: Path, pin: Path) -> None:
-        # Another machine comes in between, and sees a version that was made meanwhile.
+        # Another machine interferes, and sees a version that was created meanwhile.
         monkeypatch.setattr(os, "link", link)
         _saved(tmp_path, 2)
         assert pin_version(tmp_path, "query", 1).number == 2

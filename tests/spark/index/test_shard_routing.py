@@ -1,4 +1,4 @@
-"""Covers, keys and signatures: an event is never kept from a place that has a match for it."""
+"""Covers, keys and signatures: every shard with a match for an event is a candidate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An index in shards answers as one in one piece does, and no shard holds all of it."""
+"""An index in shards matches as one without shards, and no shard holds all of it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def index(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 @pytest.fixture(scope="module")
 def narrow(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Those rules that need an equality, in shards of which none is shown everything."""
+    """The rules with an equality, in shards of which none gets every event."""
     folder = tmp_path_factory.mktemp("shards") / "narrow"
     rules = [rule for rule in RULES if rule[0].startswith("eq")]
     compile(spark.createDataFrame(rules, COLUMNS), folder, placement="shard", shard_size=20)
@@ -66,7 +66,7 @@ def test_shards_match_as_one_index(spark: SparkSession, index: Path) -> None:
             assert len(matcher) < len(RULES) / 2
     assert len(held) == len(set(held)) == len(RULES)
     everything = [bloom is None for bloom in signatures(folder).blooms]
-    assert any(everything) and not all(everything)  # those without a cover are apart
+    assert any(everything) and not all(everything)  # those without a cover have their own shards
     events = spark.sql(EVENTS).repartition(3)
     matcher = Matcher()
     matcher.add_many(RULES)
@@ -119,7 +119,7 @@ def test_unreadable_events_are_set_aside_once(
         "a int, b int, broken string",
         columnNameOfCorruptRecord="broken",
     )
-    for folder in (index, narrow):  # with shards that see everything, and without
+    for folder in (index, narrow):  # with shards that get every event, and without
         found = match(events, folder, corrupt="broken").collect()
         assert sorted(row.broken for row in found if row.error) == ["not json", '{"a": "x"}']
         assert "eq3" in {row.subscription for row in found}
@@ -132,7 +132,7 @@ def test_shards_give_lists_and_limits_as_one_index(
     compile(rules, tmp_path / "whole", placement="replicate")
     events = spark.sql(EVENTS).repartition(3)
     limited = ({"form": "lists", "limit": 2}, {"limit": 1})
-    # Lists of everything are those of a stream too, which another test looks at.
+    # Another test covers lists without a limit, on a stream.
     for how in (*limited, {"form": "lists"}) if SOAK else limited:
         found, expected = (
             match(events, folder, hide=["id"], **how).orderBy("id").collect()
@@ -141,7 +141,7 @@ def test_shards_give_lists_and_limits_as_one_index(
         assert found == expected
         assert len(found) > 100
     some = match(events, narrow, hide=["id"], form="lists").collect()
-    assert len(some) == 400  # those that no shard wants are there too
+    assert len(some) == 400  # events without candidate shards are included
     assert sum(not row.subscriptions for row in some) > 10
 
 
@@ -181,11 +181,11 @@ def test_an_index_in_shards_can_be_changed(spark: SparkSession, tmp_path: Path) 
     )
     changes = [
         ("remove", "eq3", None, 1),
-        ("replace", "eq4", "b > 1", 1),  # it has no cover any more, and stays where it is
+        ("replace", "eq4", "b > 1", 1),  # without a cover now, it stays in its shard
         ("replace", "wide1", "a = 3", 1),
         ("add", "new1", "a = 1 AND b < 100", 1),
         ("add", "new2", "b < 7", 1),
-        ("add", "eq5", "a = 5", 1),  # is there already
+        ("add", "eq5", "a = 5", 1),  # already exists
         ("remove", "nobody", None, 1),
         ("replace", "eq6", "a = = 6", 1),
         ("add", "twice", "a = 1", 1),

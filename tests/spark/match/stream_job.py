@@ -16,7 +16,7 @@ EVENTS = "n long, a long, b double, name string, stop long, broken string"
 
 
 def holding(folder: Path) -> Callable[[object], int]:
-    """A function for selectors: says that it was called, and returns when it may."""
+    """Report the call, and return when the test allows it; a function for selectors."""
 
     def hold(stop: object) -> int:
         if stop is not None:

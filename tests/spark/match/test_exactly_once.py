@@ -1,4 +1,4 @@
-"""kill -9 at random times: a stream into files says everything once, and all by the right rules."""
+"""kill -9 at random times: a stream into files writes each match once, by the right version."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 KILLS = count(1, 20)
 FILES = count(5, 60)
 EVENTS = 120  # in a file
-# The files at which rules change: while the first is judged, and after a crash in the second; and
-# the last one, which is held until all kills are done.
+# The files at which rules change: while the first is matched, and after a crash in the second; and
+# the last one, which is held back until all kills are done.
 LIVE, DEAD, LAST = FILES // 3, FILES * 2 // 3, FILES - 1
 
 RULES = [
@@ -55,7 +55,7 @@ CHANGES = [
     ],
 ]
 
-# What comes out for an event: number or unreadable text, subscription, version.
+# The output for an event: number or unreadable text, subscription, version.
 Row = tuple[object, str | None, int]
 
 
@@ -146,7 +146,7 @@ def _write(folder: Path, files: list[list[str]]) -> None:
 def _expected(
     folder: Path, files: list[list[str]], functions: dict[str, Callable[[object], int]]
 ) -> tuple[Counter[Row], int]:
-    """What has to come out, and how many events cannot be read.
+    """Return the expected output, and the number of unreadable events.
 
     The version of each file is known: rules change while, or after, one of its tasks had begun.
     """

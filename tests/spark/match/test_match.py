@@ -1,4 +1,4 @@
-"""`tamis.spark.match` on tables: equal to a Matcher, and to Spark's own WHERE."""
+"""`tamis.spark.match` on tables against a Matcher and Spark's own WHERE."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
-# Texts that mean the same to Spark.
+# Selectors that mean the same to Spark.
 RULES = [
     ("cheap", "price < 10", 1),
     ("lyon", "user.city = 'Lyon' AND price > 3", 2),

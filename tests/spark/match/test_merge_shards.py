@@ -1,4 +1,4 @@
-"""Answers of several shards made one, without Spark."""
+"""Merging the results of several shards, without Spark."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_merged_lists_are_by_priority_and_id(limit: int | None) -> None:
         ("w", [], None),
         ("x", ["d", "a", "b", "c"][:limit], None),
         ("y", ["e"][:limit], None),
-        ("z", None, "no seven"),  # what one shard could not judge is not judged
+        ("z", None, "no seven"),  # one shard could not evaluate it
     ]
 
 

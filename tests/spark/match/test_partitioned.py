@@ -1,4 +1,4 @@
-"""Partitioned folders (`day=…/`): what stands in the path is an attribute like any other."""
+"""Partitioned folders (`day=…/`): the values in the path are attributes like any other."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def test_rules_change_while_a_stream_runs(spark: SparkSession, tmp_path: Path) -
     expected = {(a, "low", 1) for a in range(5)} | {(a, "odd", 1) for a in range(1, 10, 2)}
     expected |= {(a, "high", 2) for a in range(15, 20)}
     assert sorted((row.a, row.subscription, row.index_version) for row in found) == sorted(expected)
-    # What was said can be had again: judge the same events by the version that judged them.
+    # Results are reproducible: match the same events with the version that was used.
     again = match(spark.range(10).selectExpr("id AS a"), index, version=1).collect()
     first = {(row.a, row.subscription) for row in found if row.index_version == 1}
     assert {(row.a, row.subscription) for row in again} == first

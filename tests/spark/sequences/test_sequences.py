@@ -1,4 +1,4 @@
-"""`tamis.spark.sequences`: on tables and on streams the answer of a Matcher, in order of time."""
+"""`tamis.spark.sequences` on tables and streams against a Matcher, in order of time."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def index(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 
 def _expected(events: list[Event]) -> set[tuple[int, str]]:
-    """By a matcher that is given all of them in order of time, and else of arrival."""
+    """Return the matches of a matcher that gets all events in order of time, then of arrival."""
     matcher = Matcher(time="at")
     matcher.add_many([rule for rule in RULES if rule[0] != "up"])
     names = [part.split()[0] for part in EVENTS.split(", ")]
@@ -95,7 +95,7 @@ def test_a_table_completes_sequences_as_a_matcher(spark: SparkSession, index: Pa
     expected = _expected(events)
     assert _pairs(found) == sorted(expected)
     assert {id for _, id in expected} == {"outage", "thrice", "any", "ever"}
-    # The columns come out as they went in.
+    # The columns are unchanged.
     kept = found.drop(*added).distinct()
     assert kept.exceptAll(frame).isEmpty() and kept.count() == len({n for n, _ in expected})
     assert {(row.subscription, row.priority, row.index_version) for row in found.collect()} == {
@@ -111,7 +111,7 @@ def test_times_may_be_numbers_of_seconds(spark: SparkSession, tmp_path: Path) ->
     events = [(2, 10), (1, 0), (2, 11), (1, 11), (1, None)]
     frame = spark.createDataFrame(events, "a int, s int")
     found = sequences(frame, tmp_path / "index", time="s").collect()
-    # At 11 the one that satisfies the first step is the first, for either.
+    # At 11 the event that satisfies the first step comes first, in both.
     expected = [(1, 11, 8, 11), (2, 10, 7, 0), (2, 11, 7, 11)]
     assert sorted((row.a, row.s, row.subscription, row.began) for row in found) == expected
     halves = frame.selectExpr("a", "s / 2D AS s")
@@ -126,7 +126,7 @@ def _put(spark: SparkSession, folder: Path, events: list[Event]) -> None:
 
 
 def _run(spark: SparkSession, index: Path, folder: Path) -> int:
-    """Take what there is, a file at a time, go on from the checkpoint; gives the rows of state."""
+    """Process the files one at a time, from the checkpoint; return the rows of state."""
     source = spark.readStream.schema(EVENTS).option("maxFilesPerTrigger", 1)
     events = source.parquet(str(folder / "events"))
     query = (
@@ -141,7 +141,7 @@ def _run(spark: SparkSession, index: Path, folder: Path) -> int:
 
 
 def _shuffled(events: list[Event], seed: int) -> list[Event]:
-    """Out of order, by less than the watermark allows."""
+    """Return events out of order, by less than the watermark allows."""
     chance = random.Random(seed)
     delays = [
         (event[1] or _START) + dt.timedelta(seconds=chance.uniform(0, 25)) for event in events
@@ -150,7 +150,7 @@ def _shuffled(events: list[Event], seed: int) -> list[Event]:
 
 
 def _nothing(n: int, seconds: int) -> Event:
-    """An event that satisfies no step, and brings the watermark forward."""
+    """Return an event that satisfies no step and advances the watermark."""
     return (n, _START + dt.timedelta(seconds=seconds), "z", "?", 5, None)
 
 
@@ -167,7 +167,7 @@ def test_a_stream_completes_sequences_as_a_matcher(
         assert _run(spark, index, tmp_path) > 3
     for hour in (3, 4):
         _put(spark, tmp_path, [_nothing(1000 + hour, 3600 * hour)])
-    # What has a WITHIN is gone; "ever" has none, and a state for each of three keys.
+    # States with a WITHIN have expired; "ever" has none, and a state for each of three keys.
     assert _run(spark, index, tmp_path) == 3
     out, expected = spark.read.parquet(str(tmp_path / "out")), _expected(events)
     assert _pairs(out) == sorted(expected)

@@ -1,4 +1,4 @@
-"""The states of sequences on a stream, without Spark: by PySpark's own tester of processors."""
+"""The states of sequences on a stream, without Spark: with PySpark's tester of processors."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ pytestmark = pytest.mark.spark
 
 
 class _Whole(States):
-    """The tester knows keys of one column only, and hands them over in a tuple."""
+    """The tester supports keys of one column only, and passes them in a tuple."""
 
     def handleExpiredTimer(self, key: Any, *rest: Any, **named: Any) -> Iterator[Row]:
         return super().handleExpiredTimer(key[0], *rest, **named)
 
 
 def _tester() -> TwsTester:
-    # It would drop what is late by itself; that is for the processor to do.
+    # The tester would drop late rows itself; the processor has to.
     return TwsTester(_Whole(), timeMode="EventTime", eventTimeExtractor=lambda row: 1 << 60)
 
 

@@ -17,7 +17,7 @@ ROWS = 100
 
 
 def matches(events: "DataFrame", index: Path) -> "DataFrame":
-    """Events of a broker, judged, and as events again."""
+    """Match the events of a broker, and publish the matches as events."""
     from pyspark.sql import functions as F
 
     from tamis.spark import match

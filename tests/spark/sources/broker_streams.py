@@ -1,4 +1,4 @@
-"""Streams of brokers for tests: made, filled, and read without Spark."""
+"""Streams of brokers for tests: create, fill and read them without Spark."""
 
 import json
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ from tamis.broker.protocol.names import Names
 
 
 def prepared(url: str, prefix: str, **settings: Any) -> None:
-    """Make the streams, without a broker."""
+    """Create the streams, without a broker."""
 
     async def work() -> None:
         connection = await open_connection(url)
@@ -27,7 +27,7 @@ def prepared(url: str, prefix: str, **settings: Any) -> None:
 
 
 def purged(url: str, stream: str, before: int) -> None:
-    """Remove what comes before a sequence."""
+    """Remove the messages before a sequence."""
 
     async def work() -> None:
         connection = await open_connection(url)
@@ -51,7 +51,7 @@ def published(url: str, prefix: str, events: Iterable[Any]) -> list[int]:
 
 
 def stored(url: str, prefix: str) -> list[dict[str, Any]]:
-    """All events that are there, in order."""
+    """Return all stored events, in order."""
     with BrokerReader(ConnectionSettings(url=url, prefix=prefix)) as reading:
         last = reading.state().last
         return [json.loads(one.data) for some in reading.read(1, last + 1) for one in some]

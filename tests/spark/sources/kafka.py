@@ -24,8 +24,8 @@ from tamis.spark.session import java_home
 # Brokers from 4.0 on need Java 17, as Spark does.
 BROKER = ("org.apache.kafka:kafka_2.13:4.1.0",)
 
-# What reads and writes Kafka: all modules of Spark are of one version where they can be had so.
-# Otherwise an older connector does: it needs little of Spark, and that has not changed.
+# Spark's connector for Kafka, of the version of Spark where it is available.
+# Otherwise an older one works: the parts of Spark that it uses have not changed.
 _CONNECTORS = (
     (
         "org.apache.spark:spark-sql-kafka-0-10_2.13:{spark}",
@@ -70,12 +70,12 @@ group.initial.rebalance.delay.ms=0
 
 
 class Unavailable(Exception):
-    """What is needed cannot be had here."""
+    """Kafka is not available here."""
 
 
 @functools.cache
 def connector(spark: str) -> list[Path]:
-    """The jars for a version of Spark that its own distribution lacks."""
+    """Return the jars that the distribution of Spark lacks."""
     for coordinates in _CONNECTORS:
         named = [text.format(spark=spark) for text in coordinates]
         try:
@@ -86,7 +86,7 @@ def connector(spark: str) -> list[Path]:
 
 
 def jars(coordinates: Sequence[str], alone: bool = False) -> list[Path]:
-    """Jars and, unless they are wanted alone, what they depend on.
+    """Return jars and, unless they are wanted alone, their dependencies.
 
     The dependencies of Spark's modules are not followed: nearly all of them are in Spark already,
     and its POM names repositories of its own, which may be out of reach.
@@ -102,10 +102,10 @@ def jars(coordinates: Sequence[str], alone: bool = False) -> list[Path]:
     folder = cache / f"jars-{name}"
     if not folder.exists():
         cache.mkdir(parents=True, exist_ok=True)
-        # Made aside and renamed, so that nobody takes half of them for all.
+        # Written aside and renamed, so that no other process uses an incomplete folder.
         with tempfile.TemporaryDirectory(dir=cache) as aside:
             _resolve(maven, coordinates, alone, Path(aside))
-            with contextlib.suppress(OSError):  # somebody else was faster
+            with contextlib.suppress(OSError):  # another process was faster
                 Path(aside, "jars").rename(folder)
     return sorted(folder.glob("*.jar"))
 
@@ -138,7 +138,7 @@ def _wanted(coordinate: str, alone: bool) -> str:
 
 @contextlib.contextmanager
 def broker(folder: Path) -> Iterator[str]:
-    """Run a broker that keeps all it has in a folder; gives where it listens.
+    """Run a broker with its data in a folder; yield its address.
 
     Raises:
         Unavailable: The jars cannot be had.
@@ -157,7 +157,7 @@ def broker(folder: Path) -> Iterator[str]:
         _wait(process, port, folder / "broker.log")
         yield f"127.0.0.1:{port}"
     finally:
-        process.kill()  # nothing of it is wanted any more
+        process.kill()  # its data is not needed any more
         process.wait()
 
 

@@ -70,7 +70,7 @@ Reader = Callable[..., Any]
 
 @pytest.fixture
 def reader(shared_nats: Nats, prefix: str) -> Any:
-    """Makes readers as a query does, over a stream of ten events."""
+    """Create readers as a query does, over a stream of ten events."""
     from tamis.spark.sources.data_source import TamisSource
 
     prepared(shared_nats.url, prefix, backlog=5)
@@ -88,7 +88,7 @@ def reader(shared_nats: Nats, prefix: str) -> Any:
 
 
 def rows(reader: Any, start: dict[str, int], end: dict[str, int]) -> list[list[int]]:
-    """The sequences that each partition reads."""
+    """Return the sequences that each partition reads."""
     return [
         [n for batch in reader.read(span) for n in batch["sequence"].to_pylist()]
         for span in reader.partitions(start, end)
@@ -126,11 +126,11 @@ def test_a_query_starts_at_its_option(reader: Reader, shared_nats: Nats, prefix:
     published(shared_nats.url, prefix, [{"n": 10}, {"n": 11}])
     assert reader(start=now).initialOffset()["sequence"] == 11
     assert reader(start="2020-01-01T00:00:00").initialOffset()["sequence"] == 1
-    # It is asked again before there is a micro-batch, and must not have moved.
+    # Spark calls this again before the first micro-batch; the offset must not have moved.
     assert late.initialOffset() == start
     end = late.latestOffset(start, ReadMaxRows(100))
     assert rows(late, start, end) == [[11, 12]]
-    # After a crash in the first micro-batch Spark asks for a start again, and has only the end.
+    # After a crash in the first micro-batch Spark has only its end, and asks for the start again.
     again = reader(start="latest", partitions="3")
     moved = again.initialOffset()
     assert moved["sequence"] == 13 and rows(again, moved, end) == [[11, 12]]
@@ -251,13 +251,13 @@ def index(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path
 def test_events_are_matched_from_broker_to_broker(
     source: SparkSession, index: Path, shared_nats: Nats, prefix: str, tmp_path: Path
 ) -> None:
-    """And on to a subscriber of the second broker, whose deliveries Spark reads too."""
+    """A subscriber of the second broker gets deliveries, which Spark reads too."""
     url, target = shared_nats.url, f"{prefix}-to"
     made = events(150)
     prepared(url, prefix)
     published(url, prefix, made)
     loop = LoopThread()
-    # NATS forgets ids at once: what is done again is known by what is stored.
+    # NATS forgets ids at once, so repeats are recognised by the stored messages only.
     broker = brokering(url, Settings(prefix=target, dedupe=0.1))
     loop.run(broker.__aenter__())
     try:
@@ -282,7 +282,7 @@ def test_events_are_matched_from_broker_to_broker(
                 pairs = Counter((row["n"], row["subscription"]) for row in found)
                 assert pairs == expected(made)
                 assert all(row["sequence"] == row["n"] + 1 for row in found)
-                # As if it had been killed before it could write down that it was done.
+                # As if it had been killed before it could record that it was done.
                 for name in ("1", ".1.crc"):
                     (tmp_path / "state" / "commits" / name).unlink()
             wanted = [row for row in found if row["subscription"] == "low" and row["n"] >= 50]
@@ -308,7 +308,7 @@ def test_tables_are_read_and_written(
     url = shared_nats.url
     prepared(url, prefix, dedupe=0.1)
     rows = source.range(40).selectExpr("to_json(struct(id AS n)) AS event").repartition(2)
-    for _ in range(2):  # the same writer, once more
+    for _ in range(2):  # the same writer, again
         sink = rows.write.format("tamis").options(url=url, prefix=prefix, writer="importer")
         sink.mode("append").save()
     assert sorted(row["n"] for row in stored(url, prefix)) == list(range(40))

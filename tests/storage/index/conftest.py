@@ -1,4 +1,4 @@
-"""Tests do not wait for the disk, and segments are small, so that there are some."""
+"""Tests do not wait for the disk, and segments are small, so that there are several."""
 
 import os
 from collections.abc import Iterator

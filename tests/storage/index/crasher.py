@@ -30,7 +30,7 @@ def work(path: str, seed: int, sync: bool) -> None:
 
 
 def warm_up() -> None:
-    """Have all kernels loaded."""
+    """Load all kernels."""
     rng = random.Random(0)
     matcher = tamis.Matcher(engine="block")
     for _ in range(2):

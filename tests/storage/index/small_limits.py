@@ -1,4 +1,4 @@
-"""Limits so low that a few subscriptions are sealed, merged, laid out anew and checkpointed."""
+"""Limits so low that a few subscriptions are sealed, merged, placed again and checkpointed."""
 
 from collections.abc import Callable
 

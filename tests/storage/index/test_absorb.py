@@ -1,4 +1,4 @@
-"""A matcher in memory made of others on disk: `load`, `absorb`, `learn`."""
+"""A matcher in memory from others on disk: `load`, `absorb`, `learn`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_several_indexes_become_one_matcher(tmp_path: Path) -> None:
     matcher.save(tmp_path / "all")
     with Matcher.open(tmp_path / "all", read_only=True) as again:
         assert again.match_batch(EVENTS) == whole.match_batch(EVENTS)
-    for path, found in zip(paths, rows, strict=True):  # the parts are as they were
+    for path, found in zip(paths, rows, strict=True):  # the parts are unchanged
         assert sorted(Matcher.load(path)) == sorted(found)
 
 

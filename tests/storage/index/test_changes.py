@@ -1,4 +1,4 @@
-"""An open index: every change lasts, a change that cannot last is undone, and what is refused."""
+"""An open index: changes are durable, or undone if they cannot be logged, or refused."""
 
 import pickle
 import subprocess
@@ -29,7 +29,7 @@ BEFORE = {id: (text, priority) for id, text, priority in ROWS}
 
 
 def crashed(matcher: tamis.Matcher) -> None:
-    """As if the process had ended: nothing more is written, and the lock is gone."""
+    """Simulate the end of the process: nothing more is written, and the lock is released."""
     journal = matcher._journal
     assert journal is not None
     journal._stopped.set()
@@ -76,7 +76,7 @@ def test_many_changes_become_segments(path) -> None:
 
 
 def test_the_log_does_not_grow_for_ever(path) -> None:
-    """Even where the draft is never full, as what is added is soon removed."""
+    """Even if the draft is never full, because additions are soon removed."""
     matcher = tamis.Matcher.open(path)
     for _ in range(300):
         matcher.add("new", "c = 1")
@@ -101,7 +101,7 @@ def test_the_log_does_not_grow_for_ever(path) -> None:
 )
 @pytest.mark.parametrize("written", [False, True])
 def test_a_change_that_cannot_be_logged_is_undone(path, monkeypatch, change, written) -> None:
-    """Whether it is on disk nobody knows then: so nothing more is taken, until it is opened."""
+    """It is unknown whether it is on disk, so changes are refused until the index is reopened."""
     append = LogWriter.append
 
     def fail(self, changes, sync):
@@ -141,7 +141,7 @@ def test_a_refused_batch_changes_nothing(path) -> None:
 
 def test_a_read_only_matcher_refuses_changes(path) -> None:
     matcher = tamis.Matcher.open(path, read_only=True)
-    other = tamis.Matcher.open(path)  # no lock stands in its way
+    other = tamis.Matcher.open(path)  # readers hold no lock
     for change in (
         lambda: matcher.add("new", "a = 1"),
         lambda: matcher.remove("s1"),
@@ -247,7 +247,7 @@ def test_a_failed_save_leaves_nothing(tmp_path, monkeypatch) -> None:
 
 
 def test_a_draft_sealed_during_a_checkpoint_is_not_covered(path, monkeypatch) -> None:
-    """By a thread that matches, just after the segments were taken: they do not cover it."""
+    """A matching thread seals it just after the snapshot, which does not cover it."""
     matcher = tamis.Matcher.open(path)
     engine = matcher._engine
     taken = engine.snapshot
@@ -259,7 +259,7 @@ def test_a_draft_sealed_during_a_checkpoint_is_not_covered(path, monkeypatch) ->
 
     matcher.add("new", "c = 1")
     monkeypatch.setattr(engine, "snapshot", snapshot)
-    matcher._journal._stopped.set()  # no checkpoint but this one
+    matcher._journal._stopped.set()  # no other checkpoint
     matcher._journal.checkpoint()
     crashed(matcher)
     assert "new" in tamis.Matcher.open(path, read_only=True)

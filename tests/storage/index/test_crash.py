@@ -1,4 +1,4 @@
-"""kill -9 at random times: what was acknowledged is there, and at most one call more."""
+"""kill -9 at random times: acknowledged calls survive, and at most one call more."""
 
 import json
 import random
@@ -34,7 +34,7 @@ def test_acknowledged_calls_survive_a_kill(tmp_path: Path) -> None:
 
 
 def followed(model: Model, lines: list[object]) -> tuple[Model, Model]:
-    """What there is after all calls that returned, and what if the last one got through too."""
+    """Return the state after all calls that returned, and with the last call as well."""
     sure, perhaps = dict(model), dict(model)
     for line in lines:
         if isinstance(line, int):
@@ -49,7 +49,7 @@ def followed(model: Model, lines: list[object]) -> tuple[Model, Model]:
 
 
 def checked(path: Path, made: tuple[Model, Model], rng: random.Random) -> Model:
-    """Look at what was left, twice: a reader repairs nothing, a writer does."""
+    """Check what the kill left, twice: a reader repairs nothing, a writer does."""
     batch = [event(rng) for _ in range(20)]
     for read_only in (True, False):
         with tamis.Matcher.open(path, read_only=read_only) as matcher:

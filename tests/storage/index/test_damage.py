@@ -58,12 +58,12 @@ def test_damage_names_the_file(index, tmp_path, seed) -> None:
         found = tamis.Matcher.open(copy, read_only=True).match_batch(EVENTS)
     except errors.IndexCorrupt as error:
         assert Path(error.path).is_relative_to(copy)
-        # `CURRENT` may name what is not there; then that is what is missing.
+        # `CURRENT` may name a missing file; then that file is reported.
         assert error.path == str(file) or file.name == "CURRENT"
     except errors.InputError as error:
         assert file.name.startswith("manifest") and "no index here" in error.reason
     else:
-        # Only the end of the log may be cut off: that is what a crash looks like.
+        # Only the end of the log may be truncated, as after a crash.
         assert found == expected or file.name.startswith("log")
 
 
@@ -92,7 +92,7 @@ def test_other_metadata_is_refused(tmp_path) -> None:
 
 
 def test_another_layout_is_refused(index, tmp_path) -> None:
-    """As a Tamis would leave it that has one array more, or one less."""
+    """Another version of Tamis may write one array more, or one less."""
     shutil.copytree(index, tmp_path / "x")
     with Store.open(tmp_path / "x") as store:
         segment = store.segments[0]

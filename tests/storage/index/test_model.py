@@ -24,7 +24,7 @@ IDS = st.integers(0, 30).map(lambda number: f"s{number}")
 
 
 class SavedMachine(RuleBasedStateMachine):
-    """A matcher behind which is an index, beside a dict."""
+    """A matcher with an index, beside a dict."""
 
     @initialize(semantics=st.sampled_from(["sql", "strict"]))
     def begin(self, semantics: str) -> None:

@@ -1,4 +1,4 @@
-"""What is saved and opened again is the same matcher."""
+"""A matcher survives saving and opening."""
 
 import shutil
 from pathlib import Path
@@ -32,7 +32,7 @@ def add_all(matcher: tamis.Matcher, exprs: list[object]) -> dict[object, str]:
         try:
             matcher.add(f"s{number}", str(expr), number % 3)
         except errors.SelectorTypeError:
-            continue  # the schema's types make it meaningless
+            continue  # it does not pass the schema's type check
         added[f"s{number}"] = str(expr)
     return added
 
@@ -91,7 +91,7 @@ def test_functions_must_be_passed_again(tmp_path) -> None:
         tamis.Matcher.open(tmp_path / "index")
     with pytest.raises(errors.InputError, match=r"may call alike:"):
         tamis.Matcher.open(tmp_path / "index", {"SIZE": len, "turned": len})
-    with tamis.Matcher.open(tmp_path / "index", FUNCTIONS) as matcher:  # the lock was let go of
+    with tamis.Matcher.open(tmp_path / "index", FUNCTIONS) as matcher:  # the lock was released
         assert len(matcher) == 0
 
 
@@ -163,7 +163,7 @@ def test_mapped_arrays_compile_no_kernels(tmp_path) -> None:
         assert again.match_batch(batch) == expected
         again.remove(3)
         again.add(99, "a = 1")
-        again._engine.gather()  # taken out of what is mapped, and laid out anew
+        again._engine.gather()  # unpacked from mapped segments, and placed again
         assert len(again.match_batch(batch)) > 0
     assert [len(kernel.signatures) for kernel in KERNELS] == before
     assert sum(before) > 0
@@ -176,6 +176,6 @@ def test_matching_does_not_change_the_files(tmp_path) -> None:
     files = sorted((tmp_path / "index").rglob("arrays"))
     before = [file.read_bytes() for file in files]
     again = tamis.Matcher.open(tmp_path / "index", read_only=True)
-    again._engine.remove(5)  # past the facade, which refuses
+    again._engine.remove(5)  # not through the facade, which refuses
     assert again.match({"a": 5}) == []
     assert [file.read_bytes() for file in files] == before

@@ -1,4 +1,4 @@
-"""Tests do not wait for the disk: what is synced, and when, is seen by test_power_cut.py."""
+"""Tests do not wait for the disk: test_power_cut.py checks what is synced, and when."""
 
 import os
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Something to put into a store; all that one says, as plain values that can be compared."""
+"""Contents for a store; and all contents of a store as plain values that can be compared."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -24,7 +24,7 @@ def small(*numbers: int) -> tuple[dict[str, np.ndarray], dict[str, object]]:
 
 
 def contents(store: Store) -> Contents:
-    """As it is on disk: call it on a store that was just opened."""
+    """Return the contents on disk: call it on a store that was just opened."""
     view = store.view
     segments = [
         (name, {key: array.tolist() for key, array in arrays.items()}, meta)
@@ -42,7 +42,7 @@ def on_disk(path: Path) -> Contents:
 
 
 def check_tidy(path: Path) -> None:
-    """There is nothing in the folder that the current version does not need."""
+    """Check that the folder holds only files that the current version needs."""
     manifest = read_manifest(path, current_file(path))
     assert {file.name for file in path.iterdir()} == manifest.files | {"CURRENT", "LOCK"}
 

@@ -42,7 +42,7 @@ def committing(store: Store, pending: list[Change], seed: float) -> None:
     rng = random.Random(seed)
     while True:
         time.sleep(rng.choice([0, 0.002, 0.01]))
-        # Not always all of them: some have come while a segment was made.
+        # Not always all of them: some came while a segment was written.
         taken = pending[: rng.randint(0, len(pending))]
         rows = np.array([change[:3] for change in taken], np.int64).reshape(-1, 3)
         merged = store.segments if len(store.segments) > 4 else ()

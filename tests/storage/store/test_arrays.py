@@ -1,4 +1,4 @@
-"""Folders of arrays: what goes in comes out, mapped, or there is an error."""
+"""Folders of arrays survive a round trip, memory-mapped, or raise an error."""
 
 import os
 import shutil
@@ -54,7 +54,7 @@ def test_arrays_survive_a_round_trip(tmp_path_factory, arrays, meta, backwards: 
     assert list(found) == list(arrays) and found_meta == meta
     for name, array in arrays.items():
         assert same(found[name], array)
-        assert found[name].flags.writeable  # for Numba; the file is another matter
+        assert found[name].flags.writeable  # for Numba; the file never changes
         assert found[name].nbytes == 0 or found[name].ctypes.data % 64 == 0
     shutil.rmtree(folder)
 
@@ -68,7 +68,7 @@ def test_the_folder_appears_when_it_is_complete(tmp_path: Path, monkeypatch) -> 
     seen = []
     monkeypatch.setattr(os, "fsync", lambda _: seen.append((tmp_path / "x").exists()))
     write_arrays(tmp_path / "x", {"a": np.arange(3)}, {})
-    # The two files and their folder; then the folder that it is moved in.
+    # The two files and their folder; then the parent of the folder.
     assert seen == [False, False, False, True]
 
 

@@ -1,4 +1,4 @@
-"""kill -9 at random times: every acknowledged change is there, and at most one batch more."""
+"""kill -9 at random times: every acknowledged change survives, and at most one batch more."""
 
 import random
 from pathlib import Path
@@ -13,12 +13,12 @@ from tests.storage.store.contents import check_tidy
 from tests.storage.store.crasher import COLUMNS
 
 KILLS = count(8, 200)
-# A store goes through this many kills; then there is a new one, as they grow.
+# The number of kills per store; then a new one is created, because stores grow.
 KILLS_PER_STORE = 25
 
 
 class Said(NamedTuple):
-    """The last that the process said, or that was known before."""
+    """Return the last report of the process, or what was known before."""
 
     position: int
     version: int
@@ -43,7 +43,7 @@ def test_acknowledged_changes_survive_a_kill(tmp_path: Path) -> None:
 
 
 def last_of(lines: list[str], known: Said) -> Said:
-    """The last that was said of each."""
+    """Return the last report of each kind."""
     last = {"position": known.position, "version": known.version}
     for line in lines:
         what, number = line.split()
@@ -53,17 +53,17 @@ def last_of(lines: list[str], known: Said) -> Said:
 
 
 def check(path: Path, said: Said) -> Said:
-    """Look at what was left."""
+    """Check what the kill left."""
     with Store.open(path) as store:
         check_tidy(path)
         number, first, size = (column(store, place) for place in range(3))
         position = len(number)
         assert store.position == position
         assert (number == np.arange(1, position + 1)).all()
-        # Batches are whole: each begins where it says, and the next one where it ends.
+        # Batches are complete: each starts at its position, and the next one where it ends.
         begins = np.flatnonzero(number == first)
         assert (np.repeat(number[begins], size[begins]) == first).all()
-        # The one that was being written when the kill came may be there, or not.
+        # The batch that was being written during the kill may be present or not.
         more = position - said.position
         assert more == 0 or (more == size[-1] and first[-1] == said.position + 1)
         assert said.version <= store.version <= said.version + 1
@@ -75,6 +75,6 @@ def check(path: Path, said: Said) -> Said:
 
 
 def column(store: Store, place: int) -> np.ndarray:
-    """One of the numbers of each change, in segments and after them."""
+    """Return one number of each change, in segments and after them."""
     rest = np.array([change[place] for change in store.changes], np.int64)
     return np.concatenate([*(one.arrays[COLUMNS[place]] for one in store.segments), rest])

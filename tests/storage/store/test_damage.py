@@ -1,4 +1,4 @@
-"""Files that are missing, in the place of others, or changed: always an error, which names one."""
+"""Files that are missing, exchanged or changed: always an error that names a file."""
 
 from pathlib import Path
 
@@ -39,7 +39,7 @@ def test_a_manifest_under_another_name_is_corrupt(path: Path) -> None:
 
 @pytest.mark.parametrize("mask", [0x01, 0x80, 0xFF])
 def test_a_flipped_bit_in_any_file_is_detected(path: Path, mask: int) -> None:
-    """An error that names a file; or, in the padding between arrays, nothing at all."""
+    """A flip raises an error that names a file; in the padding between arrays it is harmless."""
     with Store.create(path, {"schema": "x"}) as store:
         store.append([(1, "one"), (2, "two")])
         store.append([(3, "three")])

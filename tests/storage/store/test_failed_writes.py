@@ -1,4 +1,4 @@
-"""Writes that fail half-way, and what is left of them."""
+"""Writes that fail half-way, and their leftovers."""
 
 import os
 from pathlib import Path
@@ -29,7 +29,7 @@ def test_after_a_failed_append_nothing_more_is_written(
             call()
     store.close()
     with Store.open(path) as store:
-        # Nobody said whether it was written.
+        # It is unknown whether it was written.
         assert store.changes in ([(1,)], [(1,), (2,)])
         store.append([(3,)])
     assert on_disk(path).changes[-1] == (3,)
@@ -40,7 +40,7 @@ def _fail(*_: object) -> None:
 
 
 class _Full:
-    """A file on a full disk: it takes a part of what it is given, and then no more."""
+    """A file on a full disk: it writes a part of the data, and then nothing."""
 
     def __init__(self, file) -> None:
         self.file = file

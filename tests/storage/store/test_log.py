@@ -21,7 +21,7 @@ SECTOR = 512
 
 
 def write(path: Path, batches: list[list[Change]]) -> list[int]:
-    """A new log of batches; gives where each ends."""
+    """Write a new log of batches; return where each ends."""
     path.unlink(missing_ok=True)
     create_log(path, FIRST)
     writer = LogWriter(path, FIRST, HEADER_SIZE)
@@ -77,7 +77,7 @@ def test_unwritten_sectors_are_a_torn_end(tmp_path: Path, length: int) -> None:
         for boundary in {*range(0, len(whole), SECTOR), *ends} - {0}:
             if boundary < HEADER_SIZE:
                 continue
-            # In place, as a file system waits for the disk when a file is rewritten.
+            # In place, because a file system waits for the disk when a file is rewritten.
             with path.open("r+b") as file:
                 file.write(whole)
             os.truncate(path, boundary)
@@ -89,7 +89,7 @@ def test_unwritten_sectors_are_a_torn_end(tmp_path: Path, length: int) -> None:
 
 @pytest.mark.parametrize("mask", [0x01, 0xFF])
 def test_every_flipped_bit_is_detected(tmp_path: Path, mask: int) -> None:
-    """Also one in the last batch, which must not pass for torn, and one that makes a zero."""
+    """Also in the last batch, which must not pass for torn, and flips that result in zeros."""
     path = tmp_path / "log"
     batches: list[list[Change]] = [[(1, "a"), (2, "b")], [(0,) * 700], [(0, 0), (b"\0" * 9,)]]
     write(path, batches)

@@ -1,4 +1,4 @@
-"""A store that several have open: processes, forks and threads, one of which may write."""
+"""A store that is shared by processes, forks and threads, one of which may write."""
 
 import multiprocessing
 import os
@@ -113,7 +113,7 @@ def test_spawned_processes_can_read(path: Path) -> None:
 
 
 def test_close_waits_for_a_commit(path: Path, monkeypatch) -> None:
-    """Else the next writer would clean up under its hands."""
+    """Otherwise the next writer would remove files of the commit."""
     from tamis.storage.store import writer
 
     store = Store.create(path)
@@ -131,7 +131,7 @@ def test_close_waits_for_a_commit(path: Path, monkeypatch) -> None:
     begun.wait(10)
     close = threading.Thread(target=store.close)
     close.start()
-    # Appending does not wait: the segment is not there yet.
+    # Appending does not wait for the commit: the segment is not written yet.
     assert store.append([(1,)]) == 1
     with pytest.raises(IndexLocked):
         Store.open(path)
@@ -142,7 +142,7 @@ def test_close_waits_for_a_commit(path: Path, monkeypatch) -> None:
 
 
 def test_threads_lose_and_duplicate_no_change(path: Path) -> None:
-    """Two append, one commits, one opens for reading meanwhile: no change is lost or doubled."""
+    """Two threads append, one commits, one reads: no change is lost or duplicated."""
     store = Store.create(path, sync=False)
     appended = [0, 0]
     end = time.monotonic() + 60
@@ -200,7 +200,7 @@ def _all_changes(store: Store) -> list[tuple[int, ...]]:
 
 
 def _check_order(changes: list[tuple[int, ...]]) -> None:
-    """Batches are whole, and each thread's are in the order in which it appended them."""
+    """Check that batches are complete, and that those of each thread are in order."""
     assert [part for _, _, part in changes] == [0, 1, 2] * (len(changes) // 3)
     for who in range(2):
         numbers = [n for one, n, part in changes if one == who and part == 0]

@@ -1,4 +1,4 @@
-"""The store: what each call does, on disk and for who makes it."""
+"""The calls of the store, on disk and for the caller."""
 
 import shutil
 from pathlib import Path
