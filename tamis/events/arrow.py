@@ -19,9 +19,9 @@ from tamis.events.column import (
     ARROW,
     MAX_DEPTH,
     TOO_DEEP,
+    AttributeTree,
     Column,
     Columns,
-    Wanted,
     to_one_chunk,
     wrap_event_errors,
 )
@@ -32,7 +32,7 @@ from tamis.values import Type
 
 
 def columns_of_arrow(
-    names: Sequence[str], arrays: Iterable[pa.Array], wanted: Wanted = None
+    names: Sequence[str], arrays: Iterable[pa.Array], wanted: AttributeTree = None
 ) -> Columns:
     """Return the columns of events given as Arrow arrays, chunked or not.
 
@@ -46,7 +46,11 @@ def columns_of_arrow(
 
 
 def _flatten_fields(
-    names: Sequence[str], arrays: Iterable[pa.Array], above: Path, wanted: Wanted, found: Columns
+    names: Sequence[str],
+    arrays: Iterable[pa.Array],
+    above: Path,
+    wanted: AttributeTree,
+    found: Columns,
 ) -> None:
     if len(above) >= MAX_DEPTH:
         raise EventError(TOO_DEEP, attribute=path_text(above[:1]))
@@ -61,7 +65,7 @@ def _flatten_fields(
         _flatten_array(array, path, None if wanted is None else wanted[name], found)
 
 
-def _flatten_array(array: pa.Array, path: Path, wanted: Wanted, found: Columns) -> None:
+def _flatten_array(array: pa.Array, path: Path, wanted: AttributeTree, found: Columns) -> None:
     with wrap_event_errors(path):
         _validate(array)
         plain = _plain_array(array)

@@ -46,7 +46,7 @@ Columns: TypeAlias = dict[Path, tuple[Column, ...]]
 
 # Which attributes to read, as a tree of names: None is everything, {} is the attribute itself
 # without its fields, {"city": …} is some of its fields without the attribute itself.
-Wanted: TypeAlias = "dict[str, Wanted] | None"
+AttributeTree: TypeAlias = "dict[str, AttributeTree] | None"
 
 
 def array_of(kind: Type, values: Sequence[Value]) -> pa.Array:

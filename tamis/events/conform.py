@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tamis.errors import EventError, SchemaError
-from tamis.events.column import Column, Columns, Wanted, array_of, values_of
+from tamis.events.column import AttributeTree, Column, Columns, array_of, values_of
 from tamis.paths import Path, path_text
 from tamis.schema import SEMANTICS, Schema, SchemaLike, coerce
 from tamis.values import Type
@@ -25,11 +25,11 @@ def checked_schema(schema: SchemaLike | None, semantics: str) -> Schema | None:
     return None if schema is None else Schema.of(schema)
 
 
-def wanted_attributes(schema: Schema | None) -> Wanted:
+def wanted_attributes(schema: Schema | None) -> AttributeTree:
     """Return the attributes to read: under a closed schema, those that it declares."""
     if schema is None or schema.open:
         return None
-    tree: dict[str, Wanted] = {}
+    tree: dict[str, AttributeTree] = {}
     for path in schema.types:
         inside = tree
         for name in path:

@@ -13,9 +13,9 @@ from tamis.errors import EventError
 from tamis.events.column import (
     MAX_DEPTH,
     TOO_DEEP,
+    AttributeTree,
     Column,
     Columns,
-    Wanted,
     array_of,
     wrap_event_errors,
 )
@@ -23,7 +23,9 @@ from tamis.paths import Path, path_text
 from tamis.values import Type, to_value, type_of
 
 
-def columns_of_dicts(events: Sequence[Mapping[str, object]], wanted: Wanted = None) -> Columns:
+def columns_of_dicts(
+    events: Sequence[Mapping[str, object]], wanted: AttributeTree = None
+) -> Columns:
     """Return the columns of events given as mappings.
 
     Raises:
@@ -49,7 +51,7 @@ def _flatten_dicts(
     rows: Sequence[int],
     mappings: Sequence[Mapping[str, object]],
     above: Path,
-    wanted: Wanted,
+    wanted: AttributeTree,
     length: int,
     found: Columns,
 ) -> None:
@@ -83,7 +85,7 @@ def flatten_values(
     rows: Sequence[int],
     raws: Sequence[object],
     path: Path,
-    wanted: Wanted,
+    wanted: AttributeTree,
     length: int,
     found: Columns,
 ) -> None:

@@ -117,8 +117,8 @@ def _are_independent(kept: list[PredicateOutcome], changes: list[PredicateOutcom
 # -- the tests of a selector, by number -----------------------------------------------------------
 
 # Tests with their required truth, as 2 * number + truth; nested, so that joining is cheap.
-_Relied = int | tuple["_Relied", ...]
-_Plan = tuple[float, _Relied]  # with its cost
+_RequiredTruths = int | tuple["_RequiredTruths", ...]
+_Plan = tuple[float, _RequiredTruths]  # with its cost
 _Plans = tuple[_Plan | None, _Plan | None]  # of a node: to make it false, to make it true
 
 
@@ -273,7 +273,7 @@ def _price(plan: _Plan | None) -> float:
     return plan[0] if plan is not None else 0.0
 
 
-def _count_uses(relied: _Relied) -> Counter[int]:
+def _count_uses(relied: _RequiredTruths) -> Counter[int]:
     """Count how often each test with its truth is relied on."""
     pending, flat = [relied], Counter[int]()
     while pending:

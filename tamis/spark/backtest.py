@@ -155,7 +155,7 @@ def backtest(
         InputError: The events are a stream, a column or an index is missing, or the two have ids
             of different types.
     """
-    begun = time.perf_counter()
+    started = time.perf_counter()
     spark = events.sparkSession
     _check(events, examples)
     check_columns(events, [key, *hide, corrupt])
@@ -184,7 +184,7 @@ def backtest(
     finally:
         if any(side.is_table for side in given.values()):
             run_on_worker(spark, partial(_remove_folder, temporary))
-    return _backtest_result(rows, list(given.values()), sides, begun)
+    return _backtest_result(rows, list(given.values()), sides, started)
 
 
 class _RuleSet:
@@ -278,7 +278,7 @@ def _differences(
 
 
 def _backtest_result(
-    rows: pa.Table, given: list[_RuleSet], found: list[dict[str, Any]], begun: float
+    rows: pa.Table, given: list[_RuleSet], found: list[dict[str, Any]], started: float
 ) -> Backtest:
     of_events = pc.is_null(rows["subscription"])
     whole = rows.filter(of_events).to_pylist()
@@ -299,7 +299,7 @@ def _backtest_result(
         sums["gained"],
         sums["lost"],
         table.drop_columns(["moved"]),
-        time.perf_counter() - begun,
+        time.perf_counter() - started,
     )
 
 

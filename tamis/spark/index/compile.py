@@ -13,7 +13,7 @@ from tamis.errors import InputError
 from tamis.language.functions import Callables
 from tamis.matcher import Matcher
 from tamis.schema import SchemaLike
-from tamis.spark.index import build as building
+from tamis.spark.index.build import ADD, IndexPart, build_part, empty_copy, join_parts
 from tamis.spark.index.compile_job import Compiled, Job, MatcherSpec, VersionBuild, sample_table
 from tamis.spark.index.shard_jobs import change_in_shards, compile_in_shards
 from tamis.spark.table_columns import ID_TYPES
@@ -67,7 +67,7 @@ def compile(
 
     if placement not in ("auto", "replicate", "shard"):
         raise InputError(f"placement must be 'auto', 'replicate' or 'shard', not {placement!r}")
-    frame = subscriptions.withColumn("change", F.lit(building.ADD))
+    frame = subscriptions.withColumn("change", F.lit(ADD))
     job = Job.of(frame, index, MatcherSpec(schema, semantics, functions), None, from_old=False)
     if placement == "shard" or (placement == "auto" and subscriptions.count() > MOST_REPLICATED):
         return compile_in_shards(job, shard_size, sample)
@@ -107,15 +107,13 @@ def change(
 def _build_replicated(job: Job, sample: DataFrame | None, parts: int | None) -> Compiled:
     """Build parts by id, and join them on one worker."""
     spark = job.rows.sparkSession
-    work, made, id_type = job.build, job.spec, ID_TYPES[job.id_type]
+    work, spec, id_type = job.build, job.spec, ID_TYPES[job.id_type]
 
     def build(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         folder = work.old_folder()
-        old = None if folder is None else Matcher.open(folder, made.functions, read_only=True)
-        part = building.IndexPart(
-            old, made.empty_matcher() if old is None else building.empty_copy(old)
-        )
-        yield from building.build_part(batches, part, work.parts, id_type)
+        old = None if folder is None else Matcher.open(folder, spec.functions, read_only=True)
+        part = IndexPart(old, spec.empty_matcher() if old is None else empty_copy(old))
+        yield from build_part(batches, part, work.parts, id_type)
 
     if parts is None:
         parts = max(1, -(-job.rows.count() // _PART))
@@ -125,16 +123,16 @@ def _build_replicated(job: Job, sample: DataFrame | None, parts: int | None) -> 
     if named or work.old is None:
         names = [row.part for row in named]
         subscriptions = run_on_worker(
-            spark, partial(_join_parts, work, names, made, sample_table(sample))
+            spark, partial(_join_parts, work, names, spec, sample_table(sample))
         )
         version = work.new
     return job.finish(version, subscriptions, named, outcome)
 
 
 def _join_parts(
-    work: VersionBuild, names: list[str], made: MatcherSpec, sample: pa.Table | None
+    work: VersionBuild, names: list[str], spec: MatcherSpec, sample: pa.Table | None
 ) -> int:
     before = work.old_folder()
-    matcher = made.empty_matcher() if before is None else Matcher.load(before, made.functions)
+    matcher = spec.empty_matcher() if before is None else Matcher.load(before, spec.functions)
     parts = [work.parts / name for name in names]
-    return building.join_parts(matcher, parts, work.index, work.new, sample)
+    return join_parts(matcher, parts, work.index, work.new, sample)

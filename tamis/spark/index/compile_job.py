@@ -144,7 +144,7 @@ class Job:
         cls,
         frame: DataFrame,
         index: str | Path,
-        made: MatcherSpec,
+        spec: MatcherSpec,
         order: str | None,
         from_old: bool,
     ) -> Job:
@@ -153,17 +153,17 @@ class Job:
         Raises:
             InputError: A column is missing or of the wrong type, or the index does not fit.
         """
-        begun = time.perf_counter()
+        started = time.perf_counter()
         folder = Path(index).absolute()
-        made.empty_matcher()  # fails early if the schema is invalid
+        spec.empty_matcher()  # fails early if the schema is invalid
         id_type, rows = _select_columns(frame, order)
         state = run_on_worker(
-            frame.sparkSession, partial(_index_state, folder, from_old, id_type, made.functions)
+            frame.sparkSession, partial(_index_state, folder, from_old, id_type, spec.functions)
         )
         now = IndexState(*state)
         old = now.version if from_old else None
         work = VersionBuild(folder, token_hex(8), old, now.version + 1)
-        return cls(rows, order is not None, id_type, made, now, work, begun)
+        return cls(rows, order is not None, id_type, spec, now, work, started)
 
     def build_parts(self, rows: DataFrame, build: Build) -> tuple[list[Row], DataFrame]:
         """Build parts, one per task; return their rows, and the stored outcomes of all tasks."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def compile_in_shards(job: Job, size: int, sample: DataFrame | None) -> Compiled:
     """Find covers, assign subscriptions to shards by them, and build a part for each shard."""
-    work, made, id_type = job.build, job.spec, ID_TYPES[job.id_type]
+    work, spec, id_type = job.build, job.spec, ID_TYPES[job.id_type]
     found = _with_covers(job)
     covered, rows = found.selectExpr("count(keys)", "count(*)").collect()[0]
     narrow = -(-covered // size)
@@ -32,12 +32,12 @@ def compile_in_shards(job: Job, size: int, sample: DataFrame | None) -> Compiled
 
     def build(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield from shard_files.build_shard(
-            batches, made.empty_matcher(), work.parts, id_type, events
+            batches, spec.empty_matcher(), work.parts, id_type, events
         )
 
     named, outcome = job.build_parts(placed.repartitionById(shards, SHARD), build)
     names = [row.part for row in named]
-    run_on_worker(job.rows.sparkSession, partial(_assemble_version, work, names, shards, made))
+    run_on_worker(job.rows.sparkSession, partial(_assemble_version, work, names, shards, spec))
     return job.finish(work.new, sum(row.added for row in named), named, outcome)
 
 
@@ -48,7 +48,7 @@ def change_in_shards(job: Job, sample: DataFrame | None) -> Compiled:
     """
     from pyspark.sql import functions as F
 
-    work, made, now, id_type = job.build, job.spec, job.current, ID_TYPES[job.id_type]
+    work, spec, now, id_type = job.build, job.spec, job.current, ID_TYPES[job.id_type]
     found = _with_covers(job)
     narrow = [shard for shard in range(now.shards) if shard not in now.wide]
     new = _shard_of_cover(narrow or now.wide, now.wide or narrow[-1:])
@@ -61,7 +61,7 @@ def change_in_shards(job: Job, sample: DataFrame | None) -> Compiled:
         before = work.old_folder()
         assert before is not None
         yield from shard_files.change_shard(
-            batches, before, made.functions, work.parts, id_type, events
+            batches, before, spec.functions, work.parts, id_type, events
         )
 
     named, outcome = job.build_parts(placed.repartitionById(now.shards, SHARD), build)
@@ -69,7 +69,7 @@ def change_in_shards(job: Job, sample: DataFrame | None) -> Compiled:
     if named:
         names = [row.part for row in named]
         run_on_worker(
-            job.rows.sparkSession, partial(_assemble_version, work, names, now.shards, made)
+            job.rows.sparkSession, partial(_assemble_version, work, names, now.shards, spec)
         )
         version = work.new
         subscriptions += sum(row.added - row.removed for row in named)
@@ -80,15 +80,15 @@ def _with_covers(job: Job) -> DataFrame:
     """Return the rows with their covers. They are stored, because all selectors are parsed."""
     from pyspark.sql.types import ArrayType, LongType, StringType, StructType
 
-    work, made = job.build, job.spec
+    work, spec = job.build, job.spec
 
     def cover(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         before = work.old_folder()
         if before is None:
-            yield from shard_files.add_covers(batches, made.empty_matcher())
+            yield from shard_files.add_covers(batches, spec.empty_matcher())
             return
         with Matcher.open(
-            shard_files.index_folders(before)[0], made.functions, read_only=True
+            shard_files.index_folders(before)[0], spec.functions, read_only=True
         ) as like:
             yield from shard_files.add_covers(batches, like)
 
@@ -123,20 +123,20 @@ def _add_shard(rows: DataFrame, shard: Column) -> DataFrame:
 
 def _current_shards(ids: DataFrame, job: Job) -> DataFrame:
     """Return which shard has which of these ids."""
-    work, made, shards = job.build, job.spec, job.current.shards
+    work, spec, shards = job.build, job.spec, job.current.shards
 
     def find_ids(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         before = work.old_folder()
         assert before is not None
-        yield from shard_files.existing_ids(batches, before, made.functions)
+        yield from shard_files.existing_ids(batches, before, spec.functions)
 
     numbers = ids.sparkSession.range(shards).selectExpr(f"CAST(id AS INT) AS {SHARD}")
     candidates = ids.crossJoin(numbers).repartitionById(shards, SHARD)
     return candidates.mapInArrow(find_ids, f"id {job.id_type}, {SHARD} int")
 
 
-def _assemble_version(work: VersionBuild, names: list[str], shards: int, made: MatcherSpec) -> None:
+def _assemble_version(work: VersionBuild, names: list[str], shards: int, spec: MatcherSpec) -> None:
     parts = {int(name.partition("-")[0]): work.parts / name for name in names}
     shard_files.assemble_version(
-        work.index, parts, shards, made.empty_matcher(), work.new, work.old_folder()
+        work.index, parts, shards, spec.empty_matcher(), work.new, work.old_folder()
     )
