@@ -97,7 +97,7 @@ def test_unknown_functions_are_refused(matcher) -> None:
 def test_invalid_functions_are_refused() -> None:
     with pytest.raises(tamis.errors.InputError, match="functions: 'abs' is a built-in function"):
         tamis.Matcher(functions={"abs": abs})
-    with pytest.raises(tamis.errors.InputError, match="functions: 'f' is no function but 1"):
+    with pytest.raises(tamis.errors.InputError, match="functions: 'f' is not callable: 1"):
         Subscription.of("s", "a = 1", functions={"f": 1})
 
 

@@ -64,10 +64,10 @@ def test_a_fault_on_a_later_line_is_located() -> None:
     error = caught.value
     assert (error.line, error.column) == (2, 6)
     assert str(error) == (
-        "unexpected '=': a value or a test is expected (line 2, column 6)\n"
+        "unexpected '=': expected a value or a test (line 2, column 6)\n"
         "    b == 2\n"
         "       ^\n"
-        "  equality is written with one '='"
+        "  write equality with one '='"
     )
 
 

@@ -1,4 +1,4 @@
-"""The selector language: text to tree (`parse`), tree to text (`str`), and what it means."""
+"""The selector language: text to tree (`parse`), tree to text (`to_text`), and its meaning."""
 
 from tamis.language.evaluate import evaluate
 from tamis.language.parser import parse

@@ -1,8 +1,8 @@
-"""A selector as a choice of conjunctions: its disjunctive normal form.
+"""The disjunctive normal form of a selector: an OR of conjunctions.
 
-It keeps where the selector is certainly *true*, and nothing else: where none of the conjunctions is
-true the selector may be false or unknown. NOT stands at the leaves, XOR is taken apart, and of AT
-LEAST k every choice of k is a conjunction, so that a short selector may have very many of them.
+It says only where the selector is *true*: if no conjunction is true, the selector may be false or
+unknown. NOT is pushed to the leaves, XOR is expanded, and AT LEAST k gives a conjunction for every
+choice of k operands, so a short selector may have very many conjunctions.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ Conjunction = tuple[Leaf, ...]
 
 
 def disjuncts(selector: BoolExpr, most: int) -> list[Conjunction] | None:
-    """The conjunctions of which one must hold; None if there are more than `most`.
+    """Return conjunctions, one of which holds if the selector is true.
 
-    A leaf is a predicate or NOT of one.
+    Each is a tuple of leaves: predicates, or NOT of one. None if there are more than `most`.
 
     >>> from tamis.language import parse
     >>> [" AND ".join(map(str, each)) for each in disjuncts(parse("a = 1 AND (b OR c > 2)"), 10)]

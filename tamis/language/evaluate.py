@@ -1,7 +1,7 @@
-"""The meaning of a selector: the oracle that every engine equals.
+"""The meaning of a selector: the oracle whose answers every engine must give.
 
-One node at a time, one function per kind of node, nothing clever. Truth is True, False or None
-(unknown), after Kleene; docs/guides/language.md says the same in words.
+One small function per node class, without optimisations. Truth is True, False or None (unknown),
+after Kleene. docs/language.md describes the same in words.
 """
 
 from __future__ import annotations
@@ -41,32 +41,33 @@ Event = Mapping[str, object]
 
 
 def evaluate(expr: BoolExpr, event: Event) -> Truth:
-    """Whether the event satisfies the selector: True, False, or None for unknown."""
+    """Evaluate a selector on an event: True, False, or None for unknown."""
     return _TRUTH[type(expr)](expr, event)
 
 
 def value_of(expr: ValueExpr, event: Event) -> Value:
-    """The value of a value expression; None for NULL."""
+    """Evaluate a value expression on an event; None is NULL."""
     return _VALUE[type(expr)](expr, event)
 
 
 def look_up(path: tuple[str, ...], event: Event) -> Value:
-    """The value at a path; None where any step of it is missing or is not an object."""
-    found: object = event
+    """Return the value at a path; None if a step is missing or is not an object."""
+    value: object = event
     for name in path:
-        if not isinstance(found, Mapping):
+        if not isinstance(value, Mapping):
             return None
-        found = found.get(name)
-    return to_value(found)
+        value = value.get(name)
+    return to_value(value)
 
 
 # -- comparison -----------------------------------------------------------------------------------
 
 
 def compare(left: Value, right: Value) -> int | None:
-    """Negative, zero or positive as left is less than, equal to or greater than right.
+    """Compare two values: negative, zero or positive as left is less, equal or greater.
 
-    None where they cannot be compared: a NULL, or two types other than INT and DBL.
+    Returns:
+        None if they cannot be compared: one is NULL, or their types differ and are not INT and DBL.
     """
     if isinstance(left, bool) or isinstance(right, bool):
         if not (isinstance(left, bool) and isinstance(right, bool)):
@@ -82,7 +83,7 @@ def compare(left: Value, right: Value) -> int | None:
 
 
 def _compare_numbers(left: int | float, right: int | float) -> int:
-    # NaN equals itself and is above all else. Python compares int with float exactly.
+    # NaN equals itself and is the greatest number. Python compares int with float exactly.
     if math.isnan(left) or math.isnan(right):
         return math.isnan(left) - math.isnan(right)
     return (left > right) - (left < right)
@@ -99,7 +100,7 @@ _OUTCOMES: dict[str, Callable[[int], bool]] = {
 
 
 def test(op: str, left: Value, right: Value) -> Truth:
-    """`left op right` of two values."""
+    """Evaluate `left op right`, a comparison of two values."""
     order = compare(left, right)
     return None if order is None else _OUTCOMES[op](order)
 
@@ -160,7 +161,7 @@ def _is_null(e: IsNull, event: Event) -> Truth:
 
 
 def as_truth(value: Value) -> Truth:
-    """A value where a Boolean is expected: itself if it is one, else unknown."""
+    """Return a value as a truth: itself if it is a Boolean, else unknown."""
     return value if isinstance(value, bool) else None
 
 
@@ -180,13 +181,13 @@ def any_of(truths: Iterable[Truth]) -> Truth:
 
 
 def one_of_two(truths: Iterable[Truth]) -> Truth:
-    """XOR of two, and so parity of more: unknown if one is unknown."""
+    """XOR of two, and parity of more: unknown if one is unknown."""
     seen = list(truths)
     return None if None in seen else seen.count(True) % 2 == 1
 
 
 def at_least(k: int, truths: Iterable[Truth]) -> Truth:
-    """AT LEAST k OF: false only if the unknown could not make up the number."""
+    """AT LEAST k OF: unknown if it depends on operands that are unknown."""
     seen = list(truths)
     if seen.count(True) >= k:
         return True
@@ -218,7 +219,7 @@ _TRUTH: dict[type, Callable[..., Truth]] = {
 }
 
 
-# -- arithmetic: what cannot be computed is NULL, nothing raises ----------------------------------
+# -- arithmetic: what cannot be computed is NULL; nothing raises ----------------------------------
 
 
 def _is_number(value: Value) -> bool:
@@ -230,7 +231,7 @@ def _int_or_null(result: int) -> int | None:
 
 
 def apply(op: str, left: Value, right: Value) -> Value:
-    """`left op right` of two values."""
+    """Compute `left op right`, arithmetic on two values."""
     if not (_is_number(left) and _is_number(right)):
         return None
     assert isinstance(left, int | float) and isinstance(right, int | float)
@@ -242,7 +243,7 @@ def apply(op: str, left: Value, right: Value) -> Value:
 
 
 def _remainder(left: int, right: int) -> int:
-    # The sign of the left operand, as in Java and C; Python's % takes the right one's.
+    # The result has the sign of the left operand, as in Java and C; Python's % takes the right one.
     rest = abs(left) % abs(right)
     return -rest if left < 0 else rest
 
@@ -282,7 +283,7 @@ def absolute(value: Value) -> Value:
 
 
 def total(values: list[Value]) -> Value:
-    """`SUM` of what is not NULL, from left to right."""
+    """`SUM` of the values that are not NULL, from left to right."""
     present = [v for v in values if v is not None]
     if not present or not all(_is_number(v) for v in present):
         return None
@@ -293,7 +294,7 @@ def total(values: list[Value]) -> Value:
 
 
 def average(values: list[Value]) -> Value:
-    """`AVG` of what is not NULL, as a DBL."""
+    """`AVG` of the values that are not NULL, as DBL."""
     present = [v for v in values if v is not None]
     if not present or not all(_is_number(v) for v in present):
         return None
@@ -303,18 +304,18 @@ def average(values: list[Value]) -> Value:
     return result / len(present)
 
 
-def extreme(wanted: int, values: list[Value]) -> Value:
-    """`least` (wanted -1) or `greatest` (+1) of what is not NULL; the first of equal ones."""
+def extreme(sign: int, values: list[Value]) -> Value:
+    """`least` (sign -1) or `greatest` (+1) of the values that are not NULL; of equals the first."""
     present = [v for v in values if v is not None]
     if not present:
         return None
-    # compare() of a value with itself fails for what has no order: a list, an object.
+    # Lists and objects have no order: compare() of one with itself is None.
     best = present[0] if compare(present[0], present[0]) is not None else None
     for value in present[1:]:
         order = compare(value, best)
         if order is None:
             return None
-        if order * wanted > 0:
+        if order * sign > 0:
             best = value
     return best
 
@@ -328,15 +329,15 @@ _FUNCTIONS: dict[str, Callable[[list[Value]], Value]] = {
 }
 
 
-# -- functions of the caller's --------------------------------------------------------------------
+# -- functions of the caller ----------------------------------------------------------------------
 
 
 def _custom(e: Custom, event: Event) -> Value:
     arguments = [value_of(argument, event) for argument in e.arguments]
     if any(argument is None or argument is OPAQUE for argument in arguments):
         return None
-    # -0.0 becomes 0.0. The two are equal, so trees that differ in them are, and one may stand for
-    # the other.
+    # -0.0 becomes 0.0: the two are equal, so trees that differ only in them are equal, and one may
+    # be used for the other.
     given = tuple([a + 0.0 if isinstance(a, float) else a for a in arguments])
     try:
         result = e.function(*given)
@@ -345,7 +346,7 @@ def _custom(e: Custom, event: Event) -> Value:
     try:
         return to_value(result)
     except Exception as error:
-        raise FunctionError(e.name, given, f"gave what is no value: {error}") from error
+        raise FunctionError(e.name, given, f"returned an unsupported value: {error}") from error
 
 
 _VALUE: dict[type, Callable[..., Value]] = {

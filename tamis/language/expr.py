@@ -1,11 +1,14 @@
 """Selectors as trees.
 
-Two kinds of node, as docs/guides/language.md has it: values (`Attribute`, `Literal`, `Arithmetic`,
-…) and Booleans (`Comparison`, `And`, …); `Attribute`, `Literal` and `Custom` are both. Nodes are
-immutable by agreement and by mypy, not at run time: a frozen dataclass costs twice as much to make,
-and parsing a million selectors makes tens of millions of nodes.
+There are two kinds of node, as in docs/language.md: values (`Attribute`, `Literal`, `Arithmetic`,
+…) and Booleans (`Comparison`, `And`, …). `Attribute`, `Literal` and `Custom` are both. Nodes are
+immutable by convention and for mypy, not at run time: creating a frozen dataclass costs twice as
+much, and parsing a million selectors creates tens of millions of nodes.
 
-`start` and `end` say where a node stands in the text it came from; they take no part in equality.
+`start` and `end` are the node's position in the text it was parsed from. Equality ignores them.
+
+Code that decides by the class of a node is listed in tests/language/test_dispatch.py, which fails
+until a new class is handled everywhere.
 """
 
 from __future__ import annotations
@@ -22,19 +25,19 @@ C = TypeVar("C")
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def node(cls: type[C]) -> type[C]:
-    """Make a class of nodes: slots, equality and hash by content."""
+    """Turn a class into a node class: slots, equality and hash by content."""
     return dataclass(slots=True, unsafe_hash=True)(cls)
 
 
 @node
 class Node:
-    """What all nodes have: their place in the text."""
+    """The base of all nodes: the position in the text."""
 
     start: int = field(default=0, compare=False, repr=False, kw_only=True)
     end: int = field(default=0, compare=False, repr=False, kw_only=True)
 
     def __str__(self) -> str:
-        """The node as a selector."""
+        """Return the node as selector text."""
         from tamis.language.printer import to_text
 
         return to_text(self)  # type: ignore[arg-type]
@@ -45,7 +48,7 @@ class Node:
 
 @node
 class Attribute(Node):
-    """`a.b`: a value of the event, by its path. As a Boolean: the value, if it is a BOOL."""
+    """`a.b`: the event's value at a path. As a Boolean: the value if it is BOOL, else unknown."""
 
     path: tuple[str, ...]
 
@@ -54,7 +57,7 @@ class Attribute(Node):
 class Literal(Node):
     """A constant; NULL has no type.
 
-    The type is a field because Python holds that True == 1 == 1.0, and Tamis does not.
+    The type is a field because True == 1 == 1.0 in Python, but not in Tamis.
     """
 
     value: Scalar | None
@@ -62,7 +65,7 @@ class Literal(Node):
 
     @classmethod
     def of(cls, value: Scalar | None) -> Literal:
-        """Make a literal of a value, with its type."""
+        """Return the literal of a value, with the value's type."""
         return cls(value, type_of(value))
 
 
@@ -92,10 +95,10 @@ class Call(Node):
 
 @node
 class Custom(Node):
-    """`name(arguments)`: a function of the caller's. As a Boolean: its value, if it is a BOOL.
+    """`name(arguments)`: a function of the caller. As a Boolean: its value if it is BOOL.
 
-    Two are equal if name, function and arguments are. The function is called when events are
-    matched and at no other time: a tree may be rewritten, printed and stored without it.
+    Two are equal if name, function and arguments are. The function is called only when events are
+    matched; rewriting, printing and storing a tree never call it.
     """
 
     name: str
@@ -103,7 +106,7 @@ class Custom(Node):
     arguments: tuple[ValueExpr, ...]
 
 
-# -- predicates: Booleans that look at values -----------------------------------------------------
+# -- predicates: Booleans that test values --------------------------------------------------------
 
 
 @node
@@ -134,7 +137,7 @@ class In(Node):
 
 @node
 class Like(Node):
-    """`operand LIKE 'pattern' ESCAPE 'escape'`, or ILIKE where case does not count."""
+    """`operand LIKE 'pattern' ESCAPE 'escape'`, or ILIKE, which ignores case."""
 
     operand: ValueExpr
     pattern: str
@@ -179,28 +182,28 @@ class IsNull(Node):
 
 @node
 class And(Node):
-    """True when all are; two or more operands."""
+    """AND of two or more operands: true if all are true."""
 
     operands: tuple[BoolExpr, ...]
 
 
 @node
 class Or(Node):
-    """True when one is; two or more operands."""
+    """OR of two or more operands: true if at least one is true."""
 
     operands: tuple[BoolExpr, ...]
 
 
 @node
 class Xor(Node):
-    """True when an odd number is, and none is unknown; two or more operands."""
+    """XOR of two or more operands: true if an odd number is true and none is unknown."""
 
     operands: tuple[BoolExpr, ...]
 
 
 @node
 class Not(Node):
-    """The other of true and false."""
+    """NOT: true if the operand is false, false if it is true."""
 
     operand: BoolExpr
 
@@ -215,12 +218,12 @@ class AtLeast(Node):
 
 @node
 class Sequence(Node):
-    """`FIRST … THEN … WITHIN … PER …`: only ever the whole selector.
+    """`FIRST … THEN … WITHIN … PER …`; always the whole selector, never part of one.
 
     Attributes:
         steps: Two or more Booleans.
-        within: The time for all of it, in microseconds, or None.
-        per: The attribute that all events must agree on, or None.
+        within: The longest time from the first to the last event, in microseconds, or None.
+        per: The attribute that must be equal in all events, or None.
     """
 
     steps: tuple[BoolExpr, ...]
@@ -270,12 +273,12 @@ _CHILDREN: dict[type, Callable[..., tuple[Expr, ...]]] = {
 
 
 def children(expr: Expr) -> tuple[Expr, ...]:
-    """The direct parts of a node, in the order of the text."""
+    """Return the children of a node, in the order of the text."""
     return _CHILDREN.get(type(expr), _NO_CHILDREN)(expr)
 
 
 def walk(expr: Expr) -> Iterator[Expr]:
-    """The node and everything below it, each before its parts."""
+    """Yield the node and all nodes below it, each before its children."""
     pending = [expr]
     while pending:
         current = pending.pop()
@@ -284,26 +287,27 @@ def walk(expr: Expr) -> Iterator[Expr]:
 
 
 def attributes(expr: Expr) -> frozenset[tuple[str, ...]]:
-    """The paths that the text names: what `strict` wants to see in an event."""
+    """Return the paths that the expression names; `strict` semantics requires all of them."""
     return frozenset(e.path for e in walk(expr) if isinstance(e, Attribute))
 
 
 def is_constant(expr: Expr) -> bool:
-    """Whether its value may be computed without an event: it names no attribute.
+    """Whether the value can be computed without an event: there is no attribute in it.
 
-    What calls a function of the caller's does not count: that is for the time of matching.
+    An expression that calls a function of the caller is not constant: functions are called only
+    when events are matched.
     """
     return not any(isinstance(e, (Attribute, Custom)) for e in walk(expr))
 
 
-# As tuples, because isinstance(x, A | B) makes a new union at every call.
+# Tuples, because isinstance(x, A | B) creates a new union at every call.
 JUNCTION = (And, Or, Xor, AtLeast)
 STRUCTURE = (*JUNCTION, Not)
 Junction = And | Or | Xor | AtLeast
 
 
 def predicates(expr: BoolExpr | Sequence) -> Iterator[Predicate]:
-    """The leaves of the Boolean structure, from left to right."""
+    """Yield the leaves of the Boolean structure, from left to right."""
     if isinstance(expr, (*STRUCTURE, Sequence)):
         for child in children(expr):
             if not (isinstance(expr, Sequence) and child is expr.per):
@@ -313,9 +317,11 @@ def predicates(expr: BoolExpr | Sequence) -> Iterator[Predicate]:
 
 
 def map_structure(expr: BoolExpr, change: Callable[[BoolExpr], BoolExpr]) -> BoolExpr:
-    """Change the Boolean operands of a node; the same node if none of them changed.
+    """Apply a function to the Boolean operands of a node.
 
-    Identity is how the rewriter learns that there is nothing to do, so it is kept with care.
+    Returns:
+        The same node, by identity, if no operand changed: the rewriter relies on this to see that
+        it is done.
     """
     if isinstance(expr, JUNCTION):
         operands = tuple([change(operand) for operand in expr.operands])
@@ -330,7 +336,7 @@ def map_structure(expr: BoolExpr, change: Callable[[BoolExpr], BoolExpr]) -> Boo
 
 
 def with_operands(expr: Junction, operands: tuple[BoolExpr, ...]) -> Junction:
-    """The same junction over other operands."""
+    """Return the same junction over other operands."""
     if isinstance(expr, AtLeast):
         return AtLeast(expr.k, operands, start=expr.start, end=expr.end)
     return type(expr)(operands, start=expr.start, end=expr.end)

@@ -1,12 +1,12 @@
 """Text to tokens: one regular expression, one pass.
 
-The text is *split* at its tokens, which leaves tokens and the gaps between them by turns; gaps must
-be blank, which is asked once for all of them. Tokens travel as parallel lists, so that no object
-is made per token. (Splitting is no faster than a loop over `finditer`: 17 µs against 18 for 32
+The text is *split* at its tokens, which gives tokens and the gaps between them in turn. Gaps must
+be blank; one check covers all of them. Tokens are held in parallel lists, so that no object is
+created per token. (Splitting is about as fast as a loop over `finditer`: 17 µs against 18 for 32
 tokens.)
 
-A token's kind is a small string: the operator or reserved word itself (`"<="`, `"AND"`), or one of
-the names below.
+The kind of a token is a short string: the operator or reserved word itself (`"<="`, `"AND"`), or
+one of the names below.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from typing import NamedTuple
 from tamis.errors import SelectorSyntaxError
 from tamis.paths import NAME_PATTERN, RESERVED
 
-NAME = "name"  # a path: `a.b`; also every word that is not reserved
+NAME = "name"  # a path such as `a.b`, or any word that is not reserved
 NUMBER = "number"
 STRING = "string"
 END = "end"
 _COMMENT = "comment"
 
-# Nothing here goes back over what it has read: possessive (++) or atomic (?>…), and what is never
-# closed runs to the end of the text. So a fault in megabytes of text is found in linear time. (A
-# possessive group, Python 3.11.2 gets wrong.) A number is whatever looks like one, as C's
-# "preprocessing number" is; the parser tells the good from the bad.
+# No part backtracks: quantifiers are possessive (++) or atomic (?>…), and an unclosed token runs to
+# the end of the text. So an error in megabytes of text is found in linear time. (Python 3.11.2 has
+# a bug in possessive groups.) A number is anything that looks like one, as a "preprocessing number"
+# in C; the parser validates it.
 _TOKEN = re.compile(
     rf"""(
       (?:{NAME_PATTERN})(?>(?:\.(?:{NAME_PATTERN}))*)
@@ -43,7 +43,7 @@ _TOKEN = re.compile(
 
 
 class Tokens(NamedTuple):
-    """A selector's tokens, with an END after the last."""
+    """The tokens of a selector, followed by an END."""
 
     kinds: list[str]
     texts: list[str]
@@ -55,7 +55,7 @@ def tokenize(text: str) -> Tokens:
     """Split a selector into tokens.
 
     Raises:
-        SelectorSyntaxError: A character that starts no token, an unclosed string or name.
+        SelectorSyntaxError: A character begins no token, or a string, name or comment is unclosed.
     """
     parts = _TOKEN.split(text)
     gaps, texts = parts[::2], parts[1::2]
@@ -80,8 +80,8 @@ def tokenize(text: str) -> Tokens:
 class _Kinds(dict[str, str]):
     """The kind of a token by its text.
 
-    Operators and reserved words are entries from the start. Other short tokens become entries when
-    first seen, up to a limit, because the same names come again and again.
+    Operators and reserved words are present from the start. Other short tokens are added when first
+    seen, up to a limit, because the same names recur.
     """
 
     def __missing__(self, token: str) -> str:
@@ -99,7 +99,7 @@ class _Kinds(dict[str, str]):
             return NUMBER
         if token.startswith(("--", "/*")):
             return _COMMENT
-        # isascii: a dotless i (U+0131) is an I in upper case too. 7 is the length of BETWEEN.
+        # isascii: the upper case of a dotless i (U+0131) is I too. 7 is the length of BETWEEN.
         upper = token.upper() if len(token) <= 7 and token.isascii() else ""
         return upper if upper in RESERVED else NAME
 
@@ -109,7 +109,7 @@ _KINDS.update({spelt: word for word in RESERVED for spelt in (word, word.lower()
 
 
 def _check_closed(text: str, last: str, start: int) -> None:
-    # Only the last token can have run to the end for want of a closing mark.
+    # Only the last token can be unclosed, as it then runs to the end of the text.
     unclosed = (last[0] == "'" and last.count("'") % 2) or (
         last.startswith("/*") and (len(last) < 4 or not last.endswith("*/"))
     )
@@ -119,8 +119,8 @@ def _check_closed(text: str, last: str, start: int) -> None:
 
 def _first_fault(gaps: list[str], offsets: list[int]) -> int:
     index, gap = next((i, gap) for i, gap in enumerate(gaps) if gap.strip())
-    begins = offsets[2 * index] - len(gap)
-    return begins + len(gap) - len(gap.lstrip())
+    start = offsets[2 * index] - len(gap)
+    return start + len(gap) - len(gap.lstrip())
 
 
 _OPERATORS = {
@@ -130,7 +130,7 @@ _OPERATORS = {
     "^": "write XOR",
     "[": "lists are written in parentheses: IN (1, 2)",
     "{": "lists are written in parentheses: IN (1, 2)",
-    ";": "a selector is one expression; leave the semicolon out",
+    ";": "a selector is one expression; remove the semicolon",
     "~": "write RLIKE for a regular expression",
 }
 
@@ -139,7 +139,7 @@ def _not_a_token_error(text: str, at: int) -> SelectorSyntaxError:
     rest = text[at : at + 64]
     if rest[0] == "'":
         return SelectorSyntaxError(
-            "unclosed string", text, at, len(text), "end it with '; a quote inside is doubled: ''"
+            "unclosed string", text, at, len(text), "end it with '; write a quote inside it as ''"
         )
     if rest[0] == "`":
         if rest.startswith("``"):
@@ -149,14 +149,14 @@ def _not_a_token_error(text: str, at: int) -> SelectorSyntaxError:
         return SelectorSyntaxError("unclosed comment", text, at, len(text), "end it with */")
     if rest[0] == '"':
         return SelectorSyntaxError(
-            "unexpected '\"'", text, at, at + 1, "text goes in '…', an odd name in `…`"
+            "unexpected '\"'", text, at, at + 1, "write text in '…', and an unusual name in `…`"
         )
     hint = next((hint for sign, hint in _OPERATORS.items() if rest.startswith(sign)), "")
     return SelectorSyntaxError(f"unexpected {rest[0]!r}", text, at, at + 1, hint)
 
 
 def spelling_hint(word: str, known: list[str]) -> str:
-    """A "did you mean" for a misspelt word, or nothing."""
+    """Return a "did you mean" hint for a misspelt word, or an empty string."""
     lowered = {k.lower(): k for k in known}
     close = difflib.get_close_matches(word.lower()[:64], list(lowered), n=1)
     return f"did you mean {lowered[close[0]]!r}?" if close else ""

@@ -1,4 +1,4 @@
-"""Tokens to constants: numbers, text, instants, TRUE, FALSE, NULL, and lists of them."""
+"""Tokens to constants: numbers, text, timestamps, TRUE, FALSE, NULL, and lists of them."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from tamis.language.lexer import NAME, NUMBER, STRING
 from tamis.language.token_reader import TokenReader
 from tamis.values import INT_MAX, INT_MIN, Timestamp, Type
 
-# Looking a member up in its Enum costs as much as making half a node.
+# Looking up an Enum member costs half as much as creating a node.
 BOOL, INT, DBL, STR, TIMESTAMP = Type.BOOL, Type.INT, Type.DBL, Type.STR, Type.TIMESTAMP
 
 _DECIMAL = re.compile(r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?D?")
 
 
 class LiteralReader(TokenReader):
-    """Reads what stands for itself."""
+    """Reads literals."""
 
     __slots__ = ()
 
     def literal(self) -> Literal:
-        """One item of a list."""
+        """Read one item of a list."""
         first = self.at
         kind = self.kinds[first]
         if kind in ("-", "+"):
@@ -34,18 +34,20 @@ class LiteralReader(TokenReader):
         elif kind is NAME and self.is_timestamp():
             return self.timestamp()
         if kind == ")":
-            raise self.error("the list is empty", first, hint="put at least one literal into it")
-        raise self.unexpected_error("a list holds literals", "write a = b OR a = c for attributes")
+            raise self.error("the list is empty", first, hint="add at least one literal")
+        raise self.unexpected_error(
+            "expected a literal", "a list holds literals only; for attributes, write a = b OR a = c"
+        )
 
     def items(self) -> tuple[Literal, ...]:
-        """The list after IN."""
+        """Read the list after IN."""
         self.expect("(", "IN takes a list in parentheses: IN (1, 2)")
         kinds, texts, starts, ends = self.kinds, self.texts, self.starts, self.ends
         items = []
         while True:
             at = self.at
             kind = kinds[at]
-            if kind is STRING:  # lists of thousands of words are common: no call for each
+            if kind is STRING:  # inlined: lists of thousands of words are common
                 text = texts[at][1:-1].replace("''", "'")
                 items.append(Literal(text, STR, start=starts[at], end=ends[at]))
                 self.at = at + 1
@@ -54,17 +56,17 @@ class LiteralReader(TokenReader):
             if kinds[self.at] != ",":
                 break
             self.at += 1
-        self.expect(")", "the list goes on with ',' or ends with ')'")
+        self.expect(")", "expected ',' or ')' in the list")
         return tuple(items)
 
     def signed_number(self) -> Literal:
-        """A number and the sign before it."""
+        """Read a number with a sign."""
         first = self.at
         self.at += 1
         return self.number(-1 if self.kinds[first] == "-" else 1, first)
 
     def number(self, sign: int = 1, first: int | None = None) -> Literal:
-        """A number; `first` is the token of its sign, if it has one."""
+        """Read a number; `first` is the token of its sign, if any."""
         at = self.at
         self.at = at + 1
         token = self.texts[at]
@@ -90,7 +92,7 @@ class LiteralReader(TokenReader):
                 self.text,
                 start,
                 end,
-                "L goes with whole numbers; a name that begins with a digit goes into backticks",
+                "L is for whole numbers; put a name that begins with a digit into backticks",
             )
         decimal = sign * float(token.removesuffix("D"))
         if decimal in (float("inf"), float("-inf")):
@@ -104,12 +106,12 @@ class LiteralReader(TokenReader):
         return Literal(decimal, DBL, start=start, end=end)
 
     def string_literal(self) -> Literal:
-        """Text."""
+        """Read a string."""
         at = self.at
         return Literal(self.string(""), STR, start=self.starts[at], end=self.ends[at])
 
     def constant(self) -> Literal:
-        """TRUE, FALSE or NULL."""
+        """Read TRUE, FALSE or NULL."""
         at = self.at
         self.at += 1
         kind = self.kinds[at]
@@ -125,7 +127,7 @@ class LiteralReader(TokenReader):
         )
 
     def timestamp(self) -> Literal:
-        """TIMESTAMP '…' or DATE '…'."""
+        """Read TIMESTAMP '…' or DATE '…'."""
         at = self.at
         self.at += 1
         text = self.string("")
@@ -152,12 +154,12 @@ LITERALS: dict[str, Callable[..., Literal]] = {
 
 
 def is_whole(token: str) -> bool:
-    """Whether a token is digits alone."""
+    """Whether a token consists of digits only."""
     return token.isascii() and token.isdigit()
 
 
 def whole_number(digits: str) -> int:
-    """The number that digits stand for, or some number beyond 64 bits."""
-    # Python refuses to read thousands of digits, and we need not.
+    """Return the number that digits denote, or some number beyond 64 bits."""
+    # 20 digits are enough to be out of range; Python refuses to convert thousands of them.
     digits = digits.lstrip("0")[:20]
     return int(digits) if digits else 0

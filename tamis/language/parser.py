@@ -1,13 +1,13 @@
 """Tokens to trees: a Pratt parser (Pratt, "Top down operator precedence", POPL 1973).
 
-`expression(power)` reads one prefix and then whatever infix binds tighter than `power`. Two
-Python frames per level of nesting, against nine for a function per level of precedence: that is
-what lets selectors nest 100 deep within Python's default recursion limit, and leaves room.
+`expression(power)` reads one prefix and then every infix that binds tighter than `power`. This
+takes two Python frames per level of nesting; a function per level of precedence would take nine. So
+selectors can nest 100 deep within Python's default recursion limit, with room to spare.
 
-Chains of AND, OR and XOR become one flat node, so their length costs no depth.
+A chain of AND, OR or XOR becomes one flat node, so its length adds no depth.
 
-Long for one file, because it is the grammar: one class whose methods all call each other. What
-could stand alone does, in `lexer`, `reader`, `literals` and `patterns`.
+The file is long because it is the grammar: one class whose methods all call each other. The parts
+that are independent are in `lexer`, `token_reader`, `literals` and `patterns`.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ from tamis.language.token_reader import MAX_DEPTH
 from tamis.paths import RESERVED, split_path
 from tamis.values import INT_MAX
 
-# How tightly an infix binds. TEST does not chain.
+# How tightly an infix operator binds. Tests cannot be chained.
 _OR, _XOR, _AND, _NOT, _TEST, _SUM, _PRODUCT, _SIGN = range(1, 9)
 _POWER = {
     "OR": _OR, "XOR": _XOR, "AND": _AND,
@@ -84,16 +84,19 @@ _BOOLEANS = frozenset(
 
 
 def parse(text: str, functions: Callables | None = None) -> Selector:
-    """Read a selector.
+    """Parse a selector.
 
     Args:
         text: The selector.
-        functions: What it may call besides the built-in functions, by name.
+        functions: The functions it may call besides the built-in ones, by name.
+
+    Returns:
+        The tree.
 
     Raises:
         SelectorSyntaxError: The text is not a selector.
         SelectorTooDeep: It nests deeper than MAX_DEPTH.
-        InputError: One of the functions could not be called in a selector.
+        InputError: A selector could not call one of the functions.
     """
     if not isinstance(text, str):
         raise SelectorSyntaxError(
@@ -104,7 +107,7 @@ def parse(text: str, functions: Callables | None = None) -> Selector:
     parser.functions = NO_FUNCTIONS if functions is None else Functions.of(functions)
     try:
         return parser.selector()
-    except RecursionError:  # the caller was deep in its own stack already
+    except RecursionError:  # the caller's own stack was deep already
         raise parser.too_deep_error() from None
 
 
@@ -123,7 +126,7 @@ def _check_unicode(text: str) -> None:
 
 
 class _Parser(LiteralReader):
-    """One selector being read."""
+    """Parses one selector."""
 
     __slots__ = ("functions",)
 
@@ -136,9 +139,9 @@ class _Parser(LiteralReader):
             raise self.error("the selector is empty", 0, hint="write a test, e.g. price < 100")
         selector: Selector = self.sequence() if self.opens_sequence() else self.boolean(0)
         if self.kinds[self.at] is not END:
-            raise self.unexpected_error("a selector ends or goes on with AND, OR, XOR here")
-        # What nests to the left was not seen by enter(): `((a) AND b OR c) AND d OR e`, and long
-        # chains of +, which are binary. The tree is measured only where it could be too deep.
+            raise self.unexpected_error("expected AND, OR, XOR or the end of the selector")
+        # enter() does not count nesting on the left: `((a) AND b OR c) AND d OR e`, and long chains
+        # of +, which are binary. The tree is measured only if it could be too deep.
         if self.inner + 3 > MAX_DEPTH and _height(selector) > MAX_DEPTH:
             raise self.too_deep_error()
         return selector
@@ -199,17 +202,17 @@ class _Parser(LiteralReader):
 
     def boolean(self, power: int) -> BoolExpr:
         first = self.at
-        found = self.expression(power)
-        if type(found) not in _BOOLEANS:
-            self.check_boolean(found, first)
-        return found  # type: ignore[return-value]
+        expr = self.expression(power)
+        if type(expr) not in _BOOLEANS:
+            self.check_boolean(expr, first)
+        return expr  # type: ignore[return-value]
 
     def value(self, power: int) -> ValueExpr:
         first = self.at
-        found = self.expression(power)
-        if type(found) in _BOOLEANS:
+        expr = self.expression(power)
+        if type(expr) in _BOOLEANS:
             raise self.not_a_value_error(first, self.at - 1)
-        return found  # type: ignore[return-value]
+        return expr  # type: ignore[return-value]
 
     def expression(self, power: int) -> Expr:
         first = self.at
@@ -236,9 +239,9 @@ class _Parser(LiteralReader):
                 left = self.arithmetic(left, first, kind, binding)
 
     def simple_comparison(self, first: int) -> Comparison | None:
-        """`attribute op literal` and nothing more: most tests, so worth a way of its own.
+        """Parse `attribute op literal`, the form of most tests, on a fast path.
 
-        The same tree comes out without it: 33 µs for eight such tests, against 28.
+        The general path gives the same tree: 33 µs for eight such tests, against 28.
         """
         kinds, texts, starts, ends = self.kinds, self.texts, self.starts, self.ends
         at = first + 2
@@ -275,8 +278,8 @@ class _Parser(LiteralReader):
                 self.check_boolean(operand, at)
             operands.append(operand)
         self.depth -= 1
-        make = And if binding == _AND else Or if binding == _OR else Xor
-        return make(
+        kind_of_node = And if binding == _AND else Or if binding == _OR else Xor
+        return kind_of_node(
             tuple(operands),  # type: ignore[arg-type]
             start=self.starts[first],
             end=self.ends[self.at - 1],
@@ -306,28 +309,28 @@ class _Parser(LiteralReader):
         if negated:
             kind = self.kinds[self.at]
             if kind not in _NEGATABLE:
-                raise self.unexpected_error("NOT inside a test goes with IN, BETWEEN, LIKE")
+                raise self.unexpected_error("expected IN, BETWEEN, LIKE, ILIKE or RLIKE after NOT")
             self.at += 1
-        found: Expr
+        test: Expr
         if kind == "IN":
             items = self.items()
-            found = In(left, items, start=starts[first], end=ends[self.at - 1])
+            test = In(left, items, start=starts[first], end=ends[self.at - 1])
         elif kind == "BETWEEN":
             low = self.value(_TEST)
             if self.kinds[self.at] != "AND":
                 raise self.unexpected_error("BETWEEN needs AND: a BETWEEN 1 AND 5")
             self.at += 1
             high = self.value(_TEST)
-            found = Between(left, low, high, start=starts[first], end=ends[self.at - 1])
+            test = Between(left, low, high, start=starts[first], end=ends[self.at - 1])
         elif kind == "IS":
             negated = self.kinds[self.at] == "NOT"
             self.at += negated
             if self.kinds[self.at] != "NULL":
-                raise self.unexpected_error("IS goes with NULL or NOT NULL")
+                raise self.unexpected_error("expected NULL or NOT NULL after IS")
             self.at += 1
-            found = IsNull(left, start=starts[first], end=ends[self.at - 1])
+            test = IsNull(left, start=starts[first], end=ends[self.at - 1])
         elif kind == "LIKE" or kind == "ILIKE":
-            found = self.like(left, first, kind == "ILIKE")
+            test = self.like(left, first, kind == "ILIKE")
         elif kind == "RLIKE":
             at = self.at
             pattern = self.string("RLIKE takes a regular expression in quotes")
@@ -336,17 +339,17 @@ class _Parser(LiteralReader):
                 raise self.error(
                     f"bad regular expression: {fault}",
                     at,
-                    hint="the syntax is RE2's: no back-references, no look-around",
+                    hint="RE2 syntax has no back-references and no look-around",
                 )
-            found = RLike(left, pattern, start=starts[first], end=ends[self.at - 1])
+            test = RLike(left, pattern, start=starts[first], end=ends[self.at - 1])
         else:
             right = self.value(_TEST)
             if kind == "!=":
                 kind = "<>"
-            found = Comparison(kind, left, right, start=starts[first], end=ends[self.at - 1])
+            test = Comparison(kind, left, right, start=starts[first], end=ends[self.at - 1])
         if negated:
-            found = Not(found, start=starts[first], end=ends[self.at - 1])
-        return found
+            test = Not(test, start=starts[first], end=ends[self.at - 1])
+        return test
 
     def like(self, left: ValueExpr, first: int, ignore_case: bool) -> Like:
         at = self.at
@@ -357,10 +360,10 @@ class _Parser(LiteralReader):
             escape = self.string("ESCAPE takes one character in quotes")
             if len(escape) != 1:
                 raise self.error("ESCAPE takes exactly one character", self.at - 1)
-        # ILIKE lowers the pattern before it looks for the escape character.
+        # ILIKE converts the pattern to lower case before it looks for the escape character.
         fault = like_fault(pattern.lower() if ignore_case else pattern, escape)
         if fault:
-            raise self.error(fault, at, hint=f"double it to mean itself: {escape}{escape}")
+            raise self.error(fault, at, hint=f"to match it literally, double it: {escape}{escape}")
         return Like(
             left,
             pattern,
@@ -375,7 +378,7 @@ class _Parser(LiteralReader):
     def prefix(self) -> Expr:
         parse_prefix = _PREFIX.get(self.kinds[self.at])
         if parse_prefix is None:
-            raise self.unexpected_error("a value or a test is expected")
+            raise self.unexpected_error("expected a value or a test")
         return parse_prefix(self)
 
     def name(self) -> Expr:
@@ -419,13 +422,13 @@ class _Parser(LiteralReader):
             self.at += 1
             arguments.append(self.value(0))
         self.depth -= 1
-        self.expect(")", "the arguments go on with ',' or end with ')'")
+        self.expect(")", "expected ',' or ')' after the argument")
         if custom is not None:
             return self.custom(custom, tuple(arguments), first)
-        wanted = 1 if function == "abs" else None if function in VALUE_FUNCTIONS else 2
-        if wanted is not None and len(arguments) != wanted:
+        arity = 1 if function == "abs" else None if function in VALUE_FUNCTIONS else 2
+        if arity is not None and len(arguments) != arity:
             raise self.error(
-                f"{function} takes {wanted} argument{'s' * (wanted > 1)}, not {len(arguments)}",
+                f"{function} takes {arity} argument{'s' * (arity > 1)}, not {len(arguments)}",
                 first,
                 self.at - 1,
             )
@@ -452,7 +455,7 @@ class _Parser(LiteralReader):
             raise self.unexpected_error("AT LEAST takes a whole number: AT LEAST 2 OF (…)")
         self.at += 1
         if not self.word_is(self.at, "OF"):
-            raise self.unexpected_error("AT LEAST k goes on with OF (…)")
+            raise self.unexpected_error("expected OF (…) after AT LEAST k")
         self.at += 1
         self.expect("(", "AT LEAST k OF takes a list in parentheses")
         self.enter()
@@ -461,13 +464,13 @@ class _Parser(LiteralReader):
             self.at += 1
             operands.append(self.boolean(0))
         self.depth -= 1
-        self.expect(")", "the list goes on with ',' or ends with ')'")
+        self.expect(")", "expected ',' or ')' in the list")
         k = whole_number(number)
         if not 1 <= k <= len(operands):
             raise self.error(
                 f"AT LEAST {number[:20]} OF {len(operands)} is out of range",
                 first + 2,
-                hint=f"the number lies between 1 and {len(operands)}",
+                hint=f"use a number between 1 and {len(operands)}",
             )
         return AtLeast(k, tuple(operands), start=self.starts[first], end=self.ends[self.at - 1])
 
@@ -475,14 +478,14 @@ class _Parser(LiteralReader):
         first = self.at
         self.at += 1
         self.enter()
-        found = self.expression(0)
+        expr = self.expression(0)
         self.depth -= 1
         if self.kinds[self.at] != ")":
             if self.kinds[self.at] is END:
                 raise self.error("'(' is never closed", first, hint="add ')'")
-            raise self.unexpected_error("')' is expected")
+            raise self.unexpected_error("expected ')'")
         self.at += 1
-        return found
+        return expr
 
     def negation(self) -> Not:
         first = self.at
@@ -505,7 +508,7 @@ class _Parser(LiteralReader):
         return Negate(operand, start=self.starts[first], end=self.ends[self.at - 1])
 
     def as_value(self, operand: ValueExpr, first: int) -> ValueExpr:
-        """`+x` is x, but no longer a Boolean: the place of its sign tells (`check_boolean`)."""
+        """Return x for `+x`, but not as a Boolean: `check_boolean` sees the sign at its start."""
         if isinstance(operand, Attribute):
             return Attribute(operand.path, start=self.starts[first], end=operand.end)
         if isinstance(operand, Literal):
@@ -515,16 +518,16 @@ class _Parser(LiteralReader):
             return Custom(name, function, arguments, start=self.starts[first], end=operand.end)
         return operand
 
-    # -- faults -----------------------------------------------------------------------------------
+    # -- errors -----------------------------------------------------------------------------------
 
-    def check_boolean(self, found: Expr, first: int) -> None:
-        kind = type(found)
-        if self.text[found.start] != "+" and (
-            kind is Attribute or kind is Custom or (kind is Literal and found.type in (None, BOOL))  # type: ignore[union-attr]
+    def check_boolean(self, expr: Expr, first: int) -> None:
+        kind = type(expr)
+        if self.text[expr.start] != "+" and (
+            kind is Attribute or kind is Custom or (kind is Literal and expr.type in (None, BOOL))  # type: ignore[union-attr]
         ):
             return
         raise self.error(
-            "a value stands where a test is expected",
+            "expected a test, not a value",
             first,
             self.at - 1,
             hint="compare it with something, e.g. … > 0",
@@ -534,14 +537,14 @@ class _Parser(LiteralReader):
         name = self.texts[at]
         known = [*BUILT_IN, *self.functions]
         if name.lower() in ("first", "at"):
-            hint = f"{name.upper()} opens a construct: see docs/guides/language.md"
+            hint = f"{name.upper()} begins a construct: see docs/language.md"
         else:
-            hint = spelling_hint(name, known) or f"there are {', '.join(known)}"
+            hint = spelling_hint(name, known) or f"known functions: {', '.join(known)}"
         return self.error(f"unknown function {shorten(name, 40)!r}", at, hint=hint)
 
     def not_a_value_error(self, first: int, last: int) -> SelectorSyntaxError:
         return self.error(
-            "a test stands where a value is expected",
+            "expected a value, not a test",
             first,
             last,
             hint="join tests with AND, OR, XOR, NOT; to compare two tests, use XOR",
@@ -549,7 +552,7 @@ class _Parser(LiteralReader):
 
     def chained_test_error(self, first: int) -> SelectorSyntaxError:
         return self.error(
-            "comparisons do not chain",
+            "comparisons cannot be chained",
             first,
             self.at,
             hint="join two tests with AND: 1 < x AND x < 5; to compare two tests, use XOR",
@@ -567,7 +570,7 @@ _PREFIX: dict[str, Callable[[_Parser], Expr]] = {
 
 
 def _height(expr: Expr) -> int:
-    """How deep the tree is, found without recursion."""
+    """Return the height of the tree, without recursion."""
     tallest = 0
     pending = [(expr, 1)]
     while pending:

@@ -1,4 +1,4 @@
-"""Trees to text, such that parse(to_text(e)) == e for every tree the parser makes."""
+"""Trees to text: parse(to_text(e)) == e for every tree that the parser produces."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ from tamis.language.parser import MICROSECONDS
 from tamis.paths import path_text
 from tamis.values import Timestamp
 
-# How tightly a node holds together; an operand that holds less than its parent asks for gets
-# parentheses. A negated test (`a NOT IN …`) holds like a test.
+# Precedence levels: an operand of a lower level than its parent requires gets parentheses. A
+# negated test (`a NOT IN …`) has the level of a test.
 _OR, _XOR, _AND, _NOT, _TEST, _SUM, _PRODUCT, _ATOM = range(1, 9)
 
 
 def to_text(expr: Expr) -> str:
-    """Write an expression as a selector."""
+    """Return an expression as selector text."""
     return _WRITERS[type(expr)](expr)
 
 
 def literal_text(value: object) -> str:
-    """Write a constant."""
+    """Return a constant as selector text."""
     return _CONSTANTS[type(value)](value)
 
 
@@ -80,7 +80,7 @@ _LEVELS: dict[type, int] = {
 
 
 def _junction(word: str, level: int) -> Callable[..., str]:
-    # level + 1: a chain inside a chain of the same kind was written in parentheses.
+    # level + 1: a chain inside a chain of the same kind had parentheses.
     return lambda e: f" {word} ".join(_operand_text(operand, level + 1) for operand in e.operands)
 
 
@@ -109,13 +109,13 @@ def _test(e: Between | In | Like | RLike, negation: str = "") -> str:
 
 
 def _arithmetic(e: Arithmetic) -> str:
-    # From left to right: a right operand of the same level was written in parentheses.
+    # Left-associative: a right operand of the same level had parentheses.
     level = _level(e)
     return f"{_operand_text(e.left, level)} {e.op} {_operand_text(e.right, level + 1)}"
 
 
 def _negate(e: Negate) -> str:
-    # `-5` is the literal, `-(5)` its negation, and `--` opens a comment.
+    # `-5` is a literal, `-(5)` a negation, and `--` begins a comment.
     inner = to_text(e.operand)
     if isinstance(e.operand, Negate):
         return f"- {inner}"
@@ -134,14 +134,14 @@ def _sequence(e: Sequence) -> str:
 
 
 def duration_text(micros: int) -> str:
-    """A time as it stands after WITHIN, in the largest unit that it is a multiple of."""
+    """Return a duration as written after WITHIN, in the largest unit that divides it."""
     unit, size = next((u, s) for u, s in MICROSECONDS.items() if micros % s == 0)
     amount = micros // size
     return f"{amount} {unit}{'S' * (amount != 1)}"
 
 
 def _needs_parentheses(step: str) -> bool:
-    # `FIRST -x > 1` would be read as `first - x > 1`.
+    # `FIRST -x > 1` would be parsed as `first - x > 1`.
     return step.startswith("-")
 
 

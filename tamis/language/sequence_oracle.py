@@ -1,7 +1,7 @@
-"""The meaning of a sequence: the oracle that `tamis.sequences` equals.
+"""The meaning of a sequence: the oracle whose answers `tamis.sequences` must give.
 
-An *occurrence* is a choice of events, one for each step. All of them are tried, so this is for
-short lists; docs/guides/language.md says the same in words.
+An *occurrence* is a choice of events, one for each step. All choices are tried, so this is for
+short lists only. docs/language.md describes the same in words.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from tamis.language.expr import Sequence
 
 
 def completions(sequence: Sequence, events: List[Event], times: List[int]) -> list[int]:
-    """The positions of the events that complete an occurrence.
+    """Return the positions of the events that complete an occurrence.
 
     Args:
         sequence: The selector.
-        events: In the order in which they came.
-        times: The time of each, in microseconds.
+        events: The events in the order of arrival.
+        times: The time of each event, in microseconds.
     """
     before = len(sequence.steps) - 1
     return [
@@ -33,9 +33,9 @@ def completions(sequence: Sequence, events: List[Event], times: List[int]) -> li
 
 
 def is_occurrence(sequence: Sequence, events: List[Event], times: List[int]) -> bool:
-    """Whether events, in the order in which they came, are an occurrence.
+    """Whether events, in the order of arrival, are an occurrence.
 
-    Fewer events than steps are the beginning of one.
+    With fewer events than steps: whether they are the beginning of one.
     """
     if any(earlier > later for earlier, later in pairwise(times)):
         return False

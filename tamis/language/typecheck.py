@@ -1,6 +1,6 @@
-"""A selector against a schema: what could never be true or false is refused, with its place.
+"""Type check: refuse selectors with tests that a schema makes undecidable for every event.
 
-Without a schema every attribute may hold anything, and tests on the wrong type are unknown.
+Without a schema every attribute may hold any type, and a test on the wrong type is unknown.
 """
 
 from __future__ import annotations
@@ -40,16 +40,17 @@ _LISTS = {Type.INT_LIST: Type.INT, Type.STR_LIST: Type.STR}
 
 
 def check(selector: Selector, schema: Schema, text: str) -> None:
-    """Refuse a selector that the schema makes meaningless.
+    """Check a selector against a schema.
 
     Raises:
-        SelectorTypeError: An unknown attribute, or a test that no event can decide.
+        SelectorTypeError: It names an unknown attribute, or has a test that is unknown for every
+            event.
     """
     _Checker(schema, text).boolean(selector)
 
 
 class _Checker:
-    """The type of each value expression; None stands for "may be anything"."""
+    """Computes the type of each value expression; None stands for any type."""
 
     def __init__(self, schema: Schema, text: str) -> None:
         self.schema = schema
@@ -92,7 +93,10 @@ class _Checker:
         self.comparable_types(expr.operand, *expr.items)
 
     def comparable_types(self, left: ValueExpr, *others: ValueExpr) -> list[Type | None]:
-        """The types of values, each looked at once, that must all compare with the first."""
+        """Return the types of values, all of which must be comparable with the first.
+
+        Each value is checked once.
+        """
         types = [self.orderable_type(operand) for operand in (left, *others)]
         first = types[0]
         for other, kind in zip(others, types[1:], strict=True):
@@ -107,9 +111,7 @@ class _Checker:
     def orderable_type(self, operand: ValueExpr) -> Type | None:
         kind = self.value(operand)
         if kind in _LISTS:
-            raise self.error(
-                f"{operand} is a list", operand, "lists are tested with array_contains(list, x)"
-            )
+            raise self.error(f"{operand} is a list", operand, "use array_contains(list, x)")
         return kind
 
     def text_test(self, expr: Like | RLike) -> None:
@@ -124,7 +126,7 @@ class _Checker:
         item = self.value(expr.item)
         if array and item and _family(_LISTS[array]) is not _family(item):
             raise self.error(
-                f"a list of {_LISTS[array].value} never holds {_name(item)}", expr.item, ""
+                f"a list of {_LISTS[array].value} cannot hold {_name(item)}", expr.item, ""
             )
 
     def null_test(self, expr: IsNull) -> None:
@@ -153,22 +155,22 @@ class _Checker:
         return Type.DBL if expr.function == "avg" else _common_type(kinds)
 
     def attribute(self, expr: Attribute) -> Type | None:
-        found = self.schema.types.get(expr.path)
-        if found or self.schema.open:
-            return found
+        declared = self.schema.types.get(expr.path)
+        if declared or self.schema.open:
+            return declared
         name = path_text(expr.path)
         within = [path_text(p) for p in self.schema.types if p[: len(expr.path)] == expr.path]
         if within:
             raise self.error(f"{name} is an object", expr, f"name a field of it, e.g. {within[0]}")
         known = [path_text(path) for path in self.schema.types]
-        hint = spelling_hint(name, known) or f"the schema has {', '.join(known[:12])}"
+        hint = spelling_hint(name, known) or f"known attributes: {', '.join(known[:12])}"
         raise self.error(f"unknown attribute {name}", expr, hint)
 
     def require_type(self, expr: ValueExpr, kinds: tuple[Type, ...], what: str) -> Type | None:
         kind = self.value(expr)
         if kind is None or kind in kinds:
             return kind
-        raise self.error(f"{expr} is {_name(kind)}, where {what} is needed", expr, "")
+        raise self.error(f"{expr} is {_name(kind)}; expected {what}", expr, "")
 
     def error(self, reason: str, at: Expr, hint: str) -> SelectorTypeError:
         return SelectorTypeError(reason, self.text, at.start, at.end, hint)
@@ -200,16 +202,16 @@ def _common_type(kinds: list[Type | None]) -> Type | None:
 
 
 def _name(kind: Type | None) -> str:
-    return kind.value if kind else "anything"
+    return kind.value if kind else "any type"
 
 
-def _fix_hint(wanted: Type, operand: ValueExpr, kind: Type) -> str:
+def _fix_hint(expected: Type, operand: ValueExpr, kind: Type) -> str:
     if not isinstance(operand, Literal):
         return ""
-    if wanted is Type.STR and kind is not Type.TIMESTAMP:
-        return f"text goes in quotes: '{operand}'"
-    if kind is Type.STR and wanted is Type.TIMESTAMP:
+    if expected is Type.STR and kind is not Type.TIMESTAMP:
+        return f"write text in quotes: '{operand}'"
+    if kind is Type.STR and expected is Type.TIMESTAMP:
         return f"write TIMESTAMP {operand}"
-    if kind is Type.STR and wanted in _NUMBERS:
-        return "a number goes without quotes"
+    if kind is Type.STR and expected in _NUMBERS:
+        return "write a number without quotes"
     return ""

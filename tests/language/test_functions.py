@@ -40,30 +40,42 @@ class Unhashable:
 @pytest.mark.parametrize(
     ("functions", "reason"),
     [
-        ([("f", size)], "give a mapping of names to functions, not list"),
-        ("f", "give a mapping of names to functions, not str"),
+        ([("f", size)], "expected a mapping of names to functions, not list"),
+        ("f", "expected a mapping of names to functions, not str"),
         ({"max": size}, "'max' is a built-in function; choose another name"),
         ({"Contains": size}, "'Contains' is a built-in function; choose another name"),
-        ({"like": size}, "'like' is a word of the language; choose another name"),
-        ({"First": size}, "'First' is a word of the language; choose another name"),
-        ({"date": size}, "'date' is a word of the language; choose another name"),
-        ({"my f": size}, "'my f' is no name: letters, digits, _ and $, and no digit first"),
-        ({"a.f": size}, "'a.f' is no name: letters, digits, _ and $, and no digit first"),
-        ({"1f": size}, "'1f' is no name: letters, digits, _ and $, and no digit first"),
-        ({"`f`": size}, "'`f`' is no name: letters, digits, _ and $, and no digit first"),
-        ({"": size}, "'' is no name: letters, digits, _ and $, and no digit first"),
-        ({5: size}, "5 is no name: a name is text"),
-        ({"f": 5}, "'f' is no function but 5"),
-        ({"f": None}, "'f' is no function but None"),
+        ({"like": size}, "'like' is a keyword of the language; choose another name"),
+        ({"First": size}, "'First' is a keyword of the language; choose another name"),
+        ({"date": size}, "'date' is a keyword of the language; choose another name"),
+        (
+            {"my f": size},
+            "'my f' is not a valid name: use letters, digits, _ and $, and no digit first",
+        ),
+        (
+            {"a.f": size},
+            "'a.f' is not a valid name: use letters, digits, _ and $, and no digit first",
+        ),
+        (
+            {"1f": size},
+            "'1f' is not a valid name: use letters, digits, _ and $, and no digit first",
+        ),
+        (
+            {"`f`": size},
+            "'`f`' is not a valid name: use letters, digits, _ and $, and no digit first",
+        ),
+        ({"": size}, "'' is not a valid name: use letters, digits, _ and $, and no digit first"),
+        ({5: size}, "5 is not a valid name: a name is a str"),
+        ({"f": 5}, "'f' is not callable: 5"),
+        ({"f": None}, "'f' is not callable: None"),
         ({"f": Unhashable()}, "'f' cannot be hashed; wrap it in a def or a lambda"),
         ({"f": size, "F": size}, "'F' differs from 'f' in case only"),
         (
             {"f": lambda: 1},
-            "'f' takes no argument; in a selector a function has at least one",
+            "'f' takes no arguments; a function in a selector needs at least one",
         ),
         (
             {"f": lambda x, *, y: x},
-            "'f' needs an argument by keyword; a selector gives them by position",
+            "'f' has a required keyword-only argument; selectors pass arguments by position",
         ),
     ],
 )
@@ -179,10 +191,14 @@ def test_what_it_raises() -> None:
 @pytest.mark.parametrize(
     ("result", "reason"),
     [
-        (2**63, "gave what is no value: integer 9223372036854775808 does not fit into 64 bits"),
+        (
+            2**63,
+            "returned an unsupported value: integer 9223372036854775808 does not fit into 64 bits",
+        ),
         (
             "\ud800",
-            "gave what is no value: text holds a lone surrogate, which is not valid Unicode",
+            "returned an unsupported value: "
+            "text holds a lone surrogate, which is not valid Unicode",
         ),
     ],
 )
@@ -261,7 +277,7 @@ def test_equal_calls_are_found_equal() -> None:
     [
         ("size(prise) = 1", "unknown attribute prise"),
         ("alike(price, prise)", "unknown attribute prise"),
-        ("size(size(price + name)) = 1", "name is STR, where a number is needed"),
+        ("size(size(price + name)) = 1", "name is STR; expected a number"),
     ],
 )
 def test_a_schema_looks_at_the_arguments(text, reason) -> None:

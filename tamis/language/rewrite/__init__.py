@@ -1,11 +1,11 @@
-"""Selectors brought to a common form, so that equal parts of different selectors are found equal.
+"""Rewriting to a common form, so that equal parts of different selectors become equal trees.
 
-`RULES` is a tuple of small functions, one per file, applied in turn until nothing changes; the last
-puts things into order, which gives the others nothing to do. Every rule keeps the *three-valued*
-truth of every node, for every event: a rule that turned unknown into false would be right at the
-top and wrong under a NOT. What a rule cannot keep exactly, it leaves.
+`RULES` is a tuple of small functions, one per file, applied in turn until nothing changes. The last
+one sorts operands, which never enables another rule. Every rule preserves the *three-valued* truth
+of every node for every event: a rule that turned unknown into false would be right at the top and
+wrong under a NOT. A rule leaves alone what it cannot preserve exactly.
 
-The `strict` semantics goes by the attributes that the original text names (ICSE 2001, §4): take
+The `strict` semantics depends on the attributes named in the original text (ICSE 2001, §4): take
 them from the selector before it is rewritten.
 """
 
@@ -49,7 +49,7 @@ RULES: tuple[Rule, ...] = (
 
 
 def rewrite(selector: Selector, without: tuple[Rule, ...] = ()) -> Selector:
-    """Bring a selector to its common form, but for some rules if you like."""
+    """Rewrite a selector to its common form, optionally without some of the rules."""
     rules = [rule for rule in RULES if rule not in without] if without else RULES
     if isinstance(selector, Sequence):
         steps = tuple(_apply_rules(step, rules) for step in selector.steps)
@@ -65,7 +65,7 @@ def _apply_rules(expr: BoolExpr, rules: Collection[Rule]) -> BoolExpr:
         for rule in rules:
             if rule is not sort_operands:
                 expr = rule(expr)
-        # Every rule that does something makes the tree smaller or flatter, so this ends.
+        # Terminates: a rule that changes the tree makes it smaller or flatter.
         if expr is before:
             break
     return sort_operands(expr) if sort_operands in rules else expr
@@ -74,8 +74,7 @@ def _apply_rules(expr: BoolExpr, rules: Collection[Rule]) -> BoolExpr:
 def _is_plain(expr: BoolExpr) -> bool:
     """Whether only the order can change: a conjunction of tests of different attributes.
 
-    Most selectors are such, and so need one rule instead of eight: 13 µs for eight tests,
-    against 45.
+    Most selectors are, and then need one rule instead of eight: 13 µs for eight tests, against 45.
     """
     operands = expr.operands if isinstance(expr, And) else (expr,)
     tested = set()

@@ -1,4 +1,4 @@
-"""`x AND x` is `x`, and `x OR x` too. `x XOR x` is not: it is unknown when x is."""
+"""`x AND x` and `x OR x` become `x`. `x XOR x` is not false: it is unknown when x is."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from tamis.language.expr import And, BoolExpr, Or, map_structure, with_operands
 
 
 def drop_duplicates(expr: BoolExpr) -> BoolExpr:
-    """Keep one of equal operands of AND and OR."""
+    """Keep one of several equal operands of AND and OR."""
     expr = map_structure(expr, drop_duplicates)
     if not isinstance(expr, (And, Or)):
         return expr

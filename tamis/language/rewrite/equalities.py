@@ -1,6 +1,6 @@
 """`a = 1 OR a = 2` becomes `a IN (1, 2)`, and `a <> 1 AND a <> 2` its negation.
 
-Exact for any literals, NULL and mixed types included, because that is how IN is defined.
+This is exact for any literals, including NULL and mixed types, by the definition of IN.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tamis.language.printer import literal_text
 
 
 def merge_equalities(expr: BoolExpr) -> BoolExpr:
-    """Gather equalities on one operand into IN; write IN lists in one order, without repeats."""
+    """Merge equalities on one operand into IN; sort IN lists and drop repeated items."""
     if isinstance(expr, In):
         return _tidy_items(expr)
     if isinstance(expr, And) and _is_mergeable(expr, "<>"):
@@ -32,7 +32,7 @@ def merge_equalities(expr: BoolExpr) -> BoolExpr:
 
 
 def _is_mergeable(expr: And | Or, op: str) -> bool:
-    """Whether one operand is tested twice. `a = 1 AND a = 2` is no set, nor is OR of two <>."""
+    """Whether one operand is tested twice; only OR of `=` and AND of `<>` can be merged."""
     tested = [found[0] for o in expr.operands if (found := _items(o, op))]
     return len(set(tested)) < len(tested)
 
@@ -77,7 +77,7 @@ def _negate(merged: In | Comparison) -> BoolExpr:
 
 
 def _tidy_items(expr: In) -> In | Comparison:
-    # By content, not by node: 1 and 1.0 are two literals and one value.
+    # By value, not by node: 1 and 1.0 are two literals but one value.
     distinct = {(_family(item), item.value): item for item in reversed(expr.items)}
     items = sorted(distinct.values(), key=_order)
     if len(items) == 1:

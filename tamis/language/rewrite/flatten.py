@@ -1,4 +1,4 @@
-"""One node for a chain: `(a AND b) AND c` becomes `a AND b AND c`."""
+"""Chains become one node: `(a AND b) AND c` becomes `a AND b AND c`."""
 
 from __future__ import annotations
 

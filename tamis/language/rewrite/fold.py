@@ -1,6 +1,6 @@
-"""Compute what no event can change: constants, and junctions that a constant decides.
+"""Constant folding: compute what does not depend on the event.
 
-A function of the caller's is left alone, whatever its arguments: it is called to match events only.
+Calls of the caller's functions stay, even on constants: functions are called only to match events.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _TRUE, _FALSE, _NULL = (Literal.of(truth) for truth in (True, False, None))
 
 
 def fold_constants(expr: BoolExpr) -> BoolExpr:
-    """Replace what is the same for every event by its value."""
+    """Replace expressions that are the same for every event by their value."""
     if not isinstance(expr, STRUCTURE):
         return _predicate(expr)
     expr = map_structure(expr, fold_constants)
@@ -64,7 +64,7 @@ def _predicate(expr: Predicate) -> BoolExpr:
     if isinstance(expr, Custom):
         return _value(expr)  # type: ignore[return-value]
     if isinstance(expr, Comparison) and type(expr.left) is Attribute:
-        # Most tests: nothing to compute, unless the other side is NULL.
+        # The form of most tests: nothing to compute, unless the other side is NULL.
         right = _value(expr.right)
         if type(right) is Literal and right.value is None:
             return _NULL
@@ -129,10 +129,10 @@ def _value(expr: ValueExpr) -> ValueExpr:
         return Literal(None, None, **at)
     if all(type(part) is Literal for part in inner):
         value = value_of(folded, {})
-        # There is no way to write NaN or infinity, so what gives them stays as it is.
+        # NaN and infinity have no literal, so an expression with such a value stays.
         if not (isinstance(value, float) and not math.isfinite(value)):
-            made = Literal.of(value)  # type: ignore[arg-type]
-            return Literal(made.value, made.type, **at)
+            literal = Literal.of(value)  # type: ignore[arg-type]
+            return Literal(literal.value, literal.type, **at)
     return folded
 
 
@@ -147,7 +147,7 @@ def _junction(expr: And | Or, neutral: Literal, decisive: Literal) -> BoolExpr:
         return decisive
     kept = tuple(operand for operand in expr.operands if operand != neutral)
     if len(kept) == len(expr.operands):
-        return expr  # the constants in it are NULL, which nothing absorbs
+        return expr  # its constants are NULL, which neither decide nor drop out
     if not kept:
         return neutral
     return kept[0] if len(kept) == 1 else type(expr)(kept, start=expr.start, end=expr.end)

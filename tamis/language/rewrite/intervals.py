@@ -1,12 +1,13 @@
-"""Comparisons of one operand with constants become as few intervals as say the same.
+"""Comparisons of one operand with constants are merged into as few intervals as possible.
 
 `a > 1 AND a > 5` is `a > 5`; `a >= 1 AND a <= 5` is `a BETWEEN 1 AND 5`; `a < 3 OR a < 5` is
 `a < 5`; `a IN (1, 7) AND a > 5` is `a = 7`. This is exact as long as all the constants belong to
-one family (numbers, texts, instants): then every test involved is known for the same values, those
-of the family, and unknown for all others.
+one family (numbers, texts, timestamps): then all tests are known for the values of the family, and
+unknown for all other values.
 
-An empty intersection stays as it is. It is false where the operand has a value and unknown where
-it has none, and there is no shorter way to say that; the same goes for a union that covers all.
+An empty intersection stays as it is. It is false where the operand has a value of the family and
+unknown elsewhere, and there is no shorter way to write that. The same holds for a union that covers
+all values.
 """
 
 from __future__ import annotations
@@ -33,12 +34,12 @@ _FAMILIES = {
     Type.INT: "number",
     Type.DBL: "number",
     Type.STR: "text",
-    Type.TIMESTAMP: "instant",
+    Type.TIMESTAMP: "timestamp",
 }
 
 
 class _Interval(NamedTuple):
-    """From `low` to `high`; None is unbounded."""
+    """An interval from `low` to `high`; None is unbounded."""
 
     low: Literal | None
     low_closed: bool
@@ -75,7 +76,7 @@ def _repeats(expr: And | Or) -> bool:
 
 
 def _key(expr: BoolExpr) -> tuple[ValueExpr, str] | None:
-    """What is tested, and the family of the constants it is tested against."""
+    """Return the operand of a test and the family of its constants; None if it has no interval."""
     constants: tuple[ValueExpr, ...]
     if isinstance(expr, Comparison):
         if expr.op == "<>":
@@ -110,7 +111,7 @@ def _intersection(value: ValueExpr, tests: list[BoolExpr], where: And) -> list[B
     sets = [test for test in tests if isinstance(test, In)]
     intervals = [_interval(test) for test in tests if not isinstance(test, In)]
     if sets:
-        # Equal numbers are equal in Python, whether INT or DBL; one family, so nothing else is.
+        # INT and DBL of equal value are equal in Python; other types cannot mix within one family.
         common = set.intersection(*({item.value for item in other.items} for other in sets))
         kept = [
             item
@@ -218,7 +219,7 @@ def _contains(interval: _Interval, item: Literal) -> bool:
 
 
 def _touch(left: _Interval, right: _Interval) -> bool:
-    """Whether the right one, which begins no earlier, begins before or where the left one ends."""
+    """Whether the right interval, which begins no earlier, overlaps or adjoins the left one."""
     if left.high is None or right.low is None:
         return True
     order = _order(right.low, left.high)
@@ -235,7 +236,7 @@ def _widest_high(left: _Interval, right: _Interval) -> tuple[Literal | None, boo
 
 
 class _LowEnd:
-    """Sorts intervals by where they begin; unbounded first, closed before open."""
+    """A sort key by the low end; unbounded first, closed before open."""
 
     def __init__(self, interval: _Interval) -> None:
         self.interval = interval
@@ -263,7 +264,7 @@ def _bounds(value: ValueExpr, interval: _Interval, at: dict[str, int]) -> list[B
 def _interval_tests(
     value: ValueExpr, interval: _Interval, tests: list[BoolExpr], at: dict[str, int]
 ) -> list[BoolExpr]:
-    """An intersection, as one test or as the two of a half-open interval."""
+    """Return an intersection as one test, or as two for an interval that is not closed."""
     if _is_same(interval.low, interval.high):
         assert interval.low is not None
         return [Comparison("=", value, interval.low, **at)]
@@ -275,7 +276,7 @@ def _interval_tests(
 
 
 def _interval_operand(value: ValueExpr, interval: _Interval, at: dict[str, int]) -> list[BoolExpr]:
-    """A member of a union, as one operand of OR."""
+    """Return a member of a union as one operand of OR."""
     if interval.low is not None and interval.high is not None:
         if interval.low_closed and interval.high_closed:
             return [Between(value, interval.low, interval.high, **at)]

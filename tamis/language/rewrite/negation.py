@@ -1,4 +1,4 @@
-"""Push NOT down to the predicates: exact in Kleene's logic, where De Morgan's laws hold."""
+"""Push NOT down to the predicates; exact, as De Morgan's laws hold in Kleene's logic."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OPPOSITE = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 
 
 def push_not_down(expr: BoolExpr) -> BoolExpr:
-    """Leave NOT only directly above predicates that are not comparisons."""
+    """Push NOT down, so that it stays only directly above predicates other than comparisons."""
     if isinstance(expr, Not):
         pushed = _negate(expr.operand, expr)
         return expr if pushed == expr else pushed
@@ -36,7 +36,7 @@ def _negate(expr: BoolExpr, where: Not) -> BoolExpr:
         kept = tuple(push_not_down(operand) for operand in rest)
         return Xor((_negate(first, where), *kept), **at)
     if isinstance(expr, AtLeast):
-        # Fewer than k of n hold when at least n - k + 1 fail.
+        # Fewer than k of n hold if and only if at least n - k + 1 fail.
         negated = tuple(_negate(o, where) for o in expr.operands)
         return AtLeast(len(negated) - expr.k + 1, negated, **at)
     if isinstance(expr, Comparison):

@@ -1,7 +1,7 @@
-"""One order for the operands of a chain, so that `b AND a` and `a AND b` are the same node.
+"""A canonical order of operands, so that `b AND a` and `a AND b` become the same node.
 
-The A-Tree's rearrangement looks at contiguous parts of a chain only (thesis §3.6.2); in one
-canonical order, common subsets of two chains stand closer together.
+The A-Tree's rearrangement considers contiguous parts of a chain only (thesis §3.6.2). In a
+canonical order, common subsets of two chains are closer together.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from tamis.language.printer import to_text
 
 
 def sort_operands(expr: BoolExpr) -> BoolExpr:
-    """Sort the operands of every junction by their text: all of them are commutative."""
+    """Sort the operands of every junction by their text; all junctions are commutative."""
     expr = map_structure(expr, sort_operands)
     if not isinstance(expr, JUNCTION):
         return expr

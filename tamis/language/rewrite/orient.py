@@ -1,6 +1,6 @@
-"""One way to write a comparison: `5 < a` becomes `a > 5`, and `b = a` becomes `a = b`.
+"""A canonical orientation: `5 < a` becomes `a > 5`, and `b = a` becomes `a = b`.
 
-So does `b + a`: IEEE 754 and checked integers both add and multiply commutatively.
+`b + a` becomes `a + b`: addition and multiplication commute, in IEEE 754 and for checked integers.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MIRRORED = {"=": "=", "<>": "<>", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
 
 def orient_comparisons(expr: BoolExpr) -> BoolExpr:
-    """Put literals on the right, and other operands into the order of their text."""
+    """Move literals to the right, and sort other operands by their text."""
     if isinstance(expr, Comparison):
         return _comparison(expr)
     if isinstance(expr, (Between, In, IsNull)):
