@@ -1,7 +1,7 @@
-"""Reasoning about rule sets with BDDs: what is dead, doubled or covered, and what a change changes.
+"""Analysis of rule sets with BDDs: dead, duplicate and covered selectors, and effects of changes.
 
-Every verdict is proved, or shown by an event that was tried on the meaning itself, or it is
-"undecided"; docs/guides/lint.md says how.
+Every verdict is proved, or shown by an event that `evaluate` confirmed, or it is "undecided".
+docs/lint.md explains how.
 """
 
 from __future__ import annotations

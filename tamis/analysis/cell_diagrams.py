@@ -1,8 +1,8 @@
-"""The library of BDDs, and sets of cells as diagrams.
+"""The BDD library, and sets of cells as diagrams.
 
-CUDD by way of `dd`: 1.7 times slower than `oxidd` on eight clauses (72 µs against 43), but it is
-the one that the engine `bdd` needs anyway, and where there is no wheel of it `dd` has the same
-interface in plain Python (13 times slower).
+CUDD through `dd`: 1.7 times slower than `oxidd` on eight clauses (72 µs against 43), but the engine
+`bdd` needs it anyway, and where there is no wheel of it, `dd` has the same interface in pure Python
+(13 times slower).
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from typing import Any
 
 from tamis.errors import InputError
 
-# CUDD's tables and cache, which grow; its own beginnings are made for one large problem.
+# Initial sizes of CUDD's tables and cache, which grow; its defaults suit one large problem.
 _MEMORY = 1 << 28
 _CACHE_SLOTS = 1 << 14
 
 
 class Diagrams:
-    """A manager whose variables are numbered, and made when they are first used."""
+    """A BDD manager with numbered variables, which are declared when first used."""
 
     def __init__(self) -> None:
-        """Begin without variables.
+        """Create a manager without variables.
 
         Raises:
-            InputError: The library is not installed.
+            InputError: The BDD library is not installed.
         """
         self._manager = _manager()
         self.true: Any = self._manager.true
@@ -34,7 +34,7 @@ class Diagrams:
         self._sets: dict[tuple[int, int], Any] = {}
 
     def variable(self, number: int) -> Any:
-        """The function that is true where a variable is."""
+        """Return the diagram of a variable."""
         while len(self._variables) <= number:
             name = f"v{len(self._variables)}"
             self._manager.declare(name)
@@ -42,14 +42,14 @@ class Diagrams:
         return self._variables[number]
 
     def cells(self, base: int, bits: int, chosen: list[bool]) -> Any:
-        """Where the number that some variables spell is one of the chosen.
+        """Return the diagram of: the number that some variables encode is chosen.
 
-        A number beyond the last stands for the last, so every spelling means something.
+        A number beyond the last means the last, so that every encoding is valid.
 
         Args:
             base: The first variable, which is the highest bit.
-            bits: How many variables there are.
-            chosen: For each number whether it is chosen.
+            bits: The number of variables.
+            chosen: For each number, whether it is chosen.
         """
         padded = chosen + [chosen[-1]] * ((1 << bits) - len(chosen))
         code = 1
@@ -74,9 +74,9 @@ class Diagrams:
         return self._manager.ite(self.variable(base), high, low)
 
     def assignments(self, function: Any) -> Iterator[dict[int, bool]]:
-        """Ways to make a function true: variables with their truths.
+        """Yield assignments that make a diagram true.
 
-        Those that do not matter are left out; false is tried before true.
+        Variables that do not matter are left out. False is tried before true.
         """
         pending: list[tuple[Any, dict[int, bool]]] = [(function, {})]
         while pending:
@@ -93,7 +93,7 @@ class Diagrams:
 
 @cache
 def shared_diagrams() -> Diagrams:
-    """One manager for all questions of a process: their diagrams are small and alike."""
+    """Return the manager that all questions of a process share; their diagrams are small."""
     return Diagrams()
 
 
@@ -107,7 +107,7 @@ def _manager() -> Any:
             import dd.autoref
         except ImportError as error:
             raise InputError(
-                "to reason about selectors Tamis needs `dd`: pip install 'tamis[bdd]'"
+                "analysing selectors needs the package `dd`: pip install 'tamis[bdd]'"
             ) from error
         manager = dd.autoref.BDD()
     manager.configure(reordering=False)

@@ -1,4 +1,4 @@
-"""How two versions of a set of subscriptions differ in what they match: `tamis diff`."""
+"""Compare what two versions of a set of subscriptions match: `tamis diff`."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ from tamis.matches import Id
 from tamis.schema import SchemaLike
 
 KINDS: dict[str, str] = {
-    "bad": "A selector that is refused.",
+    "bad": "A selector is invalid.",
     "added": "Only the new set has it.",
     "removed": "Only the old set has it.",
     "changed": "Some events no longer match, and others now do.",
-    "widened": "All that matched still does, and more.",
-    "narrowed": "Some events no longer match, and no other does.",
-    "undecided": "Whether it matches the same events could not be settled.",
-    "reworded": "Another text that matches the same events.",
-    "reprioritized": "The same text with another priority.",
+    "widened": "All events that matched still match, and others now do.",
+    "narrowed": "Some events no longer match, and no others do.",
+    "undecided": "Whether it matches the same events could not be decided.",
+    "reworded": "The text changed; it matches the same events.",
+    "reprioritized": "The priority changed, the text did not.",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What became of one subscription.
+    """The change of one subscription.
 
     Attributes:
         kind: One of `KINDS`.
         id: The subscription.
         old: The old selector; empty if it was added.
-        new: The new one; empty if it was removed.
-        lost: An event that only the old one matches.
-        gained: An event that only the new one matches.
-        stream: Events in their order, the last of which one of two sequences matches.
-        priorities: The old and the new priority, where they differ; else None.
-        message: What a person should read.
+        new: The new selector; empty if it was removed.
+        lost: An event that only the old selector matches.
+        gained: An event that only the new selector matches.
+        stream: For sequences: events in order, the last of which only one of the two matches.
+        priorities: The old and the new priority if they differ; else None.
+        message: An explanation for people.
     """
 
     kind: str
@@ -59,8 +59,8 @@ class Change:
     message: str = ""
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON has it; what is empty is left out."""
-        more: dict[str, object] = {
+        """Return the change as JSON can hold it; empty fields are left out."""
+        details: dict[str, object] = {
             "old": self.old,
             "new": self.new,
             "lost": None if self.lost is None else plain_event(self.lost),
@@ -69,8 +69,8 @@ class Change:
             "priorities": None if self.priorities is None else list(self.priorities),
             "message": self.message,
         }
-        told: dict[str, object] = {"change": self.kind, "id": self.id}
-        return told | {name: value for name, value in more.items() if value not in ("", [], None)}
+        kept = {name: value for name, value in details.items() if value not in ("", [], None)}
+        return {"change": self.kind, "id": self.id, **kept}
 
 
 def diff(
@@ -81,7 +81,7 @@ def diff(
     functions: Callables | None = None,
     progress: Progress = lambda stage, done, part: None,
 ) -> list[Change]:
-    """What became of each subscription; those that are as they were are left out.
+    """Compare two versions of a set of subscriptions; unchanged ones are left out.
 
     >>> for change in diff([("a", "x > 5"), ("b", "NOT x > 1")], [("a", "x > 7"), ("b", "x <= 1")]):
     ...     print(change.id, change.kind, change.lost, change.gained)
@@ -89,20 +89,20 @@ def diff(
     b reworded None None
 
     Args:
-        old: (id, selector) or (id, selector, priority) tuples.
-        new: The same.
-        schema: As `tamis.Matcher` takes it.
-        semantics: As `tamis.Matcher` takes it.
-        functions: What selectors may call; nothing of it is called.
-        progress: Told what is being done, how many are done, and which part of all that is.
+        old: The old version, as (id, selector) or (id, selector, priority) tuples.
+        new: The new version, likewise.
+        schema: As for `tamis.Matcher`.
+        semantics: As for `tamis.Matcher`.
+        functions: The functions that selectors may call; none of them is called.
+        progress: Called with the current stage, the number done, and the fraction done.
 
     Returns:
-        In the order of the new set, and then those that were removed.
+        The changes, in the order of the new version, then the removed subscriptions.
 
     Raises:
-        SchemaError: No schema where the semantics need one.
-        InputError: The library of diagrams is not installed; rows that are none.
-        DuplicateSubscription: An id twice in one set.
+        SchemaError: The semantics need a schema.
+        InputError: The BDD library is not installed, or a row is not valid.
+        DuplicateSubscription: An id occurs twice in one version.
     """
     declared = checked_schema(schema, semantics)
     comparer = _Comparer(Reasoner(declared, semantics), Functions.of(functions))
@@ -129,7 +129,7 @@ def _rows_by_id(rows: Iterable[Row]) -> dict[Id, tuple[str, int]]:
 
 
 class _Comparer:
-    """Compares subscriptions of one id."""
+    """Compares the two versions of a subscription."""
 
     def __init__(self, reasoner: Reasoner, functions: Functions) -> None:
         self._reasoner = reasoner
@@ -138,16 +138,16 @@ class _Comparer:
     def compare(
         self, id: Id, before: tuple[str, int] | None, after: tuple[str, int]
     ) -> list[Change]:
-        """What became of a subscription: nothing, or one change."""
+        """Return the change of a subscription, or an empty list if there is none."""
         if before is None:
             return [self._added_change(id, after[0])]
         old, new = before[0], after[0]
         moved = None if before[1] == after[1] else (before[1], after[1])
         if old == new:
-            told = moved and f"priority {moved[0]} became {moved[1]}"
-            return (
-                [Change("reprioritized", id, old, new, None, None, (), moved, told)] if told else []
-            )
+            if moved is None:
+                return []
+            message = f"priority {moved[0]} became {moved[1]}"
+            return [Change("reprioritized", id, old, new, priorities=moved, message=message)]
         try:
             first = self._read(id, old, "old")
             second = self._read(id, new, "new")
@@ -172,10 +172,10 @@ class _Comparer:
                 id, text, 0, reasoner.schema, reasoner.domains.semantics, self._functions
             )
         except SelectorError as error:
-            raise _RefusedSelector(f"the {which} selector is refused: {error}") from None
+            raise _RefusedSelector(f"the {which} selector is invalid: {error}") from None
 
     def _classify_change(self, change: Change, old: Subscription, new: Subscription) -> Change:
-        """The change, with what it means for events."""
+        """Return the change with its kind and events that show it."""
         before, after = old.selector, new.selector
         if old.required == new.required and old.condition == new.condition:
             return replace(change, message="both have the same common form")
@@ -208,24 +208,24 @@ class _Comparer:
         stream = distinguishing_stream(before, after, self._reasoner)
         if stream is None:
             return replace(
-                change, kind="undecided", message="no events were found that tell them apart"
+                change, kind="undecided", message="found no events that only one of them matches"
             )
         events, gap = stream
-        told = f"the last of these events, {gap} µs apart, matches only one of them"
-        return replace(change, kind="changed", stream=tuple(events), message=told)
+        message = f"only one of them matches the last of these events, which are {gap} µs apart"
+        return replace(change, kind="changed", stream=tuple(events), message=message)
 
 
 def _with_priorities(change: Change) -> Change:
-    """The change, with a word about priorities if they differ."""
+    """Return the change with a message about priorities if they differ."""
     if change.priorities is None:
         return change
     old, new = change.priorities
-    said = [change.message] if change.message else []
-    return replace(change, message="; ".join([*said, f"priority {old} became {new}"]))
+    parts = [change.message] if change.message else []
+    return replace(change, message="; ".join([*parts, f"priority {old} became {new}"]))
 
 
 class _RefusedSelector(Exception):
-    """A selector that is none, and which."""
+    """A selector is invalid; the message says which."""
 
 
 _KIND: dict[tuple[bool | None, bool | None], str] = {
@@ -238,10 +238,10 @@ _KIND: dict[tuple[bool | None, bool | None], str] = {
 
 def _difference_message(lost: Answer, gained: Answer) -> str:
     if lost.found is False and gained.found is False:
-        return "proved: no event matches one and not the other"
+        return "proved: no event matches only one of them"
     open_questions = [
         what for what, answer in (("loses", lost), ("gains", gained)) if answer.found is None
     ]
     if open_questions:
-        return f"undecided whether it {' or '.join(open_questions)} events"
+        return f"could not decide whether it {' or '.join(open_questions)} events"
     return ""

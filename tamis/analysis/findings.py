@@ -1,4 +1,4 @@
-"""What there is to say about a subscription."""
+"""The findings that `lint` reports."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ class Rule(NamedTuple):
     """A kind of finding.
 
     Attributes:
-        level: `error`, `warning` or `note`, as SARIF has them.
-        about: What it says, in a sentence.
+        level: `error`, `warning` or `note`, as in SARIF.
+        about: A sentence that describes it.
     """
 
     level: str
@@ -22,35 +22,37 @@ class Rule(NamedTuple):
 
 
 RULES: dict[str, Rule] = {
-    "bad-line": Rule("error", "A line of the file that cannot be read."),
-    "bad-selector": Rule("error", "The selector is refused."),
+    "bad-line": Rule("error", "A line of the file cannot be read."),
+    "bad-selector": Rule("error", "The selector is invalid."),
     "duplicate-id": Rule("error", "Another subscription has this id."),
     "never-matches": Rule("error", "No event can match."),
     "always-matches": Rule("warning", "Every event matches."),
-    "equivalent": Rule("warning", "It means the same as another subscription."),
-    "covered": Rule("warning", "Whatever matches it matches another subscription as well."),
-    "redundant": Rule("note", "A part of the selector can be dropped without changing it."),
-    "undecided": Rule("note", "A question that could not be settled."),
+    "equivalent": Rule("warning", "Another subscription matches the same events."),
+    "covered": Rule("warning", "Another subscription matches all of its events, and more."),
+    "redundant": Rule(
+        "note", "A part of the selector can be dropped without changing its meaning."
+    ),
+    "undecided": Rule("note", "A question could not be decided."),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something about one subscription, and why it is so.
+    """A finding about one subscription, with its evidence.
 
     Attributes:
         rule: One of `RULES`.
         id: The subscription; None for a line without one.
-        message: What is found, in a sentence.
+        message: The finding, in a sentence.
         text: The selector.
-        spans: The parts of the text that it is about, as offsets (start, end).
-        others: Other subscriptions that it names; for `covered` the chain of those that cover it,
+        spans: The parts of the selector that the finding is about, as offsets (start, end).
+        others: The other subscriptions involved; for `covered` the chain of those that cover it,
             each covered by the next.
-        event: An event that shows it, tried on the meaning: for `equivalent` it matches both, for
-            `covered` only the other, for `redundant` it matches.
-        proof: Why no event can show the contrary; empty where the event is all there is to show.
-        suggestion: A selector that would do; may be empty.
-        line: The line of the file; 0 if there is no file.
+        event: An event that shows the finding, confirmed by `evaluate`: for `equivalent` it matches
+            both, for `covered` only the other, for `redundant` it matches.
+        proof: Why no event can show the contrary; empty if the event is the only evidence.
+        suggestion: A selector to use instead; may be empty.
+        line: The line of the file; 0 without a file.
     """
 
     rule: str
@@ -66,14 +68,14 @@ class Finding:
 
     @property
     def level(self) -> str:
-        """How bad it is."""
+        """The severity: `error`, `warning` or `note`."""
         return RULES[self.rule].level
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON has it; what is empty is left out, but the ids are always there."""
+        """Return the finding as JSON can hold it; empty fields are left out, except the ids."""
         ids = [id for id in (self.id, *self.others) if id is not None]
-        told: dict[str, object] = {"rule": self.rule, "level": self.level, "id": self.id}
-        told |= {"ids": ids, "message": self.message}
+        fields: dict[str, object] = {"rule": self.rule, "level": self.level, "id": self.id}
+        fields |= {"ids": ids, "message": self.message}
         more = {
             "selector": self.text,
             "spans": [list(span) for span in self.spans],
@@ -83,7 +85,7 @@ class Finding:
             "suggestion": self.suggestion,
             "line": self.line,
         }
-        return told | {
+        return fields | {
             name: value for name, value in more.items() if value not in ("", [], None, 0)
         }
 

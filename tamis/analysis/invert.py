@@ -1,6 +1,6 @@
-"""Values of attributes that give a derived value: a guess, to be tried.
+"""Guess attribute values that give a derived value; the caller must verify the guess.
 
-`a + b` is to be 9: with b known to be 2, a is 7; with neither known, one is made up.
+If `a + b` should be 9 and b is known to be 2, a is 7; with neither known, one is assumed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Known = dict[Path, Value]
 
 
 def invert(term: ValueExpr, target: Value, known: Known) -> None:
-    """Put values into `known` such that the term may have the target as its value."""
+    """Add values to `known` so that the term may have the target as its value."""
     if isinstance(term, Attribute):
         if known.get(term.path) is None:
             known[term.path] = target
@@ -40,7 +40,7 @@ def invert(term: ValueExpr, target: Value, known: Known) -> None:
 
 
 def invert_order(left: ValueExpr, right: ValueExpr, order: int | None, known: Known) -> None:
-    """The same for two terms that are to compare so."""
+    """Add values to `known` so that two terms may compare with this order."""
     if order is None:
         return
     first = guess(left, known)
@@ -55,7 +55,7 @@ def invert_order(left: ValueExpr, right: ValueExpr, order: int | None, known: Kn
 
 
 def invert_test(test: Predicate, known: Known) -> None:
-    """The same for a test of several terms, which is often true where they are all equal."""
+    """Add values to `known` so that a test of several terms may be true: often if all are equal."""
     terms = [part for part in children(test) if not isinstance(part, Literal)]
     values = [guess(term, known) for term in terms]  # type: ignore[arg-type]
     value = next((v for v in values if v is not None), "a" if isinstance(test, StringTest) else 0)
@@ -67,7 +67,7 @@ def invert_test(test: Predicate, known: Known) -> None:
 
 
 def guess(term: ValueExpr, known: Known) -> Value:
-    """The value of a term as far as it is known; None if it is not."""
+    """Return the value of a term if it follows from `known`; else None."""
     if isinstance(term, Literal):
         return term.value
     if isinstance(term, Attribute):
@@ -80,7 +80,7 @@ def guess(term: ValueExpr, known: Known) -> Value:
 
 
 def _adjacent_value(value: Value, order: int) -> Value:
-    """A value that is less than another, equal or greater."""
+    """Return a value that is less than, equal to or greater than another."""
     if order == 0 or value is None:
         return value
     if isinstance(value, bool):
@@ -93,7 +93,7 @@ def _adjacent_value(value: Value, order: int) -> Value:
 
 
 def _assume(term: ValueExpr, value: Value, known: Known) -> Value:
-    """What a term is; if that is not known, what it is made to be."""
+    """Return the value of a term; if it is unknown, assume the given value."""
     found = guess(term, known)
     if found is None:
         invert(term, value, known)
@@ -160,6 +160,6 @@ def _invert_call(term: Call, target: Value, known: Known) -> None:
                 rest = apply("-", rest, _assume(argument, 0, known))
         if unknown:
             invert(unknown[0], rest, known)
-    else:  # abs, avg: all alike will do
+    else:  # abs, avg: equal arguments give the target
         for argument in term.arguments:
             invert(argument, target, known)

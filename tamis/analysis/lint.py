@@ -1,4 +1,4 @@
-"""What is wrong with a set of subscriptions: `tamis lint`."""
+"""Find problems in a set of subscriptions: `tamis lint`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _NOT_WORTH_COMPARING = ("bad-selector", "never-matches", "always-matches")
 
 @dataclass(frozen=True, slots=True)
 class LintRow:
-    """A subscription to look at, and the line of a file that it stands on."""
+    """A subscription to check, with its line in the file."""
 
     id: Id
     selector: str
@@ -47,7 +47,7 @@ def lint(
     functions: Callables | None = None,
     progress: Progress = lambda stage, done, part: None,
 ) -> list[Finding]:
-    """Find subscriptions that are refused, dead, always true, doubled, covered or too long.
+    """Find subscriptions that are invalid, never or always match, or repeat or cover others.
 
     >>> for found in lint([("a", "x < 5 AND x > 9"), ("b", "x > 1"), ("c", "x > 2 AND y = 1")]):
     ...     print(found.rule, found.id, found.others, found.event)
@@ -56,17 +56,17 @@ def lint(
 
     Args:
         subscriptions: Rows, or (id, selector) or (id, selector, priority) tuples.
-        schema: As `tamis.Matcher` takes it.
-        semantics: As `tamis.Matcher` takes it.
-        functions: What selectors may call; nothing of it is called.
-        progress: Told what is being done, how many are done, and which part of all that is.
+        schema: As for `tamis.Matcher`.
+        semantics: As for `tamis.Matcher`.
+        functions: The functions that selectors may call; none of them is called.
+        progress: Called with the current stage, the number done, and the fraction done.
 
     Returns:
-        In the order of the subscriptions; of one, the gravest first.
+        The findings in the order of the subscriptions; of one subscription, the gravest first.
 
     Raises:
-        SchemaError: No schema where the semantics need one.
-        InputError: The library of diagrams is not installed; rows that are none.
+        SchemaError: The semantics need a schema.
+        InputError: The BDD library is not installed, or a row is not valid.
     """
     declared = checked_schema(schema, semantics)
     linter = _Linter(Reasoner(declared, semantics), Functions.of(functions), progress)
@@ -83,7 +83,7 @@ def lint(
 
 
 class _Linter:
-    """One run over a set."""
+    """One run over a set of subscriptions."""
 
     def __init__(self, reasoner: Reasoner, functions: Functions, progress: Progress) -> None:
         self._reasoner = reasoner
@@ -92,24 +92,26 @@ class _Linter:
         self._ids: set[Id] = set()
         self._texts: dict[str, int] = {}
         self._first: dict[Selector, int] = {}  # by common form
-        self._events: dict[int, list[Event]] = {}  # that match
+        self._events: dict[int, list[Event]] = {}  # that match the subscription
         self._rows: dict[int, LintRow] = {}
         self._lives: list[LiveSelector] = []
-        self._places: list[int] = []  # of the live ones
+        self._places: list[int] = []  # of the live selectors
         self.findings: dict[int, list[Finding]] = {}
 
     def _add_finding(self, number: int, finding: Finding) -> None:
         row = self._rows[number]
-        told = replace(finding, text=row.selector, line=row.line)
-        self.findings.setdefault(number, []).append(told)
+        located = replace(finding, text=row.selector, line=row.line)
+        self.findings.setdefault(number, []).append(located)
 
     # -- one by one -------------------------------------------------------------------------------
 
     def check_row(self, number: int, row: LintRow) -> None:
-        """Look at one subscription by itself."""
+        """Check one subscription by itself."""
         self._rows[number] = row
         if row.id in self._ids:
-            self._add_finding(number, Finding("duplicate-id", row.id, "this id is taken already"))
+            self._add_finding(
+                number, Finding("duplicate-id", row.id, "another subscription has this id")
+            )
             return
         self._ids.add(row.id)
         same = self._texts.setdefault(row.selector, number)
@@ -132,19 +134,19 @@ class _Linter:
         if isinstance(selector, Sequence):
             self._check_sequence(number, subscription, selector)
             return
-        judgement = analyse_selector(selector, reasoner)
-        if self._report_analysis(number, row.id, selector, judgement):
+        analysis = analyse_selector(selector, reasoner)
+        if self._report_analysis(number, row.id, selector, analysis):
             condition = subscription.condition
             first = self._first.setdefault(condition, number)
             if first != number:
-                self._report_equivalent(number, first, judgement.events, _SAME_FORM)
-            elif judgement.events and not (self._functions and calls_functions(selector)):
+                self._report_equivalent(number, first, analysis.events, _SAME_FORM)
+            elif analysis.events and not (self._functions and calls_functions(selector)):
                 assert not isinstance(condition, Sequence)
-                self._lives.append(LiveSelector(selector, condition, judgement.events))
+                self._lives.append(LiveSelector(selector, condition, analysis.events))
                 self._places.append(number)
 
     def _copy_findings(self, number: int, id: Id, first: int) -> None:
-        """A text that was there before has the same findings by itself, and one more."""
+        """Copy the findings of an earlier subscription with the same text, and report the pair."""
         found = [f for f in self.findings.get(first, ()) if f.rule != "equivalent"]
         for finding in found:
             self._add_finding(number, replace(finding, id=id))
@@ -154,10 +156,10 @@ class _Linter:
     def _check_sequence(self, number: int, subscription: Subscription, selector: Sequence) -> None:
         alive = True
         for step in selector.steps:
-            judgement = analyse_selector(step, self._reasoner)
-            if judgement.verdict is Verdict.ALWAYS:
-                continue  # a step that any event is may well be meant
-            alive &= self._report_analysis(number, subscription.id, step, judgement)
+            analysis = analyse_selector(step, self._reasoner)
+            if analysis.verdict is Verdict.ALWAYS:
+                continue  # a step that every event matches may be intended
+            alive &= self._report_analysis(number, subscription.id, step, analysis)
         if alive:
             first = self._first.setdefault(subscription.condition, number)
             if first != number:
@@ -166,7 +168,11 @@ class _Linter:
     def _report_analysis(
         self, number: int, id: Id, selector: BoolExpr, analysis: SelectorAnalysis
     ) -> bool:
-        """Say what a judgement says; whether the selector is worth comparing with others."""
+        """Report the analysis of one selector.
+
+        Returns:
+            Whether the selector is worth comparing with others.
+        """
         text = self._rows[number].selector
         whole = ((selector.start, selector.end),)
         if analysis.verdict is Verdict.NEVER:
@@ -188,8 +194,8 @@ class _Linter:
             )
             return False
         if analysis.verdict is Verdict.UNDECIDED:
-            asked = "does not match" if analysis.events else "matches"
-            message = f"no event was found that {asked}, nor a proof that there is none"
+            missing = "does not match" if analysis.events else "matches"
+            message = f"found neither an event that {missing}, nor a proof that there is none"
             self._add_finding(number, Finding("undecided", id, message, spans=whole, event=event))
         if analysis.simplification is not None:
             shorter, dropped = analysis.simplification
@@ -200,7 +206,7 @@ class _Linter:
                 Finding(
                     "redundant",
                     id,
-                    f"{named} can be dropped: the rest means the same",
+                    f"{named} can be dropped without changing the meaning",
                     spans=spans,
                     event=event,
                     proof=_NO_DIFFERENCE,
@@ -209,10 +215,10 @@ class _Linter:
             )
         return True
 
-    # -- among each other -------------------------------------------------------------------------
+    # -- in pairs ---------------------------------------------------------------------------------
 
     def compare(self) -> None:
-        """Look at those that are good by themselves."""
+        """Compare the subscriptions that are sound by themselves."""
         if len(self._lives) < 2:
             return
         found = neighbours(self._lives, self._reasoner, self._progress)
@@ -228,7 +234,7 @@ class _Linter:
                 self._report_covered(number, inner, found, firsts)
             elif around.unsure is not None:
                 other = self._id(around.unsure)
-                message = f"whether {other!r} covers it could not be decided"
+                message = f"could not decide whether {other!r} covers it"
                 self._add_finding(number, Finding("undecided", id, message, others=(other,)))
 
     def _id(self, live: int) -> Id:
@@ -247,12 +253,12 @@ class _Linter:
             cover = found[at].cover
             at = firsts.get(cover, cover)  # type: ignore[arg-type]
             if at in chain or at == inner:
-                break  # two that were not known to be equal
+                break  # a cycle: two that were not known to be equal
             assert at is not None
             chain.append(at)
         ids = tuple(map(self._id, chain))
         row = self._rows[number]
-        message = f"is covered by {ids[0]!r}: every event that matches it matches that too"
+        message = f"is covered by {ids[0]!r}, which matches all of its events"
         if len(ids) > 1:
             message += f" ({' ⊂ '.join(str(id) for id in (row.id, *ids[:6]))})"
         self._add_finding(
@@ -271,14 +277,14 @@ class _Linter:
     def _report_equivalent(self, number: int, first: int, events: list[Event], proof: str) -> None:
         row, other = self._rows[number], self._rows[first].id
         event = events[0] if events else None
-        message = f"means the same as {other!r}"
+        message = f"matches the same events as {other!r}"
         span = ((0, len(row.selector)),)
         found = Finding("equivalent", row.id, message, "", span, (other,), event, proof)
         self._add_finding(number, found)
 
 
 def _first_equivalents(found: dict[int, Neighbours]) -> dict[int, int]:
-    """For those that are equal to others, the first of them all."""
+    """Map each subscription that is equal to earlier ones to the first of them."""
     firsts: dict[int, int] = {}
 
     def first(of: int) -> int:

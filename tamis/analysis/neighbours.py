@@ -1,8 +1,8 @@
-"""Which subscriptions cover which: candidates by an index, then a proof for each.
+"""Which subscriptions cover which: candidates from an index, then a proof for each.
 
 An event that matches A and not B shows that B does not cover A. So two events of each A are matched
-against all subscriptions at once, by the engine for many; what matches both may cover A, and of
-that a proof has to decide. All pairs are never looked at.
+against all subscriptions at once, with the block engine. A subscription that matches both may cover
+A, and a proof decides. The pairs are never enumerated.
 """
 
 from __future__ import annotations
@@ -40,26 +40,27 @@ from tamis.values import OPAQUE
 Progress = Callable[[str, int, float], None]
 Numbers = NDArray[np.int64]
 
-# Per event the tightest subscriptions that it matches, as many as this, are candidates; and of
-# those the proofs of so many are tried.
+# The tightest subscriptions that an event matches are candidates, at most _CANDIDATES of them; at
+# most _PROOFS of those are tried with a proof.
 _CANDIDATES = 256
 _PROOFS = 12
 _CHUNK = 4_096
 _FILLED = 32
 
-# Which of its events to take, and whether to fill in what others ask to be absent.
+# Which event of a subscription to take, and whether to fill in attributes that others test for
+# NULL.
 _WITHOUT = ((0, False), (-1, False))
 _WITH_ABSENT = ((0, True), (-1, True), (0, False))
 
 
 @dataclass(frozen=True, slots=True)
 class LiveSelector:
-    """A selector that some events match.
+    """A selector with events that match it.
 
     Attributes:
-        selector: As it was written.
-        condition: Its common form, with what `strict` adds.
-        events: One or two that match.
+        selector: The selector as written.
+        condition: Its common form, with the presence tests of `strict`.
+        events: One or two events that match.
     """
 
     selector: BoolExpr
@@ -69,13 +70,13 @@ class LiveSelector:
 
 @dataclass(slots=True)
 class Neighbours:
-    """What was found around one subscription, by position.
+    """The subscriptions related to one subscription, by position.
 
     Attributes:
-        equal: Others that match the same events; there may be more of them.
-        cover: What covers it and is not known to be equal; one that few cover less.
-        event: One that matches only the cover; None if none was found.
-        unsure: What may cover it or not, if there is no cover.
+        equal: Others that match the same events; there may be more.
+        cover: A tight subscription that covers it and is not known to be equal.
+        event: An event that matches only the cover; None if none was found.
+        unsure: Without a cover: a subscription that may cover it, undecided.
     """
 
     equal: list[int] = field(default_factory=list)
@@ -87,7 +88,7 @@ class Neighbours:
 def neighbours(
     lives: list[LiveSelector], reasoner: Reasoner, progress: Progress
 ) -> dict[int, Neighbours]:
-    """What covers each subscription most tightly, and what is equal to it."""
+    """Find for each subscription a tight cover, and the subscriptions equal to it."""
     candidates = _candidates(lives, reasoner, progress)
     popular = np.bincount(candidates[1], minlength=len(lives))
     found: dict[int, Neighbours] = {}
@@ -95,7 +96,7 @@ def neighbours(
         if inner % 1024 == 0:
             progress("proving", inner, inner / len(lives))
         if len(outer):
-            # What few others match is tight.
+            # A candidate for few subscriptions is tight.
             tight_first = outer[np.argsort(popular[outer], kind="stable")]
             found[inner] = _neighbours_of(inner, tight_first.tolist(), lives, reasoner)
     return found
@@ -113,10 +114,10 @@ def _neighbours_of(
         proofs += 1
         if proofs > _PROOFS:
             break
-        told = _event_of_inner_alone(lives[inner].selector, lives[outer].selector, reasoner)
-        if told.event is not None:
-            against.append(told.event)
-        elif told.found is False:
+        answer = _event_of_inner_alone(lives[inner].selector, lives[outer].selector, reasoner)
+        if answer.event is not None:
+            against.append(answer.event)
+        elif answer.found is False:
             alone = _event_of_outer_alone(lives[outer], lives[inner], reasoner)
             if alone.found is not False:
                 around.cover, around.event = outer, alone.event
@@ -128,7 +129,7 @@ def _neighbours_of(
 
 
 def _event_of_outer_alone(outer: LiveSelector, inner: LiveSelector, reasoner: Reasoner) -> Answer:
-    """An event that matches the outer alone; a proof that there is none; or neither."""
+    """Find an event that matches only the outer, or prove that there is none."""
     for event in outer.events:
         if not reasoner.matches(inner.selector, event):
             return Answer(True, event)
@@ -136,7 +137,7 @@ def _event_of_outer_alone(outer: LiveSelector, inner: LiveSelector, reasoner: Re
 
 
 class _RewrittenSubscription(Subscription):
-    """A subscription whose selector has its common form already."""
+    """A subscription whose selector is already in its common form."""
 
     __slots__ = ()
 
@@ -151,11 +152,12 @@ class _RewrittenSubscription(Subscription):
 def _candidates(
     lives: list[LiveSelector], reasoner: Reasoner, progress: Progress
 ) -> tuple[Numbers, Numbers]:
-    """Pairs (covered, covering) that two events say nothing against."""
+    """Return pairs (covered, covering) that no tried event contradicts."""
     engine = BlockEngine()
     for number, live in enumerate(lives):
         tests = sum(1 for _ in predicates(live.selector))
-        # Of what an event matches the first are taken: those with many tests, which are tight.
+        # Priority by number of tests: with a limit, the first matches are those with many tests,
+        # which are tight.
         engine.add(_RewrittenSubscription(number, "", tests, live.condition))
         if number % 4096 == 0:
             progress("indexing", number, number / len(lives))
@@ -183,28 +185,29 @@ def _candidates(
 
 
 def _null_tested_paths(lives: list[LiveSelector]) -> list[Path]:
-    """Attributes that some selectors ask whether they are NULL; the ones asked for most."""
-    asked = Counter(
+    """Return the attributes that selectors test for NULL most often."""
+    counts = Counter(
         test.operand.path
         for live in lives
         for test in predicates(live.selector)
         if isinstance(test, IsNull) and isinstance(test.operand, Attribute)
     )
-    return [path for path, _ in asked.most_common(_FILLED)]
+    return [path for path, _ in counts.most_common(_FILLED)]
 
 
 def _event_with_fillers(
     live: LiveSelector, side: int, paths: list[Path], reasoner: Reasoner
 ) -> Event:
-    """An event of the subscription, with attributes that it does not look at.
+    """Return an event of the subscription, with further attributes that it does not test.
 
-    Without a type they are objects, of which every test is unknown but IS NULL, which is false.
+    Attributes without a declared type become objects, on which every test is unknown except IS
+    NULL, which is false.
     """
     event = dict(live.events[side])
     named = attributes(live.selector)
     roots = {path[0] for path in named}
     for path in paths:
-        # Beside an attribute that it looks at, but not inside of one, nor around it.
+        # Only beside the attributes that it tests, not inside or around one of them.
         if path[0] not in roots:
             put(event, path, {} if (value := reasoner.filler(path)) is OPAQUE else value)
     return event
@@ -220,7 +223,7 @@ def _candidate_groups(pairs: tuple[Numbers, Numbers], count: int) -> Iterator[tu
 
 
 def _event_of_inner_alone(inner: BoolExpr, outer: BoolExpr, reasoner: Reasoner) -> Answer:
-    """An event that matches the inner and not the outer, or a proof that there is none."""
+    """Find an event that matches only the inner, or prove that there is none."""
     if not reasoner.strict and _follows(_conjuncts(inner), outer, reasoner):
         return Answer(False)
     return reasoner.telling(inner, outer)
@@ -229,7 +232,7 @@ def _event_of_inner_alone(inner: BoolExpr, outer: BoolExpr, reasoner: Reasoner) 
 def _follows(given: tuple[BoolExpr, ...], wanted: BoolExpr, reasoner: Reasoner) -> bool:
     """Whether a selector follows from others that are all true, by its form and by single tests.
 
-    Most covers do, and this is far quicker than a diagram. False says nothing.
+    This finds most covers, far faster than a diagram. False means undecided.
     """
     if wanted in given:
         return True
@@ -269,7 +272,7 @@ def _leaf(test: BoolExpr) -> tuple[Predicate, bool]:
 
 
 def _attribute(test: BoolExpr) -> Attribute | None:
-    """The attribute of a test, or of NOT of one, that looks at nothing else."""
+    """Return the attribute of a test, or of NOT of a test, that depends on nothing else."""
     leaf = test.operand if isinstance(test, Not) else test
     if isinstance(leaf, STRUCTURE):
         return None

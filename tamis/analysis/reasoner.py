@@ -1,8 +1,8 @@
-"""Questions about selectors, answered by a proof or by an event; or not at all.
+"""Questions about selectors, answered by a proof or by an event, or left undecided.
 
-A question is whether some event does something, such as match one selector and not another. The
-answer is *no* if the diagram of it is false, which is a proof, because diagrams allow for more than
-events can do. It is *yes* only with an event that was tried on the meaning itself (`evaluate`).
+A question asks whether some event has a property, such as matching one selector and not another.
+The answer is *no* if its BDD is false: that is a proof, because diagrams over-approximate what
+events can do. It is *yes* only with an event that `evaluate` confirmed.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from tamis.paths import Path
 from tamis.schema import Schema, coerce
 from tamis.values import OPAQUE, Timestamp, Type, Value
 
-# How many ways to make a diagram true are turned into events, and how many events are made up
-# beyond that, before a question is left undecided.
+# How many assignments of a diagram are turned into events, and how many further events are guessed,
+# before a question is left undecided.
 _CHOICES = 24
 _GUESSES = 150
 
@@ -42,11 +42,11 @@ _FILLERS: dict[Type, Value] = {
 
 
 class Answer(NamedTuple):
-    """Whether there is such an event.
+    """Whether an event with some property exists.
 
     Attributes:
-        found: True with an event, False with a proof that there is none, None if undecided.
-        event: The event.
+        found: True with an event, False if it is proved that there is none, None if undecided.
+        event: The event, if found.
     """
 
     found: bool | None
@@ -66,15 +66,15 @@ class Reasoner:
         semantics: str = "sql",
         diagrams: Diagrams | None = None,
     ) -> None:
-        """Take what a matcher would be told.
+        """Create a reasoner for the schema and semantics of a matcher.
 
         Raises:
-            InputError: The library of diagrams is not installed.
+            InputError: The BDD library is not installed.
         """
         self.domains = Domains(schema, semantics)
         self.schema = schema
         self.strict = semantics == "strict"
-        # What an event has in any case: by `total` something, by `default` what is filled in.
+        # Attributes that every event has: with `total` any value, with `default` the default.
         self._always: dict[Path, Value] = {}
         if schema is not None and semantics == "total":
             self._always = {path: _FILLERS[kind] for path, kind in schema.types.items()}
@@ -85,37 +85,37 @@ class Reasoner:
     # -- questions --------------------------------------------------------------------------------
 
     def matches(self, selector: BoolExpr, event: Event) -> bool:
-        """Whether an event matches, by the meaning alone."""
+        """Whether an event matches, as `evaluate` decides."""
         if self.strict and any(look_up(path, event) is None for path in attributes(selector)):
             return False
         return evaluate(selector, event) is True
 
     def study(self, selector: BoolExpr) -> Study:
-        """One selector, to be asked several things.
+        """Return a study of one selector, which answers several questions from one diagram.
 
         Raises:
-            TooLarge: Its diagram is.
+            DiagramTooLarge: Its diagram is too large.
         """
         return Study(self, selector)
 
     def matching(self, selector: BoolExpr) -> Answer:
-        """An event that matches."""
+        """Find an event that matches."""
         return self._ask([selector], lambda f: f, lambda m: m[0])
 
     def missing(self, selector: BoolExpr) -> Answer:
-        """An event that does not match."""
+        """Find an event that does not match."""
         return self._ask([selector], lambda f: ~f, lambda m: not m[0])
 
     def telling(self, first: BoolExpr, second: BoolExpr) -> Answer:
-        """An event that matches the first and not the second; if there is none, it is covered."""
+        """Find an event that matches only the first; if there is none, the second covers it."""
         return self._ask([first, second], lambda f, g: f & ~g, lambda m: m[0] and not m[1])
 
     def differing(self, first: BoolExpr, second: BoolExpr) -> Answer:
-        """An event that matches one of two; if there is none, they are equivalent."""
+        """Find an event that matches exactly one; if there is none, they are equivalent."""
         return self._ask([first, second], lambda f, g: (f & ~g) | (g & ~f), _differ)
 
     def whole(self, selector: BoolExpr) -> BoolExpr:
-        """The selector with what `strict` adds to it."""
+        """Return the selector with the presence tests that `strict` adds to it."""
         if not self.strict:
             return selector
         paths = sorted(attributes(selector))
@@ -124,10 +124,10 @@ class Reasoner:
     # -- answers ----------------------------------------------------------------------------------
 
     def space(self, selectors: list[BoolExpr]) -> tuple[Space, list[Any]]:
-        """What selectors look at, and the function of each.
+        """Return the space of some selectors, and the diagram of each in it.
 
         Raises:
-            TooLarge: One of them is.
+            DiagramTooLarge: One of the diagrams is too large.
         """
         wholes = [self.whole(selector) for selector in selectors]
         space = Space(wholes, self.domains, self.diagrams)
@@ -152,11 +152,11 @@ class Reasoner:
         selectors: list[BoolExpr],
         wanted: Callable[[list[bool]], bool],
     ) -> Answer:
-        """Whether some event makes a function true, and the selectors match as is wanted."""
+        """Find an event that makes a diagram true and for which `wanted` accepts the matches."""
         function = function & space.possible
         if function == self.diagrams.false:
             return NEVER
-        # What is sure looks at attributes alone.
+        # In a space that is sure, tests depend on attributes only, so functions do not matter.
         if not space.sure and any(calls_functions(selector) for selector in selectors):
             return UNDECIDED
         for event in self.events(space, function, selectors):
@@ -165,7 +165,7 @@ class Reasoner:
         return UNDECIDED
 
     def events(self, space: Space, function: Any, selectors: list[BoolExpr]) -> Iterator[Event]:
-        """Events likely to make a function true; the first does so if the space is sure."""
+        """Yield events likely to make a diagram true; if the space is sure, the first one does."""
         choices = list(islice(space.choices(function), _CHOICES))
         paths = sorted(set().union(*(attributes(selector) for selector in selectors)))
         for cells in choices:
@@ -175,22 +175,22 @@ class Reasoner:
         if space.sure:
             return
         random = Random(0)
-        tried = _values(space, paths)
+        options = _values(space, paths)
         for _ in range(_GUESSES):
             known = _cell_values(space, random.choice(choices), random)
             for path in random.sample(paths, random.randint(0, len(paths))):
-                known[path] = random.choice(tried[path])
+                known[path] = random.choice(options[path])
             event = self.event_of(_chosen_values(known, paths))
             if event is not None:
                 yield event
 
     def filler(self, path: Path) -> Value:
-        """Some value of an attribute: an object, or what its type allows."""
+        """Return a value for an attribute: one of its declared type, or else an object."""
         declared = None if self.schema is None else self.schema.types.get(path)
         return OPAQUE if declared is None else _FILLERS[declared]
 
     def event_of(self, wanted: dict[Path, Value]) -> Event | None:
-        """The event that has these values; None if there cannot be one."""
+        """Return the event with these values; None if there cannot be one."""
         event: Event = {}
         for path, value in self._always.items():
             wanted.setdefault(path, value)
@@ -210,7 +210,7 @@ class Reasoner:
 
 
 def _chosen_values(known: dict[Path, Value], paths: list[Path]) -> dict[Path, Value]:
-    """The values of some attributes; what holds another is an object, as the space has it."""
+    """Return the values of attributes; an attribute that holds another one is an object."""
     chosen = {path: known.get(path) for path in paths}
     for path in paths:
         if len(path) > 1 and chosen[path] is not None:
@@ -221,31 +221,31 @@ def _chosen_values(known: dict[Path, Value], paths: list[Path]) -> dict[Path, Va
 
 
 class Study:
-    """One selector, its diagram made once."""
+    """Questions about one selector, whose diagram is built once."""
 
     def __init__(self, reasoner: Reasoner, selector: BoolExpr) -> None:
-        """Make the diagram.
+        """Build the diagram.
 
         Raises:
-            TooLarge: It is.
+            DiagramTooLarge: It is too large.
         """
         self._reasoner = reasoner
         self._selector = selector
         self._space, (self._function,) = reasoner.space([selector])
 
     def matching(self) -> Answer:
-        """An event that matches."""
+        """Find an event that matches."""
         return self._ask(self._function, lambda m: m[0])
 
     def missing(self) -> Answer:
-        """An event that does not match."""
+        """Find an event that does not match."""
         return self._ask(~self._function, lambda m: not m[0])
 
     def _ask(self, function: Any, wanted: Callable[[list[bool]], bool]) -> Answer:
         return self._reasoner.answer(self._space, function, [self._selector], wanted)
 
     def examples(self, count: int) -> list[Event]:
-        """Some events that match, as different as they come."""
+        """Return up to `count` different events that match."""
         function = self._function & self._space.possible
         events = self._reasoner.events(self._space, function, [self._selector])
         found: list[Event] = []
@@ -258,7 +258,7 @@ class Study:
         """Whether a selector of the same tests, or fewer, is proved to be equivalent.
 
         Raises:
-            TooLarge: Its diagram is.
+            DiagramTooLarge: Its diagram is too large.
         """
         changed = self._space.function(self._reasoner.whole(other))
         differing = (self._function & ~changed) | (changed & ~self._function)
@@ -268,7 +268,7 @@ class Study:
         """Whether a selector of the same tests, or fewer, is proved never to match.
 
         Raises:
-            TooLarge: Its diagram is.
+            DiagramTooLarge: Its diagram is too large.
         """
         function = self._space.function(self._reasoner.whole(other))
         return bool(function & self._space.possible == self._reasoner.diagrams.false)
@@ -281,7 +281,7 @@ def _differ(matches: list[bool]) -> bool:
 def _cell_values(
     space: Space, cells: list[Cell], random: Random | None = None
 ) -> dict[Path, Value]:
-    """Values of attributes for a choice of cells: as they are, and as derived values ask."""
+    """Return attribute values for a choice of cells, including those that derived values need."""
     known: dict[Path, Value] = {}
     derived: list[tuple[Slot, Cell]] = []
     for slot, cell in zip(space.slots, cells, strict=True):
@@ -304,7 +304,7 @@ def _cell_values(
 
 
 def _values(space: Space, paths: list[Path]) -> dict[Path, list[Value]]:
-    """What to try for each attribute: what its own tests tell apart, and what others do."""
+    """Return values to try for each attribute: witnesses of its own cells, and common ones."""
     common: list[Value] = [None, 0, 1, -1, 2, 10, 0.5, "", "a", True, False, []]
     found: dict[Path, list[Value]] = {path: [] for path in paths}
     for slot in space.slots:

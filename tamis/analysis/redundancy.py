@@ -21,16 +21,16 @@ from tamis.language.expr import (
     with_operands,
 )
 
-# Selectors with more tests are left alone: the time grows with the square.
+# Selectors with more tests are not simplified: the time is quadratic.
 _TESTS = 64
 
 
 class Simplification(NamedTuple):
-    """A selector without what it does not need.
+    """A selector without its redundant parts.
 
     Attributes:
-        selector: What is left; it means the same.
-        dropped: The parts that went, as they stood in the text, in its order.
+        selector: The simplified selector, which has the same meaning.
+        dropped: The parts that were dropped, in the order of the text.
     """
 
     selector: BoolExpr
@@ -38,10 +38,10 @@ class Simplification(NamedTuple):
 
 
 def simplify(selector: BoolExpr, study: Study) -> Simplification | None:
-    """Drop what can be dropped, the last parts first; None if that is nothing.
+    """Drop redundant parts, the last ones first; None if there are none.
 
-    Each part that goes was proved to make no difference, after those that went before it. So of
-    `a = 1 AND a = 1` one goes, not both.
+    Each part is dropped only if the selector without it, and without the parts dropped before, is
+    proved equivalent. So of `a = 1 AND a = 1` one part is dropped, not both.
     """
     if sum(1 for _ in predicates(selector)) > _TESTS:
         return None
@@ -58,7 +58,7 @@ def simplify(selector: BoolExpr, study: Study) -> Simplification | None:
 
 
 def conflict(selector: BoolExpr, study: Study) -> list[BoolExpr]:
-    """Of a selector that never matches, parts that are enough for that; itself if it has none."""
+    """Return parts of a selector that suffice for it never to match, or else the whole."""
     if not isinstance(selector, And):
         return [selector]
     left = list(selector.operands)
@@ -73,7 +73,7 @@ def conflict(selector: BoolExpr, study: Study) -> list[BoolExpr]:
 
 
 def _parts(expr: BoolExpr) -> Iterator[BoolExpr]:
-    """The operands of AND, OR and AT LEAST, the last first, each before what is inside it."""
+    """Yield the operands of AND, OR and AT LEAST, the last first, each before its own operands."""
     pending = [expr]
     while pending:
         current = pending.pop()
@@ -84,7 +84,7 @@ def _parts(expr: BoolExpr) -> Iterator[BoolExpr]:
 
 
 def _drop_part(expr: BoolExpr, part: BoolExpr) -> BoolExpr | None:
-    """The same without a part, which is told by identity; None if it is not there, or needed."""
+    """Return the selector without a part, found by identity; None if absent or not removable."""
     if isinstance(expr, JUNCTION) and any(operand is part for operand in expr.operands):
         rest = tuple(operand for operand in expr.operands if operand is not part)
         if isinstance(expr, AtLeast):

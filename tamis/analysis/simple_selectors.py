@@ -1,9 +1,8 @@
-"""Selectors that need no proof: every attribute is looked at once.
+"""Selectors that need no proof, because they test every attribute only once.
 
-If each test by itself can be true and can be something else, and no two look at the same attribute,
-then AND, OR and AT LEAST over them can be true, are not always, and need all of their tests. Most
-selectors are such, and then the events are all that is left to find: this is twenty times quicker
-than a diagram.
+If each test by itself can be true and can be not true, and no two test the same attribute, then
+AND, OR and AT LEAST over them are sometimes true, not always, and need all of their tests. Most
+selectors are of this kind. It remains to find events, which is twenty times faster than a diagram.
 """
 
 from __future__ import annotations
@@ -35,14 +34,14 @@ from tamis.language.patterns import like_runs
 from tamis.paths import Path
 from tamis.values import INT_MAX, INT_MIN, Scalar, Timestamp, Type, Value, type_of
 
-# For each attribute a value that just makes its test true, and one that is far from it.
+# For each attribute two values that make its test true: one near the edge, one far from it.
 Edges = dict[Path, tuple[Value, Value]]
 _HIGH = "~"  # above most letters
 _FAR_BELOW, _FAR_ABOVE = -1e15, 1e15
 
 
 def plain_edges(selector: BoolExpr, domains: Domains) -> Edges | None:
-    """Two values of each attribute that make its test true; None if the selector is not plain."""
+    """Return two values per attribute that make its test true; None if it is not simple."""
     edges: Edges = {}
     if not _collect(selector, domains, edges):
         return None
@@ -64,9 +63,9 @@ def _collect(expr: BoolExpr, domains: Domains, edges: Edges) -> bool:
     types, nullable = domains.of(attribute)
     kind = next(iter(types)) if len(types) == 1 else None
     found: list[Value] = []
-    # NULL makes every test something else than true, but IS NULL, of which any value does.
+    # NULL makes every test not true, except IS NULL, which any other value makes false.
     has_other = nullable
-    # Where NULL will do for that, a few values are enough.
+    # If NULL does that, a few values are enough.
     tries = _few_values(expr, kind) if nullable else None
     for value in _candidate_values(leaf, kind) if tries is None else tries:
         if value is None:
@@ -90,7 +89,7 @@ def _is_far(value: Value) -> bool:
 
 
 def _attribute(leaf: BoolExpr) -> Attribute | None:
-    """The attribute, if the test is of one and of literals that are not NULL."""
+    """Return the attribute, if the test is of one attribute with literals other than NULL."""
     operand: object
     if isinstance(leaf, Comparison):
         operand, others = leaf.left, [leaf.right]
@@ -116,24 +115,24 @@ _NEAR_AND_FAR = {"=": (0, 0), "<": (-1, -2), "<=": (0, -2), ">": (1, 2), ">=": (
 
 
 def _few_values(leaf: BoolExpr, kind: Type | None) -> list[Value] | None:
-    """Two values that make the commonest tests true; None for others."""
+    """Return two values that make a test of a common form true; None for other tests."""
     if isinstance(leaf, Between):
         return [leaf.low.value, leaf.high.value]  # type: ignore[union-attr]
     if isinstance(leaf, In):
         return [leaf.items[0].value, leaf.items[-1].value]
     if not isinstance(leaf, Comparison) or not isinstance(leaf.right, Literal):
         return None
-    wanted, value = _NEAR_AND_FAR.get(leaf.op), leaf.right.value
-    if wanted is None or value is None:
+    places, value = _NEAR_AND_FAR.get(leaf.op), leaf.right.value
+    if places is None or value is None:
         return None
-    if wanted[1] == 0:
+    if places[1] == 0:
         return [value]
     around = list(_values_around(value, kind))
-    return [around[2 + place] for place in wanted] if len(around) == 5 else None
+    return [around[2 + place] for place in places] if len(around) == 5 else None
 
 
 def _candidate_values(leaf: BoolExpr, kind: Type | None) -> Iterator[Value]:
-    """Values that may make a test, or its NOT, true; the closest calls first and last."""
+    """Yield values that may make a test, or its NOT, true."""
     if isinstance(leaf, Comparison):
         literal = leaf.right if isinstance(leaf.right, Literal) else leaf.left
         assert isinstance(literal, Literal) and literal.value is not None
@@ -169,7 +168,7 @@ def _candidate_texts(text: str) -> Iterator[str]:
 
 
 def _values_around(value: Scalar, kind: Type | None) -> Iterator[Value]:
-    """What is far below, next below, equal, next above, far above."""
+    """Yield values far below, just below, equal, just above and far above."""
     if isinstance(value, bool):
         yield from (False, True)
     elif isinstance(value, str):
@@ -184,7 +183,7 @@ def _values_around(value: Scalar, kind: Type | None) -> Iterator[Value]:
             if INT_MIN <= whole <= INT_MAX:
                 yield whole
     else:
-        # Close enough, and good to read; what lies closer is left to a proof.
+        # Close enough and easy to read; closer values are left to a proof.
         step = 1 if isinstance(value, int) else 0.5
         tries = (_FAR_BELOW, value - step, value, value + step, _FAR_ABOVE)
         for number in tries:

@@ -1,9 +1,9 @@
-"""What the tests of selectors look at, cut into cells.
+"""Slots: what the tests of selectors depend on, divided into cells.
 
-A *slot* is one thing that an event decides: an attribute, a derived value such as `a + b`, how `a`
-compares with `b`, or a test that looks at several things at once. The cells of a slot are all that
-the tests of it can say together. Slots are taken to be independent of each other, which is true of
-attributes (but for one inside the other) and else an over-approximation.
+A *slot* is one property of an event: the value of an attribute, a derived value such as `a + b`,
+the order of `a` and `b`, or the truth of a test of several things. The cells of a slot are the
+combinations of truths that its tests can have. Slots are treated as independent of each other. That
+is exact for attributes, unless one lies inside the other, and an over-approximation otherwise.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tamis.values import OPAQUE
 
 
 class SlotKind(Enum):
-    """What a slot is; only of an attribute is it sure that every cell can be had."""
+    """The kind of a slot; only for an attribute is every cell known to be possible."""
 
     ATTRIBUTE = "attribute"
     DERIVED = "derived"
@@ -41,13 +41,13 @@ class SlotKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """One thing that an event decides.
+    """One property of an event that tests depend on.
 
     Attributes:
-        kind: What it is.
-        terms: The attribute, the derived value, the two that are compared; none of a test.
-        tests: The tests of it.
-        cells: What they can say together.
+        kind: The kind of the slot.
+        terms: The attribute, the derived value, or the two values compared; empty for a test.
+        tests: The tests that depend on it.
+        cells: The combinations of truths that the tests can have.
     """
 
     kind: SlotKind
@@ -57,12 +57,12 @@ class Slot:
 
     @property
     def sure(self) -> bool:
-        """Whether each cell, and nothing but the cells, can be had whatever other slots are."""
+        """Whether exactly these cells are possible, whatever the other slots are."""
         return self.kind is SlotKind.ATTRIBUTE and not any(cell.free for cell in self.cells)
 
 
 def slots_of(tests: Iterable[Predicate], domains: Domains) -> list[Slot]:
-    """The slots of tests; constant tests have none."""
+    """Return the slots of tests; constant tests have none."""
     by_term: dict[tuple[ValueExpr, ...], dict[Predicate, None]] = {}
     alone: dict[Predicate, None] = {}
     for each in tests:
@@ -92,7 +92,7 @@ def _slot(terms: tuple[ValueExpr, ...], tests: tuple[Predicate, ...], domains: D
 def _comparison_cells(
     terms: tuple[ValueExpr, ...], tests: tuple[Predicate, ...]
 ) -> tuple[Cell, ...]:
-    """The first is less than the other, equal, greater; or they do not compare."""
+    """Return the cells of a comparison: less, equal, greater, or not comparable."""
     cells: dict[tuple[bool | None, ...], Cell] = {}
     for order in (None, -1, 0, 1):
         pair = (order, None if order is None else 0)
@@ -104,12 +104,12 @@ def _comparison_cells(
 
 
 def null_cell(slot: Slot) -> int | None:
-    """The cell of NULL, if the attribute may be NULL."""
+    """Return the number of the cell of NULL, if the attribute may be NULL."""
     return _cell_of(slot, None)
 
 
 def object_cell(slot: Slot) -> int | None:
-    """The cell of an object, if the attribute may be one."""
+    """Return the number of the cell of an object, if the attribute may be one."""
     return _cell_of(slot, OPAQUE)
 
 
@@ -125,5 +125,5 @@ def _cell_of(slot: Slot, value: object) -> int | None:
 
 
 def calls_functions(expr: Expr) -> bool:
-    """Whether a function of the caller's stands in it; such are not called to reason about them."""
+    """Whether an expression calls a function of the caller; analysis never calls functions."""
     return any(isinstance(part, Custom) for part in walk(expr))

@@ -1,10 +1,10 @@
-"""The events that some selectors can tell apart, as variables of a BDD.
+"""The events that some selectors distinguish, encoded as variables of a BDD.
 
-Each slot (see `slots`) has as many variables as it takes to spell the number of a cell, so the
-tests of one slot depend on each other as they really do: `x < 5 AND x > 9` is the diagram of false.
-A test that is free in a cell has variables of its own. What is false here is therefore false for
-all events; what is not may still be, where a slot is not sure, and only an event can show that it
-is not.
+Each slot (see `slots`) has as many variables as encode the number of a cell, so dependencies
+between the tests of a slot are exact: `x < 5 AND x > 9` becomes the diagram of false. A test that
+is free in a cell has variables of its own. So a diagram that is false is false for all events. A
+diagram that is not false may still be false for all events, if a slot is not sure; then only an
+event can show that it is not.
 """
 
 from __future__ import annotations
@@ -36,28 +36,28 @@ Rails = tuple[Any, Any]
 
 
 class DiagramTooLarge(Exception):
-    """The diagrams of a question grow beyond what is worth it."""
+    """The diagram of a question is too large to build."""
 
 
 _TESTS = 400
 _NODES = 50_000
-_FEW = 16  # tests: so few cannot make a diagram that is too large
+_FEW = 16  # with so few tests, no diagram can be too large
 
 
 class Space:
     """The slots of some selectors, and the selectors as functions of them.
 
     Attributes:
-        slots: What the tests look at.
-        sure: Whether every function that is not false is true for some event.
-        possible: Which combinations of cells can be had: an attribute that lies in an object.
+        slots: The slots of the tests.
+        sure: Whether every diagram that is not false is true for some event.
+        possible: The possible combinations of cells: an attribute with a value lies in an object.
     """
 
     def __init__(self, selectors: Iterable[BoolExpr], domains: Domains, diagrams: Diagrams) -> None:
-        """Cut what the selectors look at into cells.
+        """Divide what the selectors test into slots and cells.
 
         Raises:
-            TooLarge: There are too many tests.
+            DiagramTooLarge: There are too many tests.
         """
         self._diagrams = diagrams
         tests = dict.fromkeys(chain.from_iterable(predicates(s) for s in selectors))
@@ -79,15 +79,15 @@ class Space:
     # -- selectors as functions -------------------------------------------------------------------
 
     def function(self, expr: BoolExpr) -> Any:
-        """Where a selector is certainly true.
+        """Return the diagram of where a selector is true.
 
         Raises:
-            TooLarge: Its diagram is.
+            DiagramTooLarge: It is too large.
         """
         return self._true_rail(expr) if not isinstance(expr, Xor) else self._both_rails(expr)[0]
 
     def _true_rail(self, expr: BoolExpr) -> Any:
-        """One rail where one is enough, which is half of the work."""
+        """Return only the true rail, which is half of the work."""
         if isinstance(expr, And):
             return self._join(and_, [self._true_rail(operand) for operand in expr.operands])
         if isinstance(expr, Or):
@@ -97,7 +97,7 @@ class Space:
         return self._both_rails(expr)[0]
 
     def _both_rails(self, expr: BoolExpr) -> Rails:
-        """Where it is certainly true, and where it is certainly false."""
+        """Return the diagrams of where an expression is true and where it is false."""
         rails = _RAILS.get(type(expr))
         found = rails(self, expr) if rails else self._test(expr)  # type: ignore[arg-type]
         return found
@@ -161,33 +161,33 @@ class Space:
         number, position = place
         slot, base = self.slots[number], self._bases[number]
         bits = _bits(slot)
-        loose = [position in cell.free for cell in slot.cells]
+        free_in = [position in cell.free for cell in slot.cells]
         rails = []
         for wanted in (True, False):
             chosen = [
                 cell.vector[position] is wanted and not free
-                for cell, free in zip(slot.cells, loose, strict=True)
+                for cell, free in zip(slot.cells, free_in, strict=True)
             ]
             rails.append(self._diagrams.cells(base, bits, chosen))
         true, false = rails
-        if any(loose):
+        if any(free_in):
             own, known = (
                 self._diagrams.variable(self._next),
                 self._diagrams.variable(self._next + 1),
             )
             self._next += 2
             text = [
-                f and isinstance(c.witness, str) for c, f in zip(slot.cells, loose, strict=True)
+                f and isinstance(c.witness, str) for c, f in zip(slot.cells, free_in, strict=True)
             ]
             on_text = self._diagrams.cells(base, bits, text)
-            free = self._diagrams.cells(base, bits, loose)
-            # A test of text is true or false of a text; one of a list may be unknown as well.
+            free = self._diagrams.cells(base, bits, free_in)
+            # On a text, a test of text is true or false; a test of a list may also be unknown.
             true = true | (free & own)
             false = false | (free & ~own & (on_text | known))
         return true, false
 
     def _objects(self) -> Any:
-        """What lies in an attribute is NULL, or the attribute is an object."""
+        """Return the diagram of: a field is NULL, or the attribute around it is an object."""
         possible = self._diagrams.true
         plain = {
             slot.terms[0].path: n  # type: ignore[union-attr]
@@ -214,9 +214,10 @@ class Space:
     # -- functions as events ----------------------------------------------------------------------
 
     def choices(self, function: Any) -> Iterator[list[Cell]]:
-        """Ways to make a function true: a cell for each slot; the first one where it is the same.
+        """Yield assignments that make a diagram true: a cell for each slot.
 
-        The first cell is that of NULL where there is one, so events have little in them.
+        Slots that do not matter get their first cell. That is the cell of NULL if there is one, so
+        events have few attributes.
         """
         for assignment in self._diagrams.assignments(function):
             chosen = []

@@ -1,4 +1,4 @@
-"""What there is to know about one selector by itself."""
+"""The analysis of one selector by itself."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class Verdict(Enum):
 
 @dataclass(frozen=True, slots=True)
 class SelectorAnalysis:
-    """A selector by itself.
+    """The analysis of one selector.
 
     Attributes:
         verdict: When it matches.
-        events: Up to two events that match, as far apart as they come.
-        conflict: Parts that can never be true together, if it never matches.
-        simplification: The selector without what it does not need, if there is something.
+        events: Up to two events that match, as different as possible.
+        conflict: If it never matches: parts that cannot be true together.
+        simplification: The selector without redundant parts, if it has any.
     """
 
     verdict: Verdict
@@ -41,7 +41,7 @@ class SelectorAnalysis:
 
 
 def analyse_selector(selector: BoolExpr, reasoner: Reasoner) -> SelectorAnalysis:
-    """Say when a selector matches, and what it could do without."""
+    """Decide when a selector matches, and which of its parts are redundant."""
     quick = _plain_events(selector, reasoner)
     if quick:
         return SelectorAnalysis(Verdict.SOMETIMES, quick)
@@ -58,7 +58,7 @@ def analyse_selector(selector: BoolExpr, reasoner: Reasoner) -> SelectorAnalysis
     if matching.event is not None and not events:
         events = [matching.event]
     if missing.found is False:
-        # That it is true of every event is proved; that there is one is plain.
+        # It is proved that every event matches, and events exist.
         return SelectorAnalysis(Verdict.ALWAYS, events)
     decided = matching.found and missing.found
     verdict = Verdict.SOMETIMES if decided else Verdict.UNDECIDED

@@ -1,4 +1,4 @@
-"""Events in their order that tell two sequences apart."""
+"""Streams of events that distinguish two sequences."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tamis.language.expr import Attribute, BoolExpr, Selector, Sequence
 from tamis.language.sequence_oracle import completions
 from tamis.paths import Path
 
-# Streams of at most so many events are tried, of so many different ones.
+# The longest streams that are tried, and how many different events they are made of.
 _LENGTH = 4
 _EVENTS = 8
 
@@ -22,11 +22,14 @@ _EVENTS = 8
 def distinguishing_stream(
     old: Selector, new: Selector, reasoner: Reasoner
 ) -> tuple[list[Event], int] | None:
-    """Events, so many µs apart, the last of which matches one selector alone; None if not found.
+    """Find a stream of events, the last of which matches only one of two selectors.
 
-    Only where the order in which they come is all that counts: what is late is left to the engine.
+    Events arrive in the order of their times: late events are not considered.
+
+    Returns:
+        The events and the time between them in µs, or None if no stream was found.
     """
-    # Under `strict` each step asks for its own attributes, which `completions` does not know.
+    # Under `strict` each step requires its own attributes, which `completions` does not check.
     if reasoner.strict or calls_functions(old) or calls_functions(new):
         return None
     steps = [*_steps(old), *_steps(new)]
