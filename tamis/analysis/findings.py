@@ -28,7 +28,7 @@ RULES: dict[str, Rule] = {
     "never-matches": Rule("error", "No event can match."),
     "always-matches": Rule("warning", "Every event matches."),
     "equivalent": Rule("warning", "Another subscription matches the same events."),
-    "covered": Rule("warning", "Another subscription matches all of its events, and more."),
+    "covered": Rule("warning", "Another subscription matches all of its events."),
     "redundant": Rule(
         "note", "A part of the selector can be dropped without changing its meaning."
     ),

@@ -47,7 +47,7 @@ def lint(
     functions: Callables | None = None,
     progress: Progress = lambda stage, done, part: None,
 ) -> list[Finding]:
-    """Find subscriptions that are invalid, never or always match, or repeat or cover others.
+    """Find subscriptions that are invalid, never or always match, or that others make redundant.
 
     >>> for found in lint([("a", "x < 5 AND x > 9"), ("b", "x > 1"), ("c", "x > 2 AND y = 1")]):
     ...     print(found.rule, found.id, found.others, found.event)

@@ -229,24 +229,26 @@ def _event_of_inner_alone(inner: BoolExpr, outer: BoolExpr, reasoner: Reasoner) 
     return reasoner.telling(inner, outer)
 
 
-def _follows(given: tuple[BoolExpr, ...], wanted: BoolExpr, reasoner: Reasoner) -> bool:
+def _follows(given: tuple[BoolExpr, ...], conclusion: BoolExpr, reasoner: Reasoner) -> bool:
     """Whether a selector follows from others that are all true, by its form and by single tests.
 
     This finds most covers, far faster than a diagram. False means undecided.
     """
-    if wanted in given:
+    if conclusion in given:
         return True
-    if isinstance(wanted, And):
-        return all(_follows(given, part, reasoner) for part in wanted.operands)
-    if isinstance(wanted, Or) and any(_follows(given, part, reasoner) for part in wanted.operands):
+    if isinstance(conclusion, And):
+        return all(_follows(given, part, reasoner) for part in conclusion.operands)
+    if isinstance(conclusion, Or) and any(
+        _follows(given, part, reasoner) for part in conclusion.operands
+    ):
         return True
-    attribute = _attribute(wanted)
+    attribute = _attribute(conclusion)
     for known in given:
         if isinstance(known, Or):
-            if all(_follows(_conjuncts(part), wanted, reasoner) for part in known.operands):
+            if all(_follows(_conjuncts(part), conclusion, reasoner) for part in known.operands):
                 return True
         elif attribute is not None and attribute == _attribute(known):
-            if _implies(known, wanted, attribute, reasoner):
+            if _implies(known, conclusion, attribute, reasoner):
                 return True
     return False
 

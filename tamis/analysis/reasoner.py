@@ -137,22 +137,22 @@ class Reasoner:
         self,
         selectors: list[BoolExpr],
         question: Callable[..., Any],
-        wanted: Callable[[list[bool]], bool],
+        accept: Callable[[list[bool]], bool],
     ) -> Answer:
         try:
             space, functions = self.space(selectors)
         except DiagramTooLarge:
             return UNDECIDED
-        return self.answer(space, question(*functions), selectors, wanted)
+        return self.answer(space, question(*functions), selectors, accept)
 
     def answer(
         self,
         space: Space,
         function: Any,
         selectors: list[BoolExpr],
-        wanted: Callable[[list[bool]], bool],
+        accept: Callable[[list[bool]], bool],
     ) -> Answer:
-        """Find an event that makes a diagram true and for which `wanted` accepts the matches."""
+        """Find an event that makes a diagram true and for which `accept` is true of the matches."""
         function = function & space.possible
         if function == self.diagrams.false:
             return NEVER
@@ -160,7 +160,7 @@ class Reasoner:
         if not space.sure and any(calls_functions(selector) for selector in selectors):
             return UNDECIDED
         for event in self.events(space, function, selectors):
-            if wanted([self.matches(selector, event) for selector in selectors]):
+            if accept([self.matches(selector, event) for selector in selectors]):
                 return Answer(True, event)
         return UNDECIDED
 
@@ -189,12 +189,12 @@ class Reasoner:
         declared = None if self.schema is None else self.schema.types.get(path)
         return OPAQUE if declared is None else _FILLERS[declared]
 
-    def event_of(self, wanted: dict[Path, Value]) -> Event | None:
+    def event_of(self, values: dict[Path, Value]) -> Event | None:
         """Return the event with these values; None if there cannot be one."""
         event: Event = {}
         for path, value in self._always.items():
-            wanted.setdefault(path, value)
-        for path, value in wanted.items():
+            values.setdefault(path, value)
+        for path, value in values.items():
             kind = None if self.schema is None else self.schema.types.get(path)
             if kind is not None:
                 try:
@@ -241,8 +241,8 @@ class Study:
         """Find an event that does not match."""
         return self._ask(~self._function, lambda m: not m[0])
 
-    def _ask(self, function: Any, wanted: Callable[[list[bool]], bool]) -> Answer:
-        return self._reasoner.answer(self._space, function, [self._selector], wanted)
+    def _ask(self, function: Any, accept: Callable[[list[bool]], bool]) -> Answer:
+        return self._reasoner.answer(self._space, function, [self._selector], accept)
 
     def examples(self, count: int) -> list[Event]:
         """Return up to `count` different events that match."""

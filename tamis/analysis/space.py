@@ -163,9 +163,9 @@ class Space:
         bits = _bits(slot)
         free_in = [position in cell.free for cell in slot.cells]
         rails = []
-        for wanted in (True, False):
+        for truth in (True, False):
             chosen = [
-                cell.vector[position] is wanted and not free
+                cell.vector[position] is truth and not free
                 for cell, free in zip(slot.cells, free_in, strict=True)
             ]
             rails.append(self._diagrams.cells(base, bits, chosen))

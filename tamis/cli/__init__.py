@@ -65,8 +65,8 @@ def main() -> None:
     app(prog_name="tamis")
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(requested: bool) -> None:
+    if requested:
         from tamis import __version__
 
         typer.echo(f"tamis {__version__}")

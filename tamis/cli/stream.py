@@ -1,4 +1,4 @@
-"""`tamis stream`: events as they come against an index that may change meanwhile."""
+"""`tamis stream`: match a stream of events on Spark against an index that may change."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ EXAMPLES = """\
   tamis stream -i rules -e in --schema "a INT" -o out --checkpoint state
   tamis stream -i rules -e in --once -o out --checkpoint state
 
-Events from Kafka ([cyan]--format kafka[/cyan]) are the values of messages, as JSON. They need
+With [cyan]--format kafka[/cyan], events are the values of Kafka messages, as JSON. This needs
 --schema, [cyan]--option kafka.bootstrap.servers=host:9092[/cyan],
-[cyan]--option subscribe=topic[/cyan], and Spark's connector, which
-[cyan]--conf spark.jars.packages=…[/cyan] brings; docs/guides/spark.md has an example.
+[cyan]--option subscribe=topic[/cyan] and Spark's Kafka connector, which
+[cyan]--conf spark.jars.packages=…[/cyan] loads; see docs/spark.md for an example.
 
-It runs until Ctrl-C and goes on from the checkpoint the next time: every event is in
-the output once. A micro-batch is judged by the version of the index that is newest then.
+It runs until Ctrl-C. The next run continues from the checkpoint, so every event is in the output
+once. Each micro-batch is matched with the newest version of the index.
 """
 
 _LOOK = 0.5
@@ -44,7 +44,7 @@ class StreamSource(StrEnum):
 
 
 class Sink(StrEnum):
-    """What to write."""
+    """The format of the output."""
 
     parquet = "parquet"
     json = "json"
@@ -60,21 +60,27 @@ class StreamForm(StrEnum):
 def stream(
     index: Annotated[
         str,
-        typer.Option("--index", "-i", metavar="DIR", help="What [cyan]tamis compile[/cyan] made."),
+        typer.Option(
+            "--index", "-i", metavar="DIR", help="An index made by [cyan]tamis compile[/cyan]."
+        ),
     ],
-    out: Annotated[str, typer.Option("--out", "-o", metavar="DIR", help="Where matches go.")],
+    out: Annotated[
+        str, typer.Option("--out", "-o", metavar="DIR", help="The output folder, for matches.")
+    ],
     checkpoint: Annotated[
-        str, typer.Option(metavar="DIR", help="Where Spark remembers how far it is.")
+        str, typer.Option(metavar="DIR", help="The folder for Spark's checkpoint.")
     ],
     events: Annotated[
         str | None,
-        typer.Option("--events", "-e", metavar="DIR", help="A folder that files arrive in."),
+        typer.Option(
+            "--events", "-e", metavar="DIR", help="The folder in which files of events arrive."
+        ),
     ] = None,
     format: Annotated[
         StreamSource,
         typer.Option(
             metavar="FORMAT",
-            help="Of the events: [cyan]json[/cyan] (lines), [cyan]parquet[/cyan] or "
+            help="The format of the events: [cyan]json[/cyan] (lines), [cyan]parquet[/cyan] or "
             "[cyan]kafka[/cyan].",
         ),
     ] = StreamSource.json,
@@ -90,45 +96,48 @@ def stream(
         str | None,
         typer.Option(
             metavar="COLUMNS|FILE",
-            help="The columns, in Spark's words: [cyan]price DOUBLE, user STRUCT<city: "
-            "STRING>[/cyan]; or a file with that. Without it, as in the files that are there.",
+            help="The columns in Spark's DDL: [cyan]price DOUBLE, user STRUCT<city: "
+            "STRING>[/cyan]; or a file that holds it. Default: inferred from the files present.",
         ),
     ] = None,
     form: Annotated[
         StreamForm,
         typer.Option(
-            metavar="FORM", help="[cyan]pairs[/cyan]: a row per match; or [cyan]lists[/cyan]."
+            metavar="FORM",
+            help="[cyan]pairs[/cyan] (a row per match) or [cyan]lists[/cyan] (a row per event).",
         ),
     ] = StreamForm.pairs,
     out_format: Annotated[
-        Sink, typer.Option(metavar="FORMAT", help="[cyan]parquet[/cyan] or [cyan]json[/cyan].")
+        Sink,
+        typer.Option(
+            metavar="FORMAT",
+            help="The format of the output: [cyan]parquet[/cyan] or [cyan]json[/cyan].",
+        ),
     ] = Sink.parquet,
     limit: Annotated[
-        int | None, typer.Option(min=0, metavar="K", help="At most K matches per event.")
+        int | None, typer.Option(min=0, metavar="K", help="Return at most K matches per event.")
     ] = None,
     every: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="A micro-batch every [cyan]'10 seconds'[/cyan], say."),
+        typer.Option(
+            metavar="TIME", help="The interval of micro-batches, e.g. [cyan]'10 seconds'[/cyan]."
+        ),
     ] = None,
     once: Annotated[
-        bool, typer.Option("--once", metavar="", help="Take what is there, and end.")
+        bool, typer.Option("--once", metavar="", help="Match the events present, then stop.")
     ] = False,
     master: MasterOption = None,
     conf: ConfOption = None,
     quiet: QuietOption = False,
 ) -> None:
-    """Match events as they arrive; new rules count from the next micro-batch on.
+    """Match a stream of events on Spark; rule changes apply from the next micro-batch.
 
-    Events that cannot be read or judged are set aside: [cyan]error[/cyan] says why.
+    Events that cannot be read or evaluated get a reason in the column [cyan]error[/cyan].
     """
     if (events is None) is not (format is StreamSource.kafka):
-        raise typer.BadParameter("give --events DIR, or --format kafka with --option …")
+        raise typer.BadParameter("give either --events DIR, or --format kafka with --option …")
     if once and every:
-        raise typer.BadParameter("give one of --once and --every")
-    if format is StreamSource.kafka and schema is None:
-        raise typer.BadParameter("--format kafka needs --schema")
-    if schema is not None:
-        schema = (Path(schema).read_text() if Path(schema).is_file() else schema).strip()
+        raise typer.BadParameter("give only one of --once and --every")
     options = pairs(option, "--option")
     with spark_session(master, conf) as spark:
         from tamis.spark import match
@@ -151,11 +160,64 @@ def stream(
             query.stop()
 
 
+def _columns(
+    spark: SparkSession, schema: str | None, format: StreamSource, events: str | None
+) -> StructType:
+    """Return the columns of the events; text formats get one more, for unreadable records."""
+    from pyspark.sql.types import StringType, StructType
+
+    if schema is not None:
+        text = Path(schema).read_text() if Path(schema).is_file() else schema
+        columns = _parse_columns(text.strip())
+    elif events is not None:
+        columns = spark.read.format(format.value).load(events).schema
+    else:
+        raise typer.BadParameter("--format kafka needs --schema")
+    if not columns.fields:
+        raise InputError(
+            "there are no events yet to infer the columns from; give --schema", events or ""
+        )
+    if format is not StreamSource.parquet and CORRUPT not in columns.fieldNames():
+        columns = StructType([*columns.fields]).add(CORRUPT, StringType())
+    return columns
+
+
+def _parse_columns(text: str) -> StructType:
+    from pyspark.sql.types import StructType
+
+    columns = StructType.fromDDL(text)
+    if not isinstance(columns, StructType):
+        raise InputError(f"--schema takes columns: 'a INT, b STRING', not {text!r}")
+    return columns
+
+
+def _source(
+    spark: SparkSession,
+    format: StreamSource,
+    events: str | None,
+    columns: StructType,
+    options: dict[str, str],
+) -> DataFrame:
+    reader = spark.readStream.format(format.value).options(**options)
+    if format is StreamSource.kafka:
+        return parse_events(reader.load(), columns)
+    return reader.schema(columns).load(events)
+
+
+def parse_events(messages: DataFrame, columns: StructType) -> DataFrame:
+    """Return the events in the values of messages, parsed as JSON."""
+    from pyspark.sql import functions as F
+
+    how = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT}
+    event = F.from_json(F.col("value").cast("string"), columns, how)
+    return messages.select(event.alias("event")).select("event.*")
+
+
 def _follow(query: Any, index: str, quiet: bool) -> None:
-    """Say how it goes until it ends.
+    """Report the progress of a query until it ends.
 
     Raises:
-        StreamingQueryException: It failed.
+        StreamingQueryException: The query failed.
     """
     rows, last = 0, -1
     began = time.perf_counter()
@@ -185,7 +247,7 @@ def _batch_line(progress: Any, index: str, query: str) -> str:
 
 
 def _version(index: str, query: str, batch: int) -> str:
-    """The version that judged a batch, as its tasks wrote it down, if it is seen from here."""
+    """Return the index version of a batch as its tasks recorded it, if it is readable here."""
     try:
         number = int(Path(index, "pins", query, str(batch)).read_text())
     except (OSError, ValueError):
@@ -195,7 +257,7 @@ def _version(index: str, query: str, batch: int) -> str:
 
 @contextmanager
 def _line(quiet: bool) -> Iterator[Any]:
-    """Something to say a line with: one that is replaced on a terminal, else one after another."""
+    """Yield a function that shows a line: replaced in place on a terminal, else one per line."""
     err = console.stderr()
     if quiet:
         yield lambda text: None

@@ -1,4 +1,4 @@
-"""`tamis compile --spark`: a table of subscriptions into the next version of an index."""
+"""`tamis compile --spark`: compile a table of subscriptions into the next index version."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tamis.errors import InputError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# Rejected rows that are shown; all are in the file of --rejects.
+# Rejected rows to show; --rejects writes all of them.
 _SHOWN = 20
 
 
@@ -31,7 +31,7 @@ def compile_on_spark(
     conf: list[str] | None,
     quiet: bool,
 ) -> None:
-    """Make the version, say what came of it, and which rows were not taken."""
+    """Compile the next version, and report a summary and the rejected rows."""
     with spark_session(master, conf) as spark:
         from tamis.spark import compile
 
@@ -45,7 +45,7 @@ def compile_on_spark(
             console.stderr().print(_table(shown))
             left = done.rejected - len(shown)
             if left > 0:
-                more = "" if rejects else "; --rejects FILE keeps them all"
+                more = "" if rejects else "; --rejects FILE writes all of them"
                 console.note(f"and {left:,} more{more}")
         if not quiet:
             console.note(

@@ -1,4 +1,4 @@
-"""What the verbs that run on Spark share: the session, its options, its errors, its progress."""
+"""The Spark session of the verbs that run on Spark: options, errors and progress."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tamis.errors import InputError
 if TYPE_CHECKING:
     from tamis.spark.session import SparkSession
 
-# Seconds between two looks at what Spark is doing.
+# Seconds between two polls of Spark's progress.
 _LOOK = 0.25
 
 MasterOption = Annotated[
@@ -25,16 +25,14 @@ MasterOption = Annotated[
     typer.Option(
         metavar="URL",
         help="Where Spark runs: [cyan]local\\[4][/cyan], [cyan]spark://host:7077[/cyan], "
-        "[cyan]yarn[/cyan], or [cyan]sc://host[/cyan] (Spark Connect). By default it is "
-        "local, on two cores.",
+        "[cyan]yarn[/cyan], or [cyan]sc://host[/cyan] (Spark Connect). Default: local, on two "
+        "cores.",
         show_default=False,
     ),
 ]
 ConfOption = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="KEY=VALUE", help="A setting of Spark; may be repeated.", show_default=False
-    ),
+    typer.Option(metavar="KEY=VALUE", help="A Spark setting; may be repeated.", show_default=False),
 ]
 SparkOption = Annotated[
     bool, typer.Option("--spark", metavar="", help="Run on Spark; see the examples below.")
@@ -42,18 +40,26 @@ SparkOption = Annotated[
 
 
 def pairs(given: list[str] | None, option: str) -> dict[str, str]:
-    """What was given as KEY=VALUE."""
-    found = {}
+    """Parse a list of KEY=VALUE.
+
+    Raises:
+        BadParameter: One of them has another form.
+    """
+    parsed = {}
     for one in given or ():
         key, equals, value = one.partition("=")
         if not (key and equals):
             raise typer.BadParameter(f"{option} takes KEY=VALUE, not {one!r}")
-        found[key] = value
-    return found
+        parsed[key] = value
+    return parsed
 
 
 def refuse_without_spark(master: str | None, conf: list[str] | None, **others: object) -> None:
-    """Options that mean nothing where Spark is not asked for."""
+    """Refuse options that need --spark.
+
+    Raises:
+        BadParameter: One of them was given.
+    """
     for name, value in {"--master": master, "--conf": conf, **others}.items():
         if value:
             raise typer.BadParameter(f"{name} needs --spark")
@@ -61,15 +67,15 @@ def refuse_without_spark(master: str | None, conf: list[str] | None, **others: o
 
 @contextmanager
 def spark_session(master: str | None, conf: list[str] | None) -> Iterator[SparkSession]:
-    """A session, ended at the end unless it was there before; its errors are told in a line."""
+    """Open a session, stopped at the end unless it existed before; report errors in one line."""
     from tamis.spark import session
 
-    wanted: dict[str, object] = dict(pairs(conf, "--conf"))
+    settings: dict[str, object] = dict(pairs(conf, "--conf"))
     if master is not None:
-        wanted["spark.remote" if master.startswith("sc://") else "spark.master"] = master
+        settings["spark.remote" if master.startswith("sc://") else "spark.master"] = master
     ours = not _has_active_session()
     with _one_line_errors():
-        spark = session("tamis", **wanted)
+        spark = session("tamis", **settings)
         try:
             yield spark
         finally:
@@ -78,7 +84,7 @@ def spark_session(master: str | None, conf: list[str] | None) -> Iterator[SparkS
 
 
 def _has_active_session() -> bool:
-    # Not imported for this: without the module nobody has a session.
+    # Do not import PySpark for this: if it is not loaded, there is no session.
     module = sys.modules.get("pyspark.sql")
     return module is not None and module.SparkSession.getActiveSession() is not None
 
@@ -94,19 +100,19 @@ def _one_line_errors() -> Iterator[None]:
 
 
 def _line(message: str) -> str:
-    """What a person needs of a message that has tracebacks of two languages in it."""
+    """Return the essential line of a message that has Java and Python tracebacks."""
     ours = re.findall(r"^(?:[\w.]*: )?tamis\.errors\.\w+: (.+)$", message, re.M)
     if ours:
         return str(ours[-1])
     lines = [line.strip(" :\t") for line in message.splitlines() if line.strip()]
-    if lines and lines[0].startswith("An error occurred while calling"):  # py4j's own words
+    if lines and lines[0].startswith("An error occurred while calling"):  # added by py4j
         del lines[0]
-    return lines[0] if lines else "it failed, and did not say why"
+    return lines[0] if lines else "Spark failed without a message"
 
 
 @contextmanager
 def show_spark_progress(spark: SparkSession, what: str, quiet: bool) -> Iterator[None]:
-    """Show how far Spark's tasks are while something runs; through Connect, that it does run."""
+    """Show the progress of Spark's tasks; with Spark Connect, only that something runs."""
     with Progress(quiet, answers_on_terminal=False) as bar:
         bar.start(what)
         if not bar.is_shown:
@@ -125,7 +131,7 @@ def show_spark_progress(spark: SparkSession, what: str, quiet: bool) -> Iterator
 def _poll_progress(spark: SparkSession, bar: Progress, done: threading.Event) -> None:
     try:
         tracker = spark.sparkContext.statusTracker()
-    except Exception:  # Spark Connect has none; the bar goes to and fro
+    except Exception:  # Spark Connect has no tracker; the bar pulses
         return
     while not done.wait(_LOOK):
         finished = tasks = 0
