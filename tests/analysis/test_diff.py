@@ -32,7 +32,7 @@ def one(old: str, new: str, **options: object) -> Change:
         ("FIRST a THEN b", "b", "changed"),
     ],
 )  # fmt: skip
-def test_kinds(old: str, new: str, kind: str) -> None:
+def test_each_kind_of_change_is_recognised(old: str, new: str, kind: str) -> None:
     change = one(old, new)
     assert change.kind == kind
     for event, mine, other in ((change.lost, old, new), (change.gained, new, old)):
@@ -42,7 +42,7 @@ def test_kinds(old: str, new: str, kind: str) -> None:
     assert (change.lost is None) is (kind not in ("narrowed", "changed") or bool(change.stream))
 
 
-def test_a_stream_tells_sequences_apart() -> None:
+def test_a_stream_of_events_distinguishes_sequences() -> None:
     old, new = "FIRST a = 1 THEN b PER host", "FIRST a = 1 THEN b AND c PER host"
     change = one(old, new)
     events = list(change.stream)
@@ -52,7 +52,7 @@ def test_a_stream_tells_sequences_apart() -> None:
     assert last not in completions(parse(new), events, times)
 
 
-def test_added_removed_and_the_same() -> None:
+def test_unchanged_subscriptions_are_left_out() -> None:
     old = [("a", "x > 1"), ("b", "y"), ("c", "z")]
     new = [("d", "w"), ("c", "z"), ("a", "x > 1", 5)]
     assert [(c.kind, c.id) for c in diff(old, new)] == [
@@ -61,14 +61,14 @@ def test_added_removed_and_the_same() -> None:
     assert diff(old, old) == []
 
 
-def test_priorities_are_told_beside_the_rest() -> None:
+def test_changed_priorities_are_reported_with_other_changes() -> None:
     (change,) = diff([("a", "x > 1", 2)], [("a", "x > 0", 3)])
     assert (change.kind, change.priorities) == ("widened", (2, 3))
     assert "priority 2 became 3" in change.message
     assert change.to_dict()["priorities"] == [2, 3]
 
 
-def test_what_is_refused_is_told() -> None:
+def test_invalid_selectors_are_reported() -> None:
     assert [c.kind for c in diff([("a", "x >")], [("a", "x > 1"), ("b", "y =")])] == ["bad", "bad"]
     with pytest.raises(DuplicateSubscription):
         diff([("a", "x"), ("a", "y")], [])
@@ -76,7 +76,7 @@ def test_what_is_refused_is_told() -> None:
         diff([], ["x"])
 
 
-def test_schema_and_semantics() -> None:
+def test_changes_depend_on_schema_and_semantics() -> None:
     assert one("x > 1", "x >= 2", schema={"x": "INT"}).kind == "reworded"
     assert one("x > 1", "x >= 2", schema={"x": "DBL"}).kind == "narrowed"
     assert one("y", "y AND (x OR NOT x)", semantics="strict").lost == {"y": True}

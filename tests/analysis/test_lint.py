@@ -31,7 +31,7 @@ def test_a_good_set_has_no_findings() -> None:
     assert lint([]) == []
 
 
-def test_dead_ones_show_what_cannot_be_together() -> None:
+def test_selectors_that_never_match_show_the_conflicting_parts() -> None:
     (found,) = lint([("a", "y = 1 AND x < 5 AND z AND x > 9")])
     assert (found.rule, found.level, found.event) == ("never-matches", "error", None)
     assert spanned(found) == ["x < 5", "x > 9"] and found.proof
@@ -39,11 +39,11 @@ def test_dead_ones_show_what_cannot_be_together() -> None:
     assert spanned(found) == ["x NOT IN (1, NULL)"]
 
 
-def test_always_true_ones_cover_nothing() -> None:
+def test_selectors_that_always_match_are_not_reported_as_covers() -> None:
     assert rules("x IS NULL OR x IS NOT NULL", "y = 1") == {0: ["always-matches"]}
 
 
-def test_a_chain_of_covers() -> None:
+def test_a_covered_selector_names_the_chain_of_covers() -> None:
     found = by_id("x > 1", "x > 5 AND y = 1", "x > 3", "y = 2")
     assert {id: f[0].others for id, f in found.items()} == {1: (2, 0), 2: (0,)}
     assert "1 ⊂ 2 ⊂ 0" in found[1][0].message
@@ -51,7 +51,7 @@ def test_a_chain_of_covers() -> None:
     assert evaluate(parse("x > 3"), event) and not evaluate(parse("x > 5 AND y = 1"), event)
 
 
-def test_equivalent_ones_name_the_first() -> None:
+def test_equivalent_selectors_name_the_first() -> None:
     found = by_id("x > 5", "NOT x <= 5", "x > 5", "5 < x AND x <> 5", "x > 2")
     assert {id: f[-1].others for id, f in found.items() if f[-1].rule == "equivalent"} == {
         1: (0,), 2: (0,), 3: (0,),
@@ -66,7 +66,7 @@ def test_a_repeated_text_has_the_same_findings() -> None:
     assert [f.rule for f in found[3]] == ["redundant", "equivalent"]
 
 
-def test_redundant_parts() -> None:
+def test_redundant_parts_are_found() -> None:
     (found,) = lint([("a", "x > 5 AND (x > 3 OR y = 1) AND z")])
     assert spanned(found) == ["x > 3 OR y = 1"]
     assert found.suggestion == "x > 5 AND z"
@@ -80,7 +80,7 @@ def test_bad_selectors_and_ids_are_findings() -> None:
     assert spanned(found) == ["prise"] and "did you mean" in found.message
 
 
-def test_sequences_are_looked_at_step_by_step() -> None:
+def test_sequences_are_checked_step_by_step() -> None:
     found = by_id(
         "FIRST a = 1 AND a = 2 THEN b",
         "FIRST a = 1 THEN x > 5 AND x > 3 PER host",
@@ -93,14 +93,14 @@ def test_sequences_are_looked_at_step_by_step() -> None:
     assert spanned(found[0][0]) == ["a = 1", "a = 2"]
 
 
-def test_what_is_undecided_is_said() -> None:
+def test_undecided_questions_are_reported() -> None:
     found = by_id("s RLIKE '^x' AND s LIKE 'y%'")
     assert [f.rule for f in found[0]] == ["undecided"]
     assert rules("s RLIKE '^xa' AND s IS NOT NULL", "s RLIKE '^x'")[0][-1] == "undecided"
 
 
 @pytest.mark.parametrize("semantics", ["sql", "strict", "default", "total"])
-def test_semantics(semantics: str) -> None:
+def test_findings_depend_on_the_semantics(semantics: str) -> None:
     schema = {"x": ("INT", 1), "y": ("BOOL", False)}
     found = rules("x < 5 OR x >= 5", "y IS NULL", schema=schema, semantics=semantics)
     assert found == {
@@ -110,7 +110,7 @@ def test_semantics(semantics: str) -> None:
     }[semantics]  # fmt: skip
 
 
-def test_functions_are_known_and_not_called() -> None:
+def test_functions_are_accepted_and_not_called() -> None:
     def never(value: object) -> object:
         raise AssertionError("called")
 
@@ -118,7 +118,7 @@ def test_functions_are_known_and_not_called() -> None:
     assert [f.rule for f in found] == ["undecided"]
 
 
-def test_what_is_no_set_is_refused() -> None:
+def test_invalid_rows_are_refused() -> None:
     with pytest.raises(InputError, match="tuple"):
         lint(["x > 1"])
     with pytest.raises(SchemaError):
@@ -157,13 +157,13 @@ def test_every_cover_among_many_is_found() -> None:
             assert said == []
 
 
-def test_progress_is_told() -> None:
+def test_progress_is_reported() -> None:
     stages: list[str] = []
     lint([("a", "x > 1"), ("b", "x > 2")], progress=lambda stage, done, part: stages.append(stage))
     assert list(dict.fromkeys(stages)) == ["reading", "indexing", "comparing", "proving"]
 
 
-def test_as_json() -> None:
+def test_findings_convert_to_json() -> None:
     (found,) = lint([("a", "t > TIMESTAMP '2024-01-01' AND t > DATE '2023-01-01'")])
     told = found.to_dict()
     assert told["ids"] == ["a"] and told["rule"] == "redundant" and found.rule in RULES

@@ -16,7 +16,7 @@ PAIRS = count(50, 500)  # for each of the four semantics: 2,000 in all
 
 
 @pytest.mark.parametrize("semantics", SEMANTICS)
-def test_every_verdict_on_pairs(semantics: str) -> None:
+def test_every_verdict_on_pairs_agrees_with_all_events(semantics: str) -> None:
     random = Random(f"pairs {semantics}")
     verdicts: Counter[str] = Counter()
     for number in range(PAIRS):

@@ -19,7 +19,7 @@ REASONER = Reasoner()
 
 @given(strategies.bool_exprs(2), strategies.bool_exprs(2), strategies.events())
 @settings(max_examples=count(60, 5_000), deadline=None)
-def test_whatever_is_said_holds_for_any_event(first: object, second: object, event: dict) -> None:
+def test_every_answer_holds_for_any_event(first: object, second: object, event: dict) -> None:
     """Any type in any attribute, arithmetic, patterns: an answer may be missing, never wrong."""
     matching, missing = REASONER.matching(first), REASONER.missing(first)
     telling, differing = REASONER.telling(first, second), REASONER.differing(first, second)
@@ -82,7 +82,7 @@ def test_whatever_is_said_holds_for_any_event(first: object, second: object, eve
         ("1 + 1 = 2", True),
     ],
 )  # fmt: skip
-def test_whether_something_matches(selector: str, found: bool | None) -> None:
+def test_matching_is_decided(selector: str, found: bool | None) -> None:
     assert REASONER.matching(parse(selector)).found is found
 
 
@@ -104,7 +104,7 @@ def test_whether_something_matches(selector: str, found: bool | None) -> None:
         ("x IS NOT NULL", "x <> 5 OR x = 5", True),
     ],
 )  # fmt: skip
-def test_what_covers(inner: str, outer: str, found: bool) -> None:
+def test_covering_is_decided(inner: str, outer: str, found: bool) -> None:
     answer = REASONER.telling(parse(inner), parse(outer))
     assert answer.found is found
     if answer.event is not None:
@@ -112,7 +112,7 @@ def test_what_covers(inner: str, outer: str, found: bool) -> None:
         assert evaluate(parse(outer), answer.event) is not True
 
 
-def test_types_decide() -> None:
+def test_declared_types_narrow_the_answer() -> None:
     gap = parse("x > 1 AND x < 2")
     assert Reasoner(Schema({"x": "INT"})).matching(gap).found is False
     assert Reasoner(Schema({"x": "DBL"})).matching(gap).found is True
@@ -122,7 +122,7 @@ def test_types_decide() -> None:
     assert Reasoner(Schema({"x": ("INT", 3)}), "default").missing(either).found is False
 
 
-def test_strict_goes_by_the_text() -> None:
+def test_strict_requires_the_attributes_named_in_the_text() -> None:
     strict = Reasoner(semantics="strict")
     plain, wordy = parse("y"), parse("y AND (x OR NOT x)")
     assert strict.telling(plain, wordy).event == {"y": True}
@@ -130,7 +130,7 @@ def test_strict_goes_by_the_text() -> None:
     assert strict.matching(parse("x IS NULL")).found is False
 
 
-def test_events_of_a_total_schema_are_whole() -> None:
+def test_events_of_a_total_schema_have_all_attributes() -> None:
     schema = Schema({"a": "INT", "t": "TIMESTAMP", "tags": "LIST<STR>"})
     event = Reasoner(schema, "total").matching(parse("a = 1")).event
     assert event is not None and event.keys() == {"a", "t", "tags"}
@@ -146,12 +146,12 @@ def test_functions_are_not_called() -> None:
     assert analyse_selector(parse("f(x)", functions), REASONER).verdict is Verdict.UNDECIDED
 
 
-def test_what_is_too_large_is_undecided() -> None:
+def test_a_diagram_that_is_too_large_is_undecided() -> None:
     many = " AND ".join(f"a{n} = {n}" for n in range(500))
     assert REASONER.matching(parse(f"NOT ({many})")).found is None
 
 
-def test_cells_are_spelt_as_they_are_read() -> None:
+def test_cells_are_encoded_as_they_are_decoded() -> None:
     diagrams = Diagrams()
     odd = diagrams.cells(0, 2, [False, True, False])
     found = list(diagrams.assignments(odd))
@@ -159,14 +159,16 @@ def test_cells_are_spelt_as_they_are_read() -> None:
     assert diagrams.cells(0, 2, [True, True, True]) == diagrams.true
 
 
-def test_without_cudd_plain_python_will_do(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_cudd_pure_python_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "dd.cudd", None)
     reasoner = Reasoner(diagrams=Diagrams())
     assert reasoner.matching(parse("x < 5 AND x > 9")).found is False
     assert reasoner.telling(parse("x > 8 OR y"), parse("x = 10 OR y")).event == {"x": 9}
 
 
-def test_without_the_library_it_is_said_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_library_the_error_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     for name in ("dd", "dd.cudd", "dd.autoref"):
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(InputError, match=r"pip install 'tamis\[bdd\]'"):

@@ -45,7 +45,7 @@ def test_the_schema_and_the_semantics_are_in_the_index(tmp_path: Path) -> None:
         assert done.exit_code == 2 and f"{option[0]} cannot be used with --index" in done.stderr
 
 
-def test_bad_lines(files: tuple[Path, Path], tmp_path: Path) -> None:
+def test_bad_lines_fail_or_are_skipped(files: tuple[Path, Path], tmp_path: Path) -> None:
     index = tmp_path / "index"
     files[0].write_text(SUBSCRIPTIONS + '{"id": "bad", "selector": "a ="}\n')
     done = run("compile", "-s", files[0], "--out", index)
@@ -56,13 +56,17 @@ def test_bad_lines(files: tuple[Path, Path], tmp_path: Path) -> None:
     assert run("match", "--index", index, "-e", files[1]).stdout == ANSWERS
 
 
-def test_one_of_both(files: tuple[Path, Path], tmp_path: Path) -> None:
+def test_subscriptions_and_index_exclude_each_other(
+    files: tuple[Path, Path], tmp_path: Path
+) -> None:
     for options in ((), ("-s", files[0], "-i", tmp_path)):
         done = run("match", "-e", files[1], *options)
         assert done.exit_code == 2 and "give one of --subscriptions and --index" in done.stderr
 
 
-def test_no_index_and_something_in_the_way(files: tuple[Path, Path], tmp_path: Path) -> None:
+def test_a_missing_index_and_an_existing_folder_are_errors(
+    files: tuple[Path, Path], tmp_path: Path
+) -> None:
     done = run("match", "--index", tmp_path / "nowhere", "-e", files[1])
     assert done.exit_code == 2 and "there is no index here" in done.stderr
     done = run("compile", "-s", files[0], "--out", tmp_path)

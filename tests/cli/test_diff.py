@@ -43,7 +43,7 @@ def test_a_line_per_change(files: tuple[Path, Path]) -> None:
     assert "4 and 4 subscriptions, 1 narrowed, 1 reworded, 1 changed" in done.stderr
 
 
-def test_a_table(files: tuple[Path, Path]) -> None:
+def test_a_table_shows_old_and_new(files: tuple[Path, Path]) -> None:
     shown = run("diff", *files, "--format", "table").stdout
     for part in ("- x > 5", "+ x > 7", 'no longer matches: {"x":7}', "priority 1 became 2"):
         assert part in shown

@@ -10,7 +10,7 @@ import pytest
 from tests.cli.command import run
 
 
-def test_a_match_is_0(tmp_path: Path) -> None:
+def test_a_match_exits_with_0(tmp_path: Path) -> None:
     done = run("explain", "a = 1 AND b", "--event", '{"a": 1, "b": true}')
     assert done.exit_code == 0
     assert done.stdout == (
@@ -21,7 +21,7 @@ def test_a_match_is_0(tmp_path: Path) -> None:
     )  # fmt: skip
 
 
-def test_no_match_is_1_with_what_was_missing() -> None:
+def test_no_match_exits_with_1_and_shows_what_was_missing() -> None:
     done = run("explain", "a = 1 AND b LIKE '? %'", "--event", '{"a": 2}')
     assert (done.exit_code, done.stderr) == (1, "")
     lines = done.stdout.splitlines()
@@ -71,7 +71,7 @@ def test_bad_events_are_reported(event: str, reason: str) -> None:
     assert done.stderr.startswith("error: ") and reason in done.stderr
 
 
-def test_json() -> None:
+def test_json_has_the_tree() -> None:
     done = run("explain", "a = 1 OR b", "--event", '{"a": 2}', "--format", "json")
     told = json.loads(done.stdout)
     assert done.exit_code == 1 and done.stdout.count("\n") == 1
@@ -91,7 +91,7 @@ def test_schema_and_semantics(tmp_path: Path) -> None:
     assert strict.exit_code == 1 and "x IS NOT NULL" in strict.stdout
 
 
-def test_usage() -> None:
+def test_bad_usage_is_reported() -> None:
     for args in (
         ["--event", "{}"],
         ["a", "--id", "x", "--subscriptions", "f", "--event", "{}"],
@@ -103,7 +103,7 @@ def test_usage() -> None:
     assert run("explain", "a").exit_code == 2
 
 
-def test_an_id_on_a_bad_line(tmp_path: Path) -> None:
+def test_an_id_on_a_bad_line_is_reported(tmp_path: Path) -> None:
     text, table = tmp_path / "s.txt", tmp_path / "s.csv"
     text.write_bytes(b"a = 1\nb = 1\nc = '\xff'\n")
     table.write_text("id,selector\n1,a = 1\n2,b = 1,oops\n7,\n")
@@ -121,7 +121,7 @@ def test_an_id_on_a_bad_line(tmp_path: Path) -> None:
     assert run("explain", "-s", table, "--id", 1, *asked).exit_code == 0
 
 
-def test_a_plan(tmp_path: Path) -> None:
+def test_a_plan_shows_how_the_subscription_is_found(tmp_path: Path) -> None:
     rules, events = tmp_path / "s.jsonl", tmp_path / "e.jsonl"
     rules.write_text(
         'oops\n{"id": "x", "selector": "a = 1 AND b > 2"}\n{"id": "y", "selector": "b <> 1"}\n'
@@ -157,7 +157,7 @@ def test_a_plan_after_an_explanation() -> None:
     assert "\nselector: found by a cover: tests of which one must hold\n" in done.stdout
 
 
-def test_usage_of_plans(tmp_path: Path) -> None:
+def test_bad_usage_of_plans_is_reported(tmp_path: Path) -> None:
     for args, message in (
         (["a"], "give --event or --plan"),
         (["a", "--event", "{}", "--events", "f"], "--events needs --plan"),

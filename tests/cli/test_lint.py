@@ -86,13 +86,13 @@ def test_other_files_have_lines_and_no_columns(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("level", "code"), [("note", 1), ("warning", 0), ("error", 0), ("never", 0)]
 )
-def test_fail_on(tmp_path: Path, level: str, code: int) -> None:
+def test_fail_on_sets_the_exit_code(tmp_path: Path, level: str, code: int) -> None:
     file = tmp_path / "rules.txt"
     file.write_text("a = 1 AND a = 1\n")
     assert run("lint", file, "--fail-on", level).exit_code == code
 
 
-def test_nothing_to_say(tmp_path: Path) -> None:
+def test_clean_subscriptions_print_nothing(tmp_path: Path) -> None:
     file = tmp_path / "rules.txt"
     file.write_text("a = 1\nb = 1\n")
     done = run("lint", file)
@@ -100,7 +100,7 @@ def test_nothing_to_say(tmp_path: Path) -> None:
     assert run("lint", file, "--format", "table").stdout == ""
 
 
-def test_bad_input(tmp_path: Path) -> None:
+def test_unreadable_input_exits_with_2(tmp_path: Path) -> None:
     assert run("lint", tmp_path / "none.txt").exit_code == 2
     file = tmp_path / "rules.txt"
     file.write_text("a = 1\n")

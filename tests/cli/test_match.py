@@ -55,7 +55,7 @@ engines = pytest.mark.parametrize("engine", sorted({*ENGINES} - {"gryphon"}))
 
 
 @engines
-def test_every_engine(files: tuple[Path, Path], engine: str) -> None:
+def test_every_engine_gives_the_same_answers(files: tuple[Path, Path], engine: str) -> None:
     done = run("match", "-s", files[0], "-e", files[1], "--engine", engine)
     assert done.stdout == ANSWERS
 
@@ -69,7 +69,7 @@ def test_what_an_engine_cannot_express_is_a_bad_line(files: tuple[Path, Path]) -
     assert skipped.stdout.splitlines()[0] == '{"event": 0, "matches": ["paris"]}'
 
 
-def test_costs(files: tuple[Path, Path]) -> None:
+def test_costs_are_listed_on_stderr(files: tuple[Path, Path]) -> None:
     done = run("match", "-s", files[0], "-e", files[1], "--costs", "--quiet")
     assert (done.exit_code, done.stdout) == (0, ANSWERS)
     head, *rows, last = done.stderr.splitlines()
@@ -91,7 +91,7 @@ def test_subscriptions_from_standard_input(files: tuple[Path, Path]) -> None:
     assert run("match", "-s", "-", "-e", files[1], stdin=SUBSCRIPTIONS).stdout == ANSWERS
 
 
-def test_limit(files: tuple[Path, Path]) -> None:
+def test_limit_keeps_the_first_matches(files: tuple[Path, Path]) -> None:
     done = run("match", "-s", files[0], "-e", files[1], "--limit", 1)
     assert [json.loads(line)["matches"] for line in done.stdout.splitlines()] == [
         ["paris"], [], ["paris"],
@@ -99,7 +99,9 @@ def test_limit(files: tuple[Path, Path]) -> None:
     assert run("match", "-s", files[0], "-e", files[1], "--limit", -1).exit_code == 2
 
 
-def test_table(files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_lists_events_and_matches(
+    files: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("COLUMNS", "60")
     done = run("match", "-s", files[0], "-e", files[1], "--format", "table")
     assert done.stdout.splitlines() == [
@@ -146,7 +148,9 @@ COUNTS = """\
 
 
 @engines
-def test_counts(files: tuple[Path, Path], tmp_path: Path, engine: str) -> None:
+def test_counts_list_every_subscription(
+    files: tuple[Path, Path], tmp_path: Path, engine: str
+) -> None:
     files[0].write_text(SUBSCRIPTIONS + '{"id": "zero", "selector": "price < 0"}\n')
     args = ["match", "-s", files[0], "-e", files[1], "--engine", engine, "--format", "counts"]
     done = run(*args)
@@ -202,7 +206,9 @@ def test_out_takes_a_file(files: tuple[Path, Path], tmp_path: Path) -> None:
     ("out", "file"),
     [("d", "d/matches.parquet"), ("d.x/", "d.x/matches.parquet"), ("p.parquet", "p.parquet")],
 )
-def test_parquet(files: tuple[Path, Path], tmp_path: Path, out: str, file: str) -> None:
+def test_parquet_has_a_row_per_match(
+    files: tuple[Path, Path], tmp_path: Path, out: str, file: str
+) -> None:
     args = ["match", "-s", files[0], "-e", files[1], "--out", f"{tmp_path}/{out}"]
     assert run(*args, "--format", "parquet").exit_code == 0
     assert pq.read_table(tmp_path / file).to_pydict() == {
@@ -249,12 +255,14 @@ def test_nothing_appears_when_it_fails(files: tuple[Path, Path], tmp_path: Path)
     assert list((tmp_path / "d").iterdir()) == []
 
 
-def test_places_that_cannot_be_written(files: tuple[Path, Path]) -> None:
+def test_an_unwritable_output_is_an_error(files: tuple[Path, Path]) -> None:
     done = run("match", "-s", files[0], "-e", files[1], "--out", files[0] / "x.jsonl")
     assert done.exit_code == 2 and done.stderr.startswith("error: ")
 
 
-def test_formats_that_make_no_sense(files: tuple[Path, Path], tmp_path: Path) -> None:
+def test_formats_that_do_not_fit_the_output_are_refused(
+    files: tuple[Path, Path], tmp_path: Path
+) -> None:
     needs = run("match", "-s", files[0], "-e", files[1], "--format", "parquet")
     assert needs.exit_code == 2 and "needs --out" in needs.stderr
     table = run("match", "-s", files[0], "-e", files[1], "--format", "table", "--out", tmp_path)
@@ -264,7 +272,7 @@ def test_formats_that_make_no_sense(files: tuple[Path, Path], tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "csv", "parquet"])
-def test_one_question_in_every_format(tmp_path: Path, kind: str) -> None:
+def test_every_input_format_gives_the_same_answers(tmp_path: Path, kind: str) -> None:
     rows = [{"id": i, "selector": f"n = {i}", "priority": i} for i in range(3)]
     events = [{"n": 0, "s": "x"}, {"n": 2, "s": "y"}]
     for name, data in (("s", rows), ("e", events)):
@@ -292,7 +300,9 @@ def test_the_semantics_are_those_of_the_library() -> None:
     ("semantics", "expected"),
     [("sql", ["b"]), ("strict", []), ("default", ["a"]), ("total", None)],
 )
-def test_semantics(tmp_path: Path, semantics: str, expected: list[str] | None) -> None:
+def test_a_missing_attribute_follows_the_semantics(
+    tmp_path: Path, semantics: str, expected: list[str] | None
+) -> None:
     (tmp_path / "schema.json").write_text('{"x": {"type": "INT", "default": 1}, "y": "BOOL"}')
     (tmp_path / "s.csv").write_text("id,selector\na,x = 1\nb,x IS NULL AND y\n")
     (tmp_path / "e.jsonl").write_text('{"y": true}')
@@ -306,7 +316,7 @@ def test_semantics(tmp_path: Path, semantics: str, expected: list[str] | None) -
         assert json.loads(done.stdout)["matches"] == expected
 
 
-def test_mistakes_in_the_options(files: tuple[Path, Path], tmp_path: Path) -> None:
+def test_bad_options_are_reported(files: tuple[Path, Path], tmp_path: Path) -> None:
     base = ["match", "-s", str(files[0]), "-e", str(files[1])]
     (tmp_path / "schema.json").write_text('{"price": "MONEY"}')
     for more, reason in [
@@ -339,7 +349,7 @@ oops
 """
 
 
-def test_bad_subscriptions_are_skipped_and_told(tmp_path: Path) -> None:
+def test_bad_subscriptions_are_skipped_and_reported(tmp_path: Path) -> None:
     (tmp_path / "s.jsonl").write_text(BAD_SUBSCRIPTIONS)
     (tmp_path / "e.jsonl").write_text('{"n": 1}')
     done = run("match", "-s", tmp_path / "s.jsonl", "-e", tmp_path / "e.jsonl", "--bad", "skip")
@@ -360,7 +370,7 @@ def test_the_first_bad_subscription_stops_it(tmp_path: Path) -> None:
     assert done.stderr.startswith(f"error: {tmp_path}/s.jsonl:2: subscription 'typo': ")
 
 
-def test_bad_events_are_skipped_and_told(tmp_path: Path) -> None:
+def test_bad_events_are_skipped_and_reported(tmp_path: Path) -> None:
     (tmp_path / "s.txt").write_text("n = 1")
     events = b'{"n": 1}\n{"n": \n\n{"n": 1e400}\n{"n": "\xff"}\n{"n": 1}\n'
     (tmp_path / "e.jsonl").write_bytes(events)

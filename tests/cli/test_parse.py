@@ -18,7 +18,7 @@ def test_text() -> None:
     assert done.stdout == "a = 1 AND NOT (b > 2 OR c LIKE 'x%')\nx <> 0.5\n"
 
 
-def test_rewrite() -> None:
+def test_rewrite_prints_the_common_form() -> None:
     assert run("parse", "--rewrite", "NOT (a <> 1 OR b IS NULL)").stdout == (
         "a = 1 AND b IS NOT NULL\n"
     )
@@ -81,7 +81,7 @@ def test_tree_on_the_command_line() -> None:
     assert run("parse", "--format", "tree", *TREES).stdout == "\n".join(TREES.values()) + "\n"
 
 
-def test_json() -> None:
+def test_json_has_text_and_tree() -> None:
     done = run("parse", "--format", "json", "p >= TIMESTAMP '2024-05-01'", "a.b IN (1)")
     first, second = map(json.loads, done.stdout.splitlines())
     assert first == {
@@ -97,7 +97,7 @@ def test_json() -> None:
     assert second["tree"]["items"] == [{"node": "Literal", "value": 1, "type": "INT"}]
 
 
-def test_a_bad_selector_is_shown_with_a_caret_and_the_others_go_on() -> None:
+def test_a_bad_selector_is_shown_with_a_caret_and_the_others_are_printed() -> None:
     done = run("parse", "a = 1", "a = = 1", "b")
     assert (done.exit_code, done.stdout) == (2, "a = 1\nb\n")
     assert done.stderr.startswith("error: ")
@@ -130,11 +130,11 @@ def test_a_schema_is_checked(tmp_path: Path) -> None:
     assert "never compare" in done.stderr
 
 
-def test_a_leading_minus() -> None:
+def test_a_leading_minus_needs_two_dashes() -> None:
     assert run("parse", "--", "-a < 1").stdout == "-a < 1\n"
 
 
-def test_usage() -> None:
+def test_bad_usage_is_reported() -> None:
     for args in ([], ["a", "--file", "f"]):
         done = run("parse", *args)
         assert done.exit_code == 2 and "give selectors, or a file" in done.stderr

@@ -34,7 +34,9 @@ def test_help_is_quick_and_imports_nothing_heavy() -> None:
         ["diff"],
     ],
 )  # fmt: skip
-def test_help_fits(monkeypatch: pytest.MonkeyPatch, verb: list[str], width: int) -> None:
+def test_help_fits_the_terminal(
+    monkeypatch: pytest.MonkeyPatch, verb: list[str], width: int
+) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
     done = run(*verb, "--help")
     assert done.exit_code == 0
@@ -45,7 +47,7 @@ def test_help_fits(monkeypatch: pytest.MonkeyPatch, verb: list[str], width: int)
         assert len(line.rstrip()) < 80
 
 
-def test_version() -> None:
+def test_version_is_printed() -> None:
     done = run_process("--version")
     assert (done.returncode, done.stderr) == (0, "")
     assert re.fullmatch(r"tamis \d+\.\d+\.\d+\S*\n", done.stdout)
@@ -87,7 +89,7 @@ def test_a_reader_that_stops_early(tmp_path: Path, format: str) -> None:
     assert (process.returncode, said) == (141, b"")
 
 
-def test_a_full_disk_is_told() -> None:
+def test_a_full_disk_is_reported() -> None:
     if not Path("/dev/full").exists():
         pytest.skip("no /dev/full")
     with open("/dev/full", "w") as full:

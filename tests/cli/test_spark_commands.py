@@ -77,7 +77,7 @@ def test_bad_events(files: Path, spark: SparkSession) -> None:
     assert [row.error for row in rows if row.error] == ["the event could not be read"]
 
 
-def test_backtest(files: Path) -> None:
+def test_backtest_counts_gained_and_lost_matches(files: Path) -> None:
     current, proposed = files / "rules.jsonl", files / "others.jsonl"
     given = ("backtest", files / "events", "--current", current, "--proposed", proposed)
     done = run(*given, "--key", "a")
@@ -121,7 +121,18 @@ def test_stream(files: Path, spark: SparkSession) -> None:
     ]
 
 
-def test_messages_of_spark_are_told_in_a_line() -> None:
+def test_messages_are_parsed(spark: SparkSession) -> None:
+    from pyspark.sql.types import StructType
+
+    from tamis.cli.stream import parse_events
+
+    columns = StructType.fromDDL("a INT, _corrupt_record STRING")
+    messages = spark.createDataFrame([(b'{"a": 1}',), (b"{",)], "value binary")
+    rows = parse_events(messages, columns).collect()  # type: ignore[arg-type]
+    assert [tuple(row) for row in rows] == [(1, None), (None, "{")]
+
+
+def test_spark_errors_are_reported_in_one_line() -> None:
     from tamis.cli.shared.spark_session import _line
 
     worker = (
@@ -135,7 +146,7 @@ def test_messages_of_spark_are_told_in_a_line() -> None:
     )
 
 
-def test_wrong_use(files: Path) -> None:
+def test_bad_usage_is_reported(files: Path) -> None:
     rules, events = files / "rules.jsonl", files / "events"
     for args, said in [
         (("match", "-s", rules, "-e", events, "--master", "local"), "--master needs --spark"),
@@ -151,7 +162,9 @@ def test_wrong_use(files: Path) -> None:
         assert done.exit_code == 2 and said in done.stderr, args
 
 
-def test_without_pyspark(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_pyspark_the_error_says_what_to_install(
+    files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in [name for name in sys.modules if name.split(".")[0] == "pyspark"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "pyspark", None)

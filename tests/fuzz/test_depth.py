@@ -94,7 +94,7 @@ def test_everything_works_up_to_the_limit_with_a_third_of_the_stack_in_use(shape
 
 
 @shapes
-def test_the_limit_is_the_same_wherever_one_stands(shape) -> None:
+def test_the_limit_does_not_depend_on_the_stack(shape) -> None:
     depth = deepest(shape)
 
     def check() -> None:
@@ -105,7 +105,7 @@ def test_the_limit_is_the_same_wherever_one_stands(shape) -> None:
     with_frames(650, check)
 
 
-def test_a_caller_at_the_end_of_its_stack() -> None:
+def test_parsing_at_the_end_of_the_stack_is_too_deep() -> None:
     def attempt() -> None:
         with pytest.raises(SelectorTooDeep):
             tamis.parse(SHAPES["parentheses"](MAX_DEPTH))

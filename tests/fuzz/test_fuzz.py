@@ -24,7 +24,7 @@ EVENTS = count(5_000, 200_000)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_mutated_selectors(seed: int) -> None:
+def test_mutated_selectors_raise_tamis_errors_only(seed: int) -> None:
     refused = 0
     for text in mutated(1_000 + seed, SELECTORS):
         try:
@@ -190,7 +190,7 @@ def odd_batches(rng: random.Random) -> int:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_odd_events(seed: int) -> None:
+def test_odd_events_raise_tamis_errors_only(seed: int) -> None:
     rng = random.Random(seed)
     matcher = tamis.Matcher(functions=FUNCTIONS)
     for number, text in enumerate(valid(seed, 30)):

@@ -35,7 +35,7 @@ def meanings() -> Iterator[object]:
 
 
 @pytest.mark.parametrize(("selector", "event", "truth"), list(meanings()))
-def test_meaning(selector: str, event: str, truth: bool | None) -> None:
+def test_selector_has_the_expected_truth(selector: str, event: str, truth: bool | None) -> None:
     values = eval(event, NAMES)  # our own files, with nan and ts() in them
     expr = parse(selector, FUNCTIONS)
     assert evaluate(expr, values) is truth
@@ -57,7 +57,7 @@ RULE_CASES = [
 
 
 @pytest.mark.parametrize(("rule", "before", "after"), RULE_CASES)
-def test_rule(rule, before: str, after: str) -> None:
+def test_rule_rewrites_as_expected(rule, before: str, after: str) -> None:
     assert str(rule(parse(before, FUNCTIONS))) == after
 
 
@@ -68,7 +68,7 @@ def test_rule_returns_the_same_object_when_it_has_nothing_to_do(rule, before, af
 
 
 @pytest.mark.parametrize(("before", "after"), list(rewritings("all")))
-def test_rewrite(before: str, after: str) -> None:
+def test_rewrite_gives_the_expected_form(before: str, after: str) -> None:
     assert str(rewrite(parse(before, FUNCTIONS))) == after
 
 
@@ -79,7 +79,9 @@ def refusals() -> Iterator[object]:
 
 
 @pytest.mark.parametrize(("selector", "offset", "reason", "hint"), list(refusals()))
-def test_refused(selector: str, offset: int, reason: str, hint: str) -> None:
+def test_invalid_selector_is_refused_with_position_and_hint(
+    selector: str, offset: int, reason: str, hint: str
+) -> None:
     with pytest.raises(SelectorSyntaxError) as caught:
         parse(selector.strip() and selector, FUNCTIONS)
     error = caught.value

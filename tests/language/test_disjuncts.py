@@ -10,7 +10,7 @@ from tests.strategies import bool_exprs, events
 
 
 @given(bool_exprs(), st.lists(events(), max_size=10), st.sampled_from([1, 3, 20, 1000]))
-def test_true_where_the_selector_is(expr, batch, most) -> None:
+def test_some_conjunction_is_true_where_the_selector_is(expr, batch, most) -> None:
     found = disjuncts(expr, most)
     if found is None:
         return
@@ -31,7 +31,7 @@ def test_as_many_as_allowed_and_no_more() -> None:
     assert disjuncts(parse("a XOR b XOR c"), 3) is None
 
 
-def test_what_would_be_far_too_many_is_given_up_at_once() -> None:
+def test_far_too_many_conjunctions_are_given_up_at_once() -> None:
     assert disjuncts(parse(" AND ".join(f"(a{i} OR b{i})" for i in range(500))), 1000) is None
     assert disjuncts(parse(f"AT LEAST 50 OF ({', '.join(f'a{i}' for i in range(99))})"), 64) is None
     assert disjuncts(parse(" XOR ".join(f"a{i}" for i in range(60))), 64) is None

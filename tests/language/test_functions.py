@@ -79,19 +79,19 @@ class Unhashable:
         ),
     ],
 )
-def test_refused(functions, reason) -> None:
+def test_invalid_functions_are_refused(functions, reason) -> None:
     with pytest.raises(InputError) as caught:
         parse("a = 1", functions)
     assert (caught.value.reason, caught.value.source) == (reason, "functions")
 
 
 @pytest.mark.parametrize("name", ["f", "_f", "$f", "f1$", "été", "名前", "hour", "then_", "firsts"])
-def test_names(name) -> None:
+def test_valid_names_are_accepted(name) -> None:
     read = parse(f"{name}(a) = 1", {name: size})
     assert str(read) == f"{name}(a) = 1" and evaluate(read, {"a": "x"}) is True
 
 
-def test_the_case_of_names_is_that_of_ascii() -> None:
+def test_names_ignore_the_case_of_ascii_letters() -> None:
     functions = {"naÏve": size, "naïve": never}
     assert evaluate(parse("NAÏVE(a) = 1", functions), {"a": "x"}) is True
     for spelt in ("NaïvE(a)", "naïve(a)"):
@@ -132,7 +132,7 @@ def optional(x: object, y: object = 1, *, z: object = 2) -> object:
         (max, {1, 2, 3, 9}, None),  # of C's, and it does not
     ],
 )
-def test_the_number_of_arguments(function, taken, reason) -> None:
+def test_the_number_of_arguments_is_checked(function, taken, reason) -> None:
     refused = {}
     for count in (1, 2, 3, 9):
         call = f"f({', '.join('a' * count)})"
@@ -173,7 +173,7 @@ def test_null_and_opaque_arguments_are_not_passed_on() -> None:
 # -- failing --------------------------------------------------------------------------------------
 
 
-def test_what_it_raises() -> None:
+def test_an_exception_becomes_a_function_error() -> None:
     expr = parse("a = 1 OR Inverse(b, 'x') > 1", {"inverse": lambda x, y: 1 / x})
     assert evaluate(expr, {"a": 1, "b": 2}) is True
     with pytest.raises(FunctionError) as caught:
@@ -202,13 +202,13 @@ def test_what_it_raises() -> None:
         ),
     ],
 )
-def test_what_it_gives_is_no_value(result, reason) -> None:
+def test_an_unsupported_result_is_a_function_error(result, reason) -> None:
     with pytest.raises(FunctionError) as caught:
         evaluate(parse("f(a) IS NULL", {"f": lambda x: result}), {"a": 1})
     assert caught.value.reason == reason and isinstance(caught.value.__cause__, ValueError)
 
 
-def test_the_inner_one_is_named() -> None:
+def test_the_error_names_the_inner_function() -> None:
     def fail(x: object) -> object:
         raise LookupError(x)
 
@@ -217,7 +217,7 @@ def test_the_inner_one_is_named() -> None:
     assert (caught.value.name, caught.value.arguments) == ("g", (7,))
 
 
-def test_an_interrupt_passes() -> None:
+def test_an_interrupt_is_not_caught() -> None:
     def interrupt(x: object) -> object:
         raise KeyboardInterrupt
 
@@ -228,7 +228,7 @@ def test_an_interrupt_passes() -> None:
 # -- trees ----------------------------------------------------------------------------------------
 
 
-def test_nodes() -> None:
+def test_calls_become_custom_nodes() -> None:
     call = Custom("size", size, (A, Literal.of(1)))
     assert children(call) == (A, Literal.of(1)) and attributes(call) == {("a",)}
     assert call == Custom("size", size, (A, Literal.of(1)), start=5, end=9)
@@ -241,12 +241,12 @@ def test_nodes() -> None:
     assert call not in others and len({call, *others}) == 5
 
 
-def test_printing() -> None:
+def test_calls_are_printed_as_written() -> None:
     text = "-size(a) < - -size(b) * (1 + size('it''s')) AND NOT alike(-a, 1 + 2)"
     assert str(parse(text, FUNCTIONS)) == text
 
 
-def test_the_place_of_a_call() -> None:
+def test_a_call_knows_its_position() -> None:
     text = "b = 1 AND  Turned (a , 2)\t< 3"
     (call,) = (node for node in walk(parse(text, FUNCTIONS)) if isinstance(node, Custom))
     assert text[call.start : call.end] == "Turned (a , 2)" and call.name == "Turned"
@@ -259,7 +259,7 @@ def test_the_place_of_a_call() -> None:
      "f(1) LIKE 'x'", "f(1) IS NULL", "AT LEAST 1 OF (f(1), f(NULL))", "f(1) XOR TRUE",
      "f(f(1)) = 1 OR f(f(1)) = 2", "f(1) > 1 AND f(1) > 2"],
 )  # fmt: skip
-def test_nothing_calls_it_but_matching(text) -> None:
+def test_only_matching_calls_the_function(text) -> None:
     read = parse(text, {"f": never})
     check(read, Schema({"a": "INT"}), text)
     done = rewrite(read)
@@ -280,13 +280,13 @@ def test_equal_calls_are_found_equal() -> None:
         ("size(size(price + name)) = 1", "name is STR; expected a number"),
     ],
 )
-def test_a_schema_looks_at_the_arguments(text, reason) -> None:
+def test_a_schema_checks_the_arguments(text, reason) -> None:
     with pytest.raises(SelectorTypeError) as caught:
         check(parse(text, FUNCTIONS), Schema({"price": "DBL", "name": "STR"}), text)
     assert caught.value.reason == reason
 
 
-def test_a_schema_says_nothing_about_the_result() -> None:
+def test_a_schema_does_not_restrict_the_result() -> None:
     schema = Schema({"price": "DBL", "name": "STR", "tags": "LIST<STR>"})
     for text in (
         "size(tags) = 'x' AND size(price) = 1.5 AND size(name) LIKE 'x'",
@@ -296,7 +296,7 @@ def test_a_schema_says_nothing_about_the_result() -> None:
         check(parse(text, FUNCTIONS), schema, text)
 
 
-def test_the_deepest_call() -> None:
+def test_calls_nest_up_to_the_limit() -> None:
     deep = "Turned(a, " * (MAX_DEPTH - 3) + "'x'" + ")" * (MAX_DEPTH - 3) + " = 'x'"
 
     def everything() -> None:

@@ -168,17 +168,17 @@ def disagreements(texts: list[str]) -> str:
 
 
 @pytest.mark.parametrize(("text", "expected"), TABLE)
-def test_oracle(text: str, expected: bool) -> None:
+def test_grammar_accepts_as_expected(text: str, expected: bool) -> None:
     assert accepts(text) is expected
 
 
 @pytest.mark.parametrize(("text", "expected"), TABLE)
-def test_parser(text: str, expected: bool) -> None:
+def test_parser_accepts_as_expected(text: str, expected: bool) -> None:
     assert parser_verdict(text).startswith("accepts" if expected else "refuses")
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_valid_texts(seed: int) -> None:
+def test_valid_texts_are_accepted_by_both(seed: int) -> None:
     texts = valid(seed, VALID_PER_SEED)
     assert [text for text in texts if not accepts(text)] == []
     assert unused_terminals(texts) == set()
@@ -187,7 +187,7 @@ def test_valid_texts(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_mutated_texts(seed: int) -> None:
+def test_mutated_texts_get_the_same_verdict_from_both(seed: int) -> None:
     texts = mutated(seed, MUTATED_PER_SEED)
     assert sum(not accepts(text) for text in texts) >= len(texts) / 2
     found = disagreements(texts)

@@ -58,7 +58,7 @@ ODD = [
 
 
 @pytest.mark.parametrize(("tree", "text"), ODD, ids=[text for _, text in ODD])
-def test_odd_cases(tree: Expr, text: str) -> None:
+def test_special_cases_are_printed_and_read_back(tree: Expr, text: str) -> None:
     assert str(tree) == text
     assert parse(text) == tree
 
@@ -80,7 +80,7 @@ def constants() -> st.SearchStrategy[object]:
 
 @settings(max_examples=2000)
 @given(st.lists(texts().filter(bool), min_size=1, max_size=3), constants())
-def test_names_and_constants(names: list[str], constant: object) -> None:
+def test_names_and_constants_are_read_back(names: list[str], constant: object) -> None:
     tree = Comparison("=", Attribute(tuple(names)), Literal.of(constant))  # type: ignore[arg-type]
     read = parse(str(tree))
     assert read == tree

@@ -37,7 +37,7 @@ def selectors() -> st.SearchStrategy[object]:
 
 @settings(max_examples=count(250, 20_000))
 @given(selectors())
-def test_what_is_printed_is_read_back(selector) -> None:
+def test_printed_selectors_are_read_back(selector) -> None:
     assert parse(str(selector), FUNCTIONS) == selector
 
 
@@ -68,7 +68,7 @@ def test_each_rule_keeps_the_truth(rule, expr, event) -> None:
 
 @settings(max_examples=count(150, 10_000))
 @given(selectors())
-def test_rewriting_ends_where_it_has_nothing_to_do(selector) -> None:
+def test_rewriting_is_idempotent(selector) -> None:
     once = rewrite(selector)
     assert rewrite(once) == once
     assert parse(str(once), FUNCTIONS) == once
@@ -77,7 +77,7 @@ def test_rewriting_ends_where_it_has_nothing_to_do(selector) -> None:
 
 
 @given(bool_exprs())
-def test_the_common_form(expr) -> None:
+def test_the_common_form_has_its_invariants(expr) -> None:
     once = rewrite(expr)
     for node in walk(once):
         if isinstance(node, Not):
@@ -90,7 +90,7 @@ def test_the_common_form(expr) -> None:
 
 
 @given(bool_exprs(), bool_exprs(), events())
-def test_de_morgan(left, right, event) -> None:
+def test_de_morgans_law_holds(left, right, event) -> None:
     assert evaluate(Not(And((left, right))), event) is evaluate(Or((Not(left), Not(right))), event)
 
 

@@ -129,7 +129,7 @@ def test_same_truth(spark: SparkSession, tmp_path: Path, compiled: bool) -> None
 
 
 @pytest.mark.usefixtures("in_order")
-def test_where(spark: SparkSession, tmp_path: Path) -> None:
+def test_where_selects_the_matching_events(spark: SparkSession, tmp_path: Path) -> None:
     many = count(20, 60)
     trial = Trial.make(SparkPrinter(), WITHOUT, seed=3, events=200, selectors=many, depth=2)
     frame = _loaded(spark, trial, tmp_path)
@@ -139,7 +139,7 @@ def test_where(spark: SparkSession, tmp_path: Path) -> None:
     assert not trial.faults, trial.faults[0]
 
 
-def test_selectors_as_they_are(spark: SparkSession) -> None:
+def test_selectors_are_spark_sql_as_they_are(spark: SparkSession) -> None:
     trial = Trial.make(SparkPrinter(), WITHOUT, seed=4, events=100, selectors=700, depth=2)
     trial.selectors = [selector for selector in trial.selectors if _is_spark(selector)]
     trial.selectors = trial.selectors[: PAIRS // 100]
@@ -166,7 +166,7 @@ def _is_spark(selector: BoolExpr) -> bool:
 
 
 @pytest.mark.parametrize("difference", DIFFERENCES, ids=lambda d: d.selector)
-def test_differences(spark: SparkSession, difference: Difference) -> None:
+def test_known_differences_are_as_listed(spark: SparkSession, difference: Difference) -> None:
     from pyspark.errors import PySparkException
 
     difference.check(lambda sql: spark.sql(f"SELECT {sql}").collect()[0][0], PySparkException)

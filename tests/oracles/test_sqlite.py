@@ -38,7 +38,7 @@ def test_same_truth(seed: int) -> None:
 
 
 @pytest.mark.parametrize("difference", DIFFERENCES, ids=lambda d: d.selector)
-def test_differences(difference: Difference) -> None:
+def test_known_differences_are_as_listed(difference: Difference) -> None:
     connection = sqlite3.connect(":memory:")
     difference.check(
         lambda sql: connection.execute(f"SELECT {sql}").fetchone()[0], sqlite3.OperationalError
