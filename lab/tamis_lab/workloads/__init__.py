@@ -1,1 +1,1 @@
-"""Seeded workloads, each after the generator of a paper: subscriptions and events to measure by."""
+"""Seeded workloads for benchmarks and tests: subscriptions and events, most from a paper."""

@@ -1,4 +1,4 @@
-"""Events with few of the attributes, and selectors that tell a missing one from another.
+"""Events with few of the attributes, and selectors that distinguish missing ones.
 
 >>> workload = SparseWorkload(subscriptions=1000)
 >>> next(workload.selectors())
@@ -37,11 +37,11 @@ WIDTH = 200
 
 
 class NullForm(NamedTuple):
-    """What a selector looks like.
+    """A form of selectors.
 
     Attributes:
-        share: The fraction of selectors that do.
-        text: The selector: p, q, r and s stand for tests on different attributes, P, Q, R and S
+        share: The fraction of selectors with this form.
+        text: The selector: p, q, r and s stand for tests of different attributes, P, Q, R and S
             for the names of these attributes.
     """
 
@@ -68,8 +68,8 @@ class SparseWorkload:
     """Selectors of the forms above over ten INT and ten DBL attributes.
 
     Attributes:
-        subscriptions: How many there are.
-        density: The fraction of the events that have an attribute, each by itself.
+        subscriptions: Number of subscriptions.
+        density: The fraction of events that have an attribute, for each attribute independently.
         equalities: The fraction of tests that are equalities; the others are ranges.
         seed: The same seed gives the same workload.
     """
@@ -80,7 +80,7 @@ class SparseWorkload:
     seed: int = 2026
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be made.
+        """Check the parameters.
 
         Raises:
             InputError: A parameter is out of range.
@@ -90,11 +90,11 @@ class SparseWorkload:
         check(0 <= self.equalities <= 1, "equalities", "0 to 1")
 
     def selectors(self, start: int = 0, count: int | None = None) -> Iterator[str]:
-        """The subscriptions as texts: so many from the one at `start`, or all."""
+        """Yield `count` subscriptions from `start` on as text, or all."""
         return draw_in_blocks(self.seed, self.subscriptions, self._drawn_selectors, start, count)
 
     def events(self, count: int, start: int = 0) -> EventBatch:
-        """So many events of random values, from the one at `start`."""
+        """Return `count` events of random values, from `start` on."""
         values, present = events_in_blocks(self.seed, count, self._drawn_events, start=start)
         whole, tenths = values.T[: len(INTEGERS)], values.T[len(INTEGERS) :] / 10
         return batch_of(NAMES, [*whole, *tenths], present)
@@ -120,7 +120,7 @@ class SparseWorkload:
 
     @cached_property
     def _tests(self) -> list[str]:
-        """All tests: the equalities of each attribute, then the ranges of each."""
+        """All tests: the equalities of each attribute, then the ranges of each attribute."""
         constants = range(VALUES - WIDTH)
         equalities = [f"{name} = {_literal(name, c)}" for name in NAMES for c in constants]
         ranges = [

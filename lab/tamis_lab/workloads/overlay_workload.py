@@ -1,11 +1,12 @@
-"""Subscribers and publishers all over a network of brokers.
+"""Subscribers and publishers spread over a network of brokers.
 
-Selectors are those of the Bloom filter paper's workload (`bloom2008`), so many different ones, with
-names in order so that two that ask for the same have one text. Each has a home among the brokers.
-A subscriber takes one by its *rank*, which is Pareto's: the first ones often, all others seldom.
-Most subscribers rank selectors by how near their home is, by number of broker, so that brokers near
-each other want the same; the others all rank them alike, so that a few are wanted everywhere.
-Events are those of the same workload, published at any broker.
+Selectors come from the workload of the Bloom filter paper (`bloom2008`). Attribute names are
+sorted, so that equal conditions have equal text. Each selector has a home broker. A subscriber
+picks a selector by its *rank*, which follows a Pareto distribution: the first ones often, all
+others rarely. Most subscribers rank selectors by the distance of their home, in broker numbers, so
+that neighbouring brokers want the same selectors. The others all use one ranking, so that a few
+selectors are popular everywhere. Events come from the same workload and are published at a random
+broker.
 
 >>> workload = OverlayWorkload(brokers=10, subscriptions=100)
 >>> workload.subscriptions_table(1, 1).to_pylist()
@@ -42,7 +43,7 @@ SUBSCRIPTIONS = pa.schema(
 EVENTS = pa.schema([("broker", pa.int32()), ("event", pa.string())])
 
 
-# Attribute names, if not told otherwise: for each selector that has its home at one broker.
+# Default number of attribute names, for each selector whose home is at one broker.
 _PER_BROKER, _FEWEST = 20, 20
 
 
@@ -51,15 +52,14 @@ class OverlayWorkload:
     """Subscriptions and events, each at a broker.
 
     Attributes:
-        brokers: How many there are.
-        subscriptions: How many there are in all.
-        selectors: How many different selectors there are to take from; None for one for each ten
-            subscriptions.
-        names: How many attribute names are in use, all equally often; None for so many that an
-            event concerns about one broker in ten.
+        brokers: Number of brokers.
+        subscriptions: Number of subscriptions in total.
+        selectors: Number of different selectors; None for one for each ten subscriptions.
+        names: Number of attribute names in use, all equally often; None for so many that an event
+            concerns about one broker in ten.
         predicates: The least and the greatest number of predicates of a selector.
-        local: The fraction of subscribers that want what is near.
-        spread: Half of these take a selector whose home is within so many brokers.
+        local: The fraction of subscribers that prefer selectors with a home nearby.
+        spread: Half of those pick a selector whose home is within this many brokers.
         seed: The same seed gives the same workload.
     """
 
@@ -73,7 +73,7 @@ class OverlayWorkload:
     seed: int = 2008
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be made.
+        """Check the parameters.
 
         Raises:
             InputError: A parameter is out of range.
@@ -87,17 +87,17 @@ class OverlayWorkload:
 
     @property
     def selector_count(self) -> int:
-        """How many selectors there are to take from; a few of them may be the same."""
+        """Number of selectors to pick from; a few of them may be equal."""
         return self.selectors or max(1, self.subscriptions // 10)
 
     @property
     def names_in_use(self) -> int:
-        """How many attribute names there are."""
+        """Number of attribute names."""
         wanted = self.names or _PER_BROKER * self.selector_count // self.brokers
         return min(LISTED, max(_FEWEST, wanted))
 
     def subscriptions_table(self, start: int = 0, count: int | None = None) -> pa.Table:
-        """So many subscriptions from the one at `start`, or all: `number`, `broker`, `selector`."""
+        """Return `count` subscriptions from `start` on, or all: `number`, `broker`, `selector`."""
         rows = list(
             draw_in_blocks(self.seed, self.subscriptions, self._draw_subscriptions, start, count)
         )
@@ -111,8 +111,8 @@ class OverlayWorkload:
         return pa.Table.from_arrays(columns, schema=SUBSCRIPTIONS)
 
     def events_table(self, count: int, start: int = 0) -> pa.Table:
-        """So many events from the one at `start`: `broker`, and `event` as JSON."""
-        # From another seed: where an event is published says nothing of what is in it.
+        """Return `count` events from `start` on: `broker`, and `event` as JSON."""
+        # From another seed: the place of publication is independent of the content.
         (brokers,) = events_in_blocks(self.seed + 1, count, self._draw_sources, start=start)
         encode = json.JSONEncoder(separators=(",", ":"), sort_keys=True).encode
         texts = [encode(event) for event in self._base_workload.events_as_dicts(count, start)]
@@ -139,13 +139,13 @@ class OverlayWorkload:
     ) -> Iterator[tuple[int, int]]:
         broker = rng.integers(self.brokers, size=count)
         is_local = rng.random(count) < self.local
-        # P(rank >= x) = scale / (scale + x), so that half of all lie below the scale.
+        # P(rank >= x) = scale / (scale + x), so that half of all ranks lie below the scale.
         scale = self.spread * self.selector_count / self.brokers
         share = 1 - rng.random(count)
         rank = np.minimum(scale / share - scale, 1e18).astype(np.int64)
         side = np.where(rng.random(count) < 0.5, rank, -1 - rank)
         home = (broker * self.selector_count + self.selector_count // 2) // self.brokers
-        # Those that are wanted everywhere are spread over all, so that no broker is their home.
+        # Selectors that are popular everywhere are spread evenly, so that no broker is their home.
         stride = _stride(self.selector_count)
         number = (
             np.where(is_local, home + side, (rank % self.selector_count) * stride)
@@ -158,7 +158,7 @@ class OverlayWorkload:
 
 
 def _stride(count: int) -> int:
-    """A number far from 0 and from `count`, without a common divisor with it."""
+    """Return a number coprime to `count`, far from 0 and from `count`."""
     stride = max(1, int(count * 0.618))
     while gcd(stride, count) != 1:
         stride += 1

@@ -1,6 +1,6 @@
-"""Words that can be pronounced and mean nothing, where a paper takes English ones.
+"""Pronounceable pseudo-words, where a paper uses English words.
 
-No list of words is stored or fetched: they are put together from syllables, by a seed.
+No word list is stored or downloaded: words are assembled from syllables, by a seed.
 
 >>> words(5, seed=1)
 ('baungskestau', 'dornsteesee', 'plugleelljult', 'chirtkruspoorn', 'sneicrond')
@@ -24,7 +24,7 @@ _SYLLABLES = [onset + vowel + coda for onset in _ONSETS for vowel in _VOWELS for
 
 @lru_cache(maxsize=8)
 def words(count: int, seed: int) -> tuple[str, ...]:
-    """So many different words of two or three syllables, none of them reserved in selectors."""
+    """Return different words of two or three syllables, none of them a keyword of selectors."""
     rng = generator(seed, POOLS)
     found: dict[str, None] = {}
     while len(found) < count:

@@ -1,6 +1,6 @@
-"""How workloads draw: everything from a seed of its own, and in whole blocks.
+"""How workloads draw random numbers: from a seed for each purpose, and in whole blocks.
 
-The rest of the last block is thrown away: so the first n are the same however many are asked for.
+The rest of the last block is discarded: so the first n items do not depend on how many are drawn.
 """
 
 from __future__ import annotations
@@ -19,38 +19,38 @@ from tamis.events.batch import EventBatch
 Arrays = tuple[npt.NDArray[Any], ...]
 T = TypeVar("T")
 
-# What is drawn, each from a seed of its own: the one does not change with the other.
+# Purposes; each has its own seed, so that one does not change with another.
 POOLS, SUBSCRIPTIONS, EVENTS = range(3)
 
 _BLOCK = 1 << 14
 
 
 def check(holds: bool, parameter: str, wanted: str) -> None:
-    """Refuse a parameter that is not what is wanted.
+    """Check a parameter.
 
     Raises:
-        InputError: It does not hold.
+        InputError: The condition does not hold.
     """
     if not holds:
         raise InputError(f"must be {wanted}", parameter)
 
 
 def check_counts(subscriptions: int, seed: int) -> None:
-    """Refuse numbers that no workload can have."""
+    """Check the parameters that every workload has."""
     check(subscriptions >= 1, "subscriptions", "1 or more")
     check(seed >= 0, "seed", "0 or more")
 
 
 def generator(seed: int, *key: int) -> np.random.Generator:
-    """Random numbers of their own for each key; as SeedSequence.spawn, but by number."""
+    """Return a generator for a key; like `SeedSequence.spawn`, but by number."""
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
 
 
 def part_of(total: int, start: int, count: int | None) -> tuple[int, int]:
-    """Where so many from `start` begin and end; None is all that are left.
+    """Return the start and end of `count` items from `start` on; None means all that follow.
 
     Raises:
-        InputError: There are not so many.
+        InputError: There are fewer items.
     """
     check(0 <= start <= total, "start", f"0 to {total:,}")
     left = total - start
@@ -65,15 +65,15 @@ def draw_in_blocks(
     start: int = 0,
     count: int | None = None,
 ) -> Iterator[T]:
-    """Subscriptions of all that `draw` makes, which is told how many at a time.
+    """Yield subscriptions that `draw` makes, block by block.
 
     Args:
-        seed: Of the workload.
-        total: How many subscriptions it has.
-        draw: Makes a block of them.
-        start: The first that is wanted; those before it are not drawn, but for some in its own
-            block: so a part of a workload costs what it holds, wherever it lies.
-        count: How many; None for all from there.
+        seed: The seed of the workload.
+        total: Number of subscriptions of the workload.
+        draw: Makes a block of the given size.
+        start: The first subscription to yield. Blocks before it are not drawn: a part of a
+            workload costs as much as it contains, wherever it starts.
+        count: How many; None for all that follow.
     """
     start, end = part_of(total, start, count)
     first = start // _BLOCK
@@ -91,10 +91,10 @@ def events_in_blocks(
     block: int = _BLOCK,
     start: int = 0,
 ) -> Arrays:
-    """So many rows of all arrays that `draw` makes, which have a row for each event.
+    """Return `count` rows of the arrays that `draw` makes, which have a row for each event.
 
-    Those before `start` are not drawn, but for some in its own block: so a part of a workload costs
-    what it holds, wherever it lies.
+    Blocks before `start` are not drawn: a part of a workload costs as much as it contains,
+    wherever it starts.
     """
     check(count >= 0, "count", "0 or more")
     check(start >= 0, "start", "0 or more")
@@ -111,21 +111,21 @@ def events_in_blocks(
 def distinct_numbers(
     rng: np.random.Generator, rows: int, choices: int, taken: int
 ) -> npt.NDArray[np.intp]:
-    """In each row, so many different numbers below `choices`, in random order."""
-    # Stable: two may be equal, and then other ways of sorting differ between processors.
+    """Return rows of different numbers below `choices`, in random order."""
+    # A stable sort: keys may be equal, and other sorts then differ between processors.
     order = rng.random((rows, choices), np.float32).argsort(axis=1, kind="stable")
     return order[:, :taken]
 
 
 def places(shares: Iterable[float], spread: npt.NDArray[np.float64]) -> npt.NDArray[np.intp]:
-    """Numbers from 0 to 1 as places in a list of shares, each as frequent as its share."""
-    # Without the last bound, which may be a little less than 1.
+    """Map numbers from 0 to 1 to places in a list of shares, each as frequent as its share."""
+    # Without the last bound, which rounding may put a little below 1.
     return np.cumsum(list(shares))[:-1].searchsorted(spread, "right")
 
 
 def batch_of(
     names: Iterable[str], columns: Iterable[npt.NDArray[Any]], present: npt.NDArray[np.bool_]
 ) -> EventBatch:
-    """Events of these columns; where one is not present it is NULL."""
+    """Return events with these columns; values that are not present are NULL."""
     arrays = [pa.array(c, mask=~there) for c, there in zip(columns, present.T, strict=True)]
     return EventBatch.from_arrow(pa.RecordBatch.from_arrays(arrays, list(names)))

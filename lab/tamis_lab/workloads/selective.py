@@ -1,6 +1,6 @@
 """Selective conjunctions: integer attributes, equalities and ranges, few matches per event.
 
-The shape that most published engines are measured by; it is of no paper in particular.
+The workload that most published engines are measured with; it is from no particular paper.
 
 >>> workload = SelectiveWorkload(subscriptions=1000, predicates=3)
 >>> next(workload.selectors())
@@ -34,11 +34,11 @@ class SelectiveWorkload:
     """Conjunctions of tests on different attributes; events have all attributes.
 
     Attributes:
-        subscriptions: How many there are.
-        predicates: How many tests each has; None for 3 to 7, equally often.
-        attributes: How many there are: a0, a1, …
-        values: They lie below this, from 0.
-        width: A range is from some value to the one so much greater, both within.
+        subscriptions: Number of subscriptions.
+        predicates: Number of tests in each; None for 3 to 7, equally often.
+        attributes: Number of attributes: a0, a1, …
+        values: Values lie from 0 to just below this.
+        width: The width of a range; both ends are included.
         equalities: The fraction of tests that are equalities; the others are ranges.
         seed: The same seed gives the same workload.
     """
@@ -52,23 +52,23 @@ class SelectiveWorkload:
     seed: int = 2025
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be made.
+        """Check the parameters.
 
         Raises:
             InputError: A parameter is out of range.
         """
         check_counts(self.subscriptions, self.seed)
         check(1 <= self._lengths[0], "predicates", "1 or more")
-        check(self._lengths[1] <= self.attributes, "attributes", "as many as tests, or more")
+        check(self._lengths[1] <= self.attributes, "attributes", "the number of tests or more")
         check(1 <= self.width < self.values, "width", "1 or more, and less than `values`")
         check(0 <= self.equalities <= 1, "equalities", "0 to 1")
 
     def selectors(self, start: int = 0, count: int | None = None) -> Iterator[str]:
-        """The subscriptions as texts: so many from the one at `start`, or all."""
+        """Yield `count` subscriptions from `start` on as text, or all."""
         return draw_in_blocks(self.seed, self.subscriptions, self._drawn_selectors, start, count)
 
     def events(self, count: int, start: int = 0) -> EventBatch:
-        """So many events from the one at `start`: all attributes, every value equally likely."""
+        """Return `count` events from `start` on: all attributes, every value equally likely."""
         (values,) = events_in_blocks(self.seed, count, self._drawn_events, start=start)
         names = [f"a{a}" for a in range(self.attributes)]
         return batch_of(names, values.T, np.ones(values.shape, np.bool_))

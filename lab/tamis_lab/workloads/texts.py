@@ -1,7 +1,7 @@
 """Requests for articles: titles of many words, paths, agents; and subscriptions to parts of them.
 
-Of no paper: most published workloads have numbers only. The words mean nothing (see `words`), and
-some are far more frequent than others, as in any language.
+This workload is from no paper: most published workloads have numbers only. The words are
+pseudo-words (see `words`), some far more frequent than others, as in any language.
 
 >>> workload = Requests(subscriptions=1000)
 >>> next(workload.selectors())
@@ -49,7 +49,7 @@ AGENTS = tuple(f"Mozilla/5.0 ({system}) {browser}" for system in _SYSTEMS for br
 
 
 class TextForm(NamedTuple):
-    """What a selector looks like: {v} and {w} are words, and so on."""
+    """A form of selectors; `{v}` and `{w}` stand for words, and so on."""
 
     share: float
     text: str
@@ -76,9 +76,9 @@ class Requests:
     """Subscriptions to words of titles and paths, to countries and to agents.
 
     Attributes:
-        subscriptions: How many there are.
-        vocabulary: How many words there are; the n-th is n times rarer than the first in events,
-            and as likely as any in subscriptions.
+        subscriptions: Number of subscriptions.
+        vocabulary: Number of words. In events the n-th word is n times rarer than the first; in
+            subscriptions all words are equally likely.
         seed: The same seed gives the same workload.
     """
 
@@ -87,7 +87,7 @@ class Requests:
     seed: int = 2027
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be made.
+        """Check the parameters.
 
         Raises:
             InputError: A parameter is out of range.
@@ -96,11 +96,11 @@ class Requests:
         check(self.vocabulary >= 1, "vocabulary", "1 or more")
 
     def selectors(self, start: int = 0, count: int | None = None) -> Iterator[str]:
-        """The subscriptions as texts: so many from the one at `start`, or all."""
+        """Yield `count` subscriptions from `start` on as text, or all."""
         return draw_in_blocks(self.seed, self.subscriptions, self._drawn_selectors, start, count)
 
     def events(self, count: int, start: int = 0) -> EventBatch:
-        """So many requests from the one at `start`, put together by Arrow."""
+        """Return `count` requests from `start` on, assembled by Arrow."""
         title, length, path, page, country, agent = events_in_blocks(
             self.seed, count, self._drawn_events, start=start
         )
@@ -159,7 +159,7 @@ def _zipf(rng: np.random.Generator, choices: int, size: tuple[int, ...]) -> npt.
 
 
 def _join_words(known: pa.Array, picks: npt.NDArray[Any], lengths: npt.NDArray[Any]) -> pa.Array:
-    """The first so many words of each row as one text."""
+    """Join the first words of each row to one text; `lengths` says how many."""
     taken = picks[np.arange(picks.shape[1]) < lengths[:, None]]
     offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
     return pc.binary_join(pa.ListArray.from_arrays(offsets, known.take(pa.array(taken))), " ")

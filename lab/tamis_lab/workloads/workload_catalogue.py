@@ -1,7 +1,8 @@
-"""Workloads by name: their subscriptions and events as tables of one and the same schema.
+"""Workloads by name: their subscriptions and events as tables with a fixed schema.
 
-An `EventBatch` leaves out an attribute that none of its events has. A table that others go on with
-cannot: all parts of it have the same columns, which are known before any of them is made.
+An `EventBatch` leaves out an attribute that none of its events has. A table that is written in
+parts
+cannot: all parts have the same columns, and these are known before the first part is generated.
 
 >>> listed = workload_by_name("nulls", seed=1)
 >>> listed.table(start=1_000_000, count=3).select(["i0", "d9"]).num_rows
@@ -36,10 +37,10 @@ class WorkloadTables:
     """The subscriptions and events of a workload.
 
     Attributes:
-        workload: It has `selectors(start, count)` and `events(count, start)`.
+        workload: Has `selectors(start, count)` and `events(count, start)`.
         schema: The columns of `table`.
-        length: How many events there are; None where there is no end to them.
-        drawn: What else `events` takes.
+        length: Number of events; None if unlimited.
+        drawn: More arguments for `events`.
     """
 
     workload: Any
@@ -48,10 +49,10 @@ class WorkloadTables:
     drawn: Mapping[str, Any] = field(default_factory=dict)
 
     def table(self, start: int, count: int) -> pa.Table:
-        """So many events from the one at `start`.
+        """Return `count` events from `start` on.
 
         Raises:
-            InputError: There are none there.
+            InputError: The workload has fewer events.
         """
         if isinstance(self.workload, Flights):
             return self.workload.table(count, start)
@@ -66,7 +67,7 @@ class WorkloadTables:
 
     @property
     def size(self) -> int:
-        """How many subscriptions there are."""
+        """Number of subscriptions."""
         size: int = getattr(self.workload, _size_name(self.workload))
         return size
 
@@ -77,10 +78,10 @@ class WorkloadTables:
         return pa.schema([("id", kind), ("selector", pa.string()), ("priority", pa.int64())])
 
     def subscriptions(self, start: int, count: int) -> pa.Table:
-        """So many subscriptions from the one at `start`; ids count from 0, but for `flights`.
+        """Return `count` subscriptions from `start` on; ids count from 0, except for `flights`.
 
         Raises:
-            InputError: There are none there.
+            InputError: The workload has fewer subscriptions.
         """
         if isinstance(self.workload, Flights):
             rows = list(self.workload.subscriptions(start, count))
@@ -100,17 +101,17 @@ def workload_by_name(
     parameters: Mapping[str, Any] | None = None,
     drawn: Mapping[str, Any] | None = None,
 ) -> WorkloadTables:
-    """A workload by its name, as it is or with other parameters.
+    """Return a workload by name, with its own or other parameters.
 
     Args:
         name: One of `NAMES`.
-        seed: Instead of its own.
-        subscriptions: How many there are; by itself 1, for events do not depend on it.
-        parameters: Others of its own.
-        drawn: What else its `events` take.
+        seed: Replaces the workload's own seed.
+        subscriptions: Number of subscriptions; by default 1, since events do not depend on it.
+        parameters: Replaces parameters of the workload.
+        drawn: More arguments for `events`.
 
     Raises:
-        InputError: There is none of this name, or of a parameter's, or one is out of range.
+        InputError: The workload or a parameter is unknown, or a parameter is out of range.
     """
     check_name(name)
     workload, listed = _LISTED[name]
@@ -125,19 +126,19 @@ def workload_by_name(
 
 
 def check_name(name: str) -> None:
-    """Refuse a name that no workload has.
+    """Check that a workload exists.
 
     Raises:
-        InputError: There is none.
+        InputError: No workload has this name.
     """
     check_known("workload", [name], _LISTED, "workload")
 
 
 def check_parameters(name: str, given: Iterable[str]) -> None:
-    """Refuse parameters that the workload does not have.
+    """Check that a workload has these parameters.
 
     Raises:
-        InputError: There is one.
+        InputError: A parameter is unknown.
     """
     known = parameters_of(name)
     for parameter in given:
@@ -147,7 +148,7 @@ def check_parameters(name: str, given: Iterable[str]) -> None:
 
 
 def parameters_of(name: str) -> dict[str, Any]:
-    """The parameters of a workload and what they are by themselves, but for seed and size."""
+    """Return the parameters of a workload with their defaults, without seed and size."""
     workload, _ = _LISTED[name]
     return {
         f.name: getattr(workload, f.name)
@@ -157,7 +158,7 @@ def parameters_of(name: str) -> dict[str, Any]:
 
 
 def description_of(name: str) -> str:
-    """What a workload is, in a line."""
+    """Return a one-line description of a workload."""
     return _DESCRIPTIONS[name]
 
 
@@ -193,14 +194,14 @@ def _bloom2008(workload: bloom2008.Workload) -> WorkloadTables:
     return WorkloadTables(workload, _schema(integers=workload.words))
 
 
-# Events do not depend on how many subscriptions there are.
+# One subscription each: events do not depend on the number of subscriptions.
 _LISTED: dict[str, tuple[Any, Callable[[Any], WorkloadTables]]] = {
     "atree2004": (
         atree2004.Workload(subscriptions=1, predicates=5, shared_predicates=2),
         _atree2004,
     ),
     "bdd2001": (bdd2001.Workload(subscriptions=1), _bdd2001),
-    # The fewest names of the paper: each is a column.
+    # The smallest number of names in the paper: each name is a column.
     "bloom2008": (bloom2008.Workload(subscriptions=1, names=1000), _bloom2008),
     "flights": (Flights(), _flights),
     "nulls": (nulls.SparseWorkload(subscriptions=1), _sparse),
@@ -209,12 +210,12 @@ _LISTED: dict[str, tuple[Any, Callable[[Any], WorkloadTables]]] = {
 }
 NAMES = tuple(_LISTED)
 _DESCRIPTIONS = {
-    "atree2004": "the A-Tree thesis: shared expressions of AND, OR and XOR; SNPS and SMPE as asked",
-    "bdd2001": "the BDD paper: any Boolean expressions over 208 atoms, broad",
+    "atree2004": "the A-Tree thesis: shared expressions of AND, OR and XOR; choose SNPS and SMPE",
+    "bdd2001": "the BDD paper: arbitrary Boolean expressions over 208 atoms, broad",
     "bloom2008": "the Bloom filter paper: conjunctions over very many attribute names, sparse",
     "flights": "departures from New York in 2013, and alerts on them: real events",
-    "nulls": "few of twenty attributes are there, and selectors ask which",
-    "selective": "conjunctions of equalities and ranges that match little",
+    "nulls": "events with few of twenty attributes, and selectors that test which are missing",
+    "selective": "conjunctions of equalities and ranges that match few events",
     "texts": "requests for articles: words, paths, agents",
 }
 

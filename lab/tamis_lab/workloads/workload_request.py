@@ -1,4 +1,4 @@
-"""A workload as people ask for it: a name, parameters as text, SNPS and SMPE; and what came of it.
+"""A workload as a user requests it: a name, parameters as text, SNPS and SMPE; and its figures.
 
 >>> request = request_workload("selective", subscriptions=500, texts={"predicates": "2"})
 >>> request.tables.workload.predicates, 0 < request.facts()["selectivity"] < 0.1
@@ -24,21 +24,22 @@ from tamis_lab.workloads.workload_catalogue import (
     workload_by_name,
 )
 
-# What atree2004's events take beside, and what is found where SNPS or SMPE is asked for.
+# Further arguments of atree2004's events, and parameters that are computed for a given SNPS or
+# SMPE.
 _DRAWN: dict[str, type] = {"matching": float, "scale": float, "least": int}
 _FOUND = ("shared_predicates", "repeated", "pool", "values")
-# Selectivity is that of the first so many.
+# Selectivity is measured on this many of each.
 _SUBSCRIPTIONS, _EVENTS = 2_000, 1_000
 
 
 @dataclass(frozen=True)
 class WorkloadRequest:
-    """A workload and how it was asked for.
+    """A workload and the request for it.
 
     Attributes:
-        name: Its name.
+        name: The name of the workload.
         tables: The workload.
-        wanted: SNPS and SMPE, as far as they were asked for.
+        wanted: SNPS and SMPE, as far as they were requested.
     """
 
     name: str
@@ -47,14 +48,14 @@ class WorkloadRequest:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Its parameters, but for seed and size: plain values."""
+        """The parameters, without seed and size, as plain values."""
         return {name: getattr(self.tables.workload, name) for name in parameters_of(self.name)}
 
     def facts(self, events: int = _EVENTS) -> dict[str, Any]:
-        """What was measured: selectivity, and SNPS where the thesis defines it.
+        """Measure the workload: selectivity, and SNPS where the thesis defines it.
 
         Args:
-            events: Look at no more events than this.
+            events: Use at most this many events.
         """
         found: dict[str, Any] = {"selectivity": selectivity(self.tables, events)}
         if self.name == "atree2004":
@@ -63,7 +64,7 @@ class WorkloadRequest:
         return found
 
     def description(self) -> dict[str, Any]:
-        """All that makes the workload, to write beside it."""
+        """Return everything that determines the workload, to be written beside it."""
         return {
             "workload": self.name,
             "seed": self.tables.workload.seed,
@@ -83,18 +84,18 @@ def request_workload(
     snps: float | None = None,
     smpe: float | None = None,
 ) -> WorkloadRequest:
-    """A workload by name, with parameters as text.
+    """Return a workload by name, with parameters as text.
 
     Args:
-        name: One of `catalogue.NAMES`.
-        seed: Instead of its own.
-        subscriptions: How many there are.
-        texts: Parameters, as people write them.
-        snps: Of `atree2004`: see `atree2004.steering`.
-        smpe: The same.
+        name: One of `workload_catalogue.NAMES`.
+        seed: Replaces the workload's own seed.
+        subscriptions: Number of subscriptions.
+        texts: Parameters, as written on the command line.
+        snps: For `atree2004`: see `atree2004.calibration`.
+        smpe: For `atree2004`: see `atree2004.calibration`.
 
     Raises:
-        InputError: There is no such workload or parameter, or it is out of range, or SNPS or SMPE
+        InputError: The workload or a parameter is unknown or out of range, or SNPS or SMPE
             cannot be reached.
     """
     check_name(name)
@@ -109,9 +110,9 @@ def request_workload(
             name, workload_by_name(name, seed, subscriptions, parameters, events), {}
         )
     if name != "atree2004":
-        raise InputError("only atree2004 is steered by it", next(iter(wanted)))
+        raise InputError("only atree2004 has this option", next(iter(wanted)))
     for key in events.keys() - {"least"}:
-        raise InputError("is found where SNPS or SMPE is asked for: leave it out", key)
+        raise InputError("is computed from --snps and --smpe; leave it out", key)
     usual = {k: v for k, v in parameters_of(name).items() if k not in _FOUND}
     size: dict[str, Any] = {"subscriptions": subscriptions}
     if seed is not None:
@@ -127,7 +128,7 @@ def request_workload(
 
 
 def selectivity(listed: WorkloadTables, events: int = _EVENTS) -> float:
-    """The fraction of pairs of a subscription and an event that match, of the first of each."""
+    """Measure the fraction of pairs that match, among the first subscriptions and events."""
     size = min(listed.size, _SUBSCRIPTIONS)
     count = min(events, _EVENTS, listed.length or _EVENTS)
     if not count:
@@ -140,12 +141,14 @@ def selectivity(listed: WorkloadTables, events: int = _EVENTS) -> float:
 
 
 def _parse_parameter(name: str, parameter: str, text: str) -> Any:
-    """A parameter from its text, by what it is by itself, or by what it is declared to be."""
+    """Convert the text of a parameter to the type of its default; to an integer if that is None."""
     usual = parameters_of(name)[parameter]
     if isinstance(usual, tuple):
         parts = text.split(",")
         if len(parts) != len(usual):
-            raise InputError(f"takes {len(usual)} numbers, as {_parameter_text(usual)}", parameter)
+            raise InputError(
+                f"takes {len(usual)} numbers, such as {_parameter_text(usual)}", parameter
+            )
         return tuple(_convert(int, part, parameter) for part in parts)
     kind = int if usual is None else type(usual)
     return None if usual is None and text == "none" else _convert(kind, text, parameter)
@@ -164,6 +167,6 @@ def _parameter_text(value: object) -> str:
 
 
 def parameters_as_text(name: str) -> str:
-    """The parameters of a workload and what they are by themselves, in a line."""
+    """Return the parameters of a workload and their defaults in one line."""
     shown = [f"{key}={_parameter_text(value)}" for key, value in parameters_of(name).items()]
     return " ".join(shown)

@@ -119,10 +119,10 @@ def test_neither_need_be_asked_for() -> None:
 @pytest.mark.parametrize(
     ("request_", "message"),
     [
-        ({"snps": 0.99}, r"snps: cannot be 99.0% here, .*% to 9[45]\.\d% can be reached"),
-        ({"snps": 0.1, "overlap": 1.0, "shared_predicates": 5}, r"snps: cannot be 10.0% here, 8"),
-        ({"smpe": 0.5, "repeated": 0.1}, r"smpe: cannot be 50.00% here, about .* the relation >"),
-        ({"smpe": 0.9, "relation": ">", "least": 6}, r"smpe: .* a higher `least` leads further"),
+        ({"snps": 0.99}, r"snps: cannot be 99.0% here; .*% to 9[45]\.\d% can be reached"),
+        ({"snps": 0.1, "overlap": 1.0, "shared_predicates": 5}, r"snps: cannot be 10.0% here; 8"),
+        ({"smpe": 0.5, "repeated": 0.1}, r"smpe: cannot be 50.00% here; about .* the relation >"),
+        ({"smpe": 0.9, "relation": ">", "least": 6}, r"smpe: .* a higher `least` for more"),
         ({"snps": 1.5}, "snps: must be 0 to 1"),
         ({"smpe": -1}, "smpe: must be 0 to 1"),
         ({"predicates": 1}, "predicates: must be 2 or more"),

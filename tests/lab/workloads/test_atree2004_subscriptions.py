@@ -176,7 +176,7 @@ def test_a_pool_larger_than_the_domain() -> None:
     pool = np.unique(rows[:, :3], axis=0)
     assert len(pool) == 130
     assert np.unique(pool, return_counts=True)[1].max() <= 3
-    with pytest.raises(InputError, match="pool: holds an expression twice"):
+    with pytest.raises(InputError, match="pool: contains an expression twice"):
         small(predicates=2, shared_predicates=1, pool=21, values=2).conjunctions()
 
 

@@ -151,16 +151,16 @@ def test_a_grammar_with_probabilities() -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("no rule", "line 1 is no rule"),
-        ('s = "a"', "begins with its probability"),
-        ('s = [0.5] "a"', "make 1 together"),
-        ('s = [2] "a" | [-1] "b"', "make 1 together"),
+        ("no rule", "line 1 is not a rule"),
+        ('s = "a"', "starts with its probability"),
+        ('s = [0.5] "a"', "must add up to 1"),
+        ('s = [2] "a" | [-1] "b"', "must add up to 1"),
         ("s = [1] t", "'t', which has no rule"),
-        ('s = [x] "a"', "'x' is no probability"),
+        ('s = [x] "a"', "'x' is not a probability"),
         ('s = [1] [1] "a"', "only one probability"),
-        ('s = [1] "a" |', "make 1 together"),
+        ('s = [1] "a" |', "must add up to 1"),
         ("s = [1] ?", "line 1"),
-        ("s = ", "make 1 together"),
+        ("s = ", "must add up to 1"),
     ],
 )
 def test_grammars_that_are_none(text: str, reason: str) -> None:

@@ -1,9 +1,9 @@
-"""Workloads of a given SNPS and SMPE: both are measured, and what they depend on is found.
+"""Workloads with a given SNPS and SMPE: both are measured, and parameters adjusted to reach them.
 
 The thesis sets both only roughly, and measures SMPE afterwards (§5.2.4, §5.8). Here the parameters
-that they depend on are corrected until what is measured is what was asked for, within two points:
+that they depend on are corrected until the measured values are within two points of the request:
 
-    SNPS    shared_predicates, and `repeated`, which is how often both expressions are from pool A
+    SNPS    shared_predicates, and `repeated`: how often both expressions are from pool A
     SMPE    the values of events (`scale`) where predicates are `>`, else how many events are made
             for two expressions of pool A (`matching`); and how many attributes events have
 
@@ -34,22 +34,22 @@ from tamis_lab.workloads.random_draws import check
 
 TOLERANCE = 0.02
 EVENTS = 4096
-# So many that little is shared by chance, and so few that predicates do not fill the memory.
+# So many that little is shared by chance, but few enough for the predicates to fit into memory.
 VALUES = 20_000
-# The sizes of pool A that are tried, the largest first, where events are made for its expressions.
+# The sizes of pool A to try, the largest first, where events are made for its expressions.
 _POOLS = (4, 3, 2, 1)
 _TRIES = 4
 
 
 @dataclass(frozen=True)
 class SteeredWorkload:
-    """A workload and how its events are drawn, with what was measured.
+    """A workload, the way its events are drawn, and the measured figures.
 
     Attributes:
         workload: The subscriptions.
-        drawn: How events are drawn, as `Workload.events` takes it.
-        snps: Over internal nodes, measured on the subscriptions or a sample of the same SNPS.
-        smpe: Measured on the first events and up to 4,096 of the subscriptions.
+        drawn: How events are drawn: arguments of `Workload.events`.
+        snps: Over internal nodes, measured on the subscriptions or a sample with the same SNPS.
+        smpe: Measured on the first events and up to 4,096 subscriptions.
     """
 
     workload: Workload
@@ -58,20 +58,20 @@ class SteeredWorkload:
     smpe: float
 
     def events(self, count: int, start: int = 0) -> EventBatch:
-        """So many events from the one at `start`."""
+        """Return `count` events from `start` on."""
         return self.workload.events(count, start, **asdict(self.drawn))
 
     def selectors(self, start: int = 0, count: int | None = None) -> Iterator[str]:
-        """So many subscriptions from the one at `start`, or all, as texts."""
+        """Yield `count` subscriptions from `start` on as text, or all."""
         return self.workload.selectors(start, count)
 
     def knobs(self) -> dict[str, Any]:
-        """Everything as plain values, as JSON has them."""
+        """Return everything as plain values, for JSON."""
         return asdict(self)
 
     @classmethod
     def of(cls, knobs: Mapping[str, Any]) -> SteeredWorkload:
-        """The same again, without measuring."""
+        """Restore what `knobs` returned, without measuring."""
         return cls(
             Workload(**knobs["workload"]),
             EventKnobs(**knobs["drawn"]),
@@ -89,21 +89,22 @@ def steer_workload(
     least: int | None = None,
     **parameters: Any,
 ) -> SteeredWorkload:
-    """A workload of a given SNPS and SMPE.
+    """Return a workload with a given SNPS and SMPE.
 
     Args:
         snps: The fraction of the internal nodes of a subscription that others have too; None to
-            take it as it comes.
-        smpe: The fraction of the subscriptions that an event matches; None to take it as it comes.
-        tolerance: How far off either may be. A small SMPE is brought to within a fifth of it.
-        events: SMPE is that of the first so many.
-        least: The least number of attributes of an event (A_E); found, if it is not given.
-        parameters: Those of `Workload`. What is not given is found: `shared_predicates`,
-            `repeated`, and `pool` where predicates are not `>`.
+            leave it uncontrolled.
+        smpe: The fraction of the subscriptions that an event matches; None to leave it
+            uncontrolled.
+        tolerance: How far off either may be. A small SMPE is met to within a fifth of it.
+        events: SMPE is measured on this many events.
+        least: The least number of attributes of an event (A_E); None to compute it.
+        parameters: Those of `Workload`. These are computed if they are not given:
+            `shared_predicates`, `repeated`, and `pool` where predicates are not `>`.
 
     Raises:
-        InputError: A parameter is out of range, or no parameters lead there; it says what can be
-            reached.
+        InputError: A parameter is out of range, or the request cannot be met; the message says
+            what can be reached.
     """
     for name, share in (("snps", snps), ("smpe", smpe)):
         check(share is None or 0 <= share <= 1, name, "0 to 1")
@@ -128,13 +129,13 @@ def steer_workload(
 
 
 def _least_repeated(given: Mapping[str, Any], smpe: float | None) -> float:
-    """How many must be made of pool A alone, so that events made for it match enough."""
+    """Return how many must use pool A alone, so that events made for it match enough."""
     conjunctive = given.get("operators", "conjunctive") == "conjunctive"
     if smpe is None or not conjunctive or given.get("relation", "=") == ">":
         return 0.0
     if "repeated" in given:
         return float(given["repeated"])
-    # A little more than needed, as not all is under control.
+    # A little more than needed, since chance decides a part.
     return min(1.0, 1.05 * smpe * int(given.get("pool", 1)) ** 2 / _overlap(given))
 
 
@@ -145,7 +146,7 @@ def _overlap(given: Mapping[str, Any]) -> float:
 def _workload_of_snps(
     given: Mapping[str, Any], wanted: float | None, tolerance: float, least_repeated: float
 ) -> tuple[Workload, float]:
-    """A workload of the wanted SNPS, and what was measured."""
+    """Return a workload with the wanted SNPS, and the measured value."""
     length = given.get("predicates")
     if not isinstance(length, int) or length < 2:
         raise InputError("must be 2 or more", "predicates")
@@ -182,7 +183,7 @@ def _search_snps(
     lengths: range,
     repeated: tuple[float, float],
 ) -> tuple[Workload, float]:
-    """The same without expecting anything, where chance decides more than that."""
+    """Search without the expected values, where chance decides more than they do."""
     low, high = repeated
     for shared in reversed(lengths):
         workload = replace(workload, shared_predicates=shared, repeated=low)
@@ -205,7 +206,7 @@ def _refuse_snps(
     fixed_length: int | None,
     repeated: tuple[float, float],
 ) -> None:
-    """Say what can be reached instead.
+    """Report what can be reached instead.
 
     Raises:
         InputError: Always.
@@ -215,9 +216,9 @@ def _refuse_snps(
         _measure_snps(replace(workload, shared_predicates=shared, repeated=share))
         for shared, share in zip(ends, repeated, strict=True)
     )
-    hint = "take more `values`, or less `overlap`" if wanted < found else "take more `overlap`"
+    hint = "use more `values`, or less `overlap`" if wanted < found else "use more `overlap`"
     raise InputError(
-        f"cannot be {wanted:.1%} here, {least:.1%} to {most:.1%} can be reached; {hint}", "snps"
+        f"cannot be {wanted:.1%} here; {least:.1%} to {most:.1%} can be reached; {hint}", "snps"
     )
 
 
@@ -235,7 +236,7 @@ class ExpectedSharing:
     (4, 0.1)
 
     Attributes:
-        predicates: Of a subscription (L).
+        predicates: Number of predicates of a subscription (L).
         overlap: The fraction of subscriptions that are not unique.
     """
 
@@ -243,14 +244,14 @@ class ExpectedSharing:
     overlap: float
 
     def snps(self, shared_predicates: int, repeated: float) -> float:
-        """The fraction of internal nodes that are shared: of one expression, or all."""
+        """Return the fraction of internal nodes that are shared: of one expression, or all."""
         part = (shared_predicates - 1) / (self.predicates - 1)
         return round(self.overlap * (repeated + (1 - repeated) * part), 12)
 
     def parameters(
         self, wanted: float, lengths: range, low: float, high: float
     ) -> tuple[int, float]:
-        """The longest shared expression that is not too long, and how many repeat both."""
+        """Return the longest shared expression that fits, and the fraction `repeated`."""
         fitting = [length for length in lengths if self.snps(length, low) <= wanted]
         shared = max(fitting, default=min(lengths))
         part = (shared - 1) / (self.predicates - 1)

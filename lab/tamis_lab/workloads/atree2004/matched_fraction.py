@@ -1,8 +1,8 @@
-"""SMPE, measured: the average fraction of subscriptions that an event matches (§5.2.4).
+"""Measure SMPE, the average fraction of subscriptions that an event matches (§5.2.4).
 
-By arrays, a subscription at a time and all events at once: NumPy is as fast here as an engine,
-which would have to be filled first. Where a test is NULL it is neither true nor false, and only XOR
-looks at what is false.
+With arrays, one subscription and all events at a time: NumPy is as fast here as an engine, which
+would have to be filled first. A test that is NULL is neither true nor false; only XOR depends on
+what is false.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tamis_lab.workloads.atree2004.workload import Workload
 from tamis_lab.workloads.random_draws import Arrays
 
 Flags = npt.NDArray[np.bool_]
-Rails = tuple[Flags, Flags]  # where it is true, where it is false
+Rails = tuple[Flags, Flags]  # where an expression is true, where it is false
 
 _HOLDS: dict[str, Callable[[Any, Any], Any]] = {
     "=": operator.eq,
@@ -34,10 +34,10 @@ _HOLDS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 class SubscriptionSample:
-    """Some subscriptions of a workload, to be asked again and again."""
+    """Some subscriptions of a workload, to be matched repeatedly."""
 
     def __init__(self, workload: Workload, count: int, start: int = 0) -> None:
-        """Take so many from the one at `start`, or as many as there are."""
+        """Take `count` subscriptions from `start` on, or as many as there are."""
         parts = workload.table.parts
         self._conjunctive = workload.operators == "conjunctive"
         self._cut = workload.shared_predicates
@@ -47,11 +47,11 @@ class SubscriptionSample:
         ]
 
     def matched_fraction(self, events: Arrays, most: int | None = None) -> float:
-        """The fraction of pairs of a subscription and an event that match.
+        """Return the fraction of pairs of a subscription and an event that match.
 
         Args:
-            events: As `Workload.event_arrays` gives them.
-            most: Look at the first so many subscriptions only.
+            events: As `Workload.event_arrays` returns them.
+            most: Use only the first `most` subscriptions.
         """
         values, present = (np.ascontiguousarray(array.T) for array in events)
         rows = self._rows[:most]

@@ -1,7 +1,7 @@
-"""The two expressions that a subscription is made of, many at a time, as arrays.
+"""The two expressions of a subscription, many at a time, as arrays.
 
-Expressions of pool A are dealt, those of pool B drawn (§5.2.3). Pool B "is intentionally kept very
-large", so that hardly any expression is taken twice: here it is without end, and never stored.
+Expressions of pool A are dealt, those of pool B are drawn (§5.2.3). Pool B "is intentionally kept
+very large", so that hardly any expression is used twice: here it is infinite, and never stored.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ Operators = npt.NDArray[np.int8]
 
 
 class ExpressionRows(NamedTuple):
-    """Expressions of equally many predicates, one in each row.
+    """Expressions with the same number of predicates, one in each row.
 
     Attributes:
         numbers: Their predicates.
         shapes: Their shapes by rank, as in `trees`.
         operators: Their operators in preorder, as places in `trees.JUNCTIONS`. Conjunctions have
-            none here: nobody looks at the shape of a conjunction.
+            none, because the shape of a conjunction does not matter.
     """
 
     numbers: Numbers
@@ -37,7 +37,7 @@ class ExpressionRows(NamedTuple):
     def put(
         self, where: npt.NDArray[np.bool_], parts: ExpressionRows, rows: npt.NDArray[np.int64]
     ) -> None:
-        """Put rows of other parts where it is said."""
+        """Replace the rows at `where` by rows of other parts."""
         self.numbers[where] = parts.numbers[rows]
         self.shapes[where] = parts.shapes[rows]
         self.operators[where] = parts.operators[rows]
@@ -48,10 +48,10 @@ class ExpressionSide:
     """What the expressions on one side of the root have in common.
 
     Attributes:
-        first: The first of its attributes.
-        attributes: How many attributes it has to itself.
-        predicates: How many predicates an expression has, each on another attribute.
-        choices: The number of predicates of an attribute.
+        first: The first attribute of this side.
+        attributes: Number of attributes of this side.
+        predicates: Number of predicates of an expression, each on another attribute.
+        choices: Number of predicates of an attribute.
         frequencies: Of AND, OR and XOR; None for conjunctions, which are ordered by attribute.
     """
 
@@ -62,18 +62,18 @@ class ExpressionSide:
     frequencies: tuple[float, ...] | None
 
     def draw(self, rng: np.random.Generator, count: int) -> ExpressionRows:
-        """Expressions of pool B: any predicates at all."""
+        """Draw expressions of pool B: any predicates."""
         attributes = self._attributes(rng, count)
         values = rng.integers(self.choices, size=attributes.shape, dtype=np.int32)
         return self._parts(rng, attributes, values)
 
     def deal(self, rng: np.random.Generator, count: int) -> ExpressionRows:
-        """Expressions of pool A: each predicate of an attribute goes round before it comes again.
+        """Deal expressions of pool A: an attribute uses all its predicates before repeating one.
 
-        So no two expressions have a predicate in common, as long as there are values enough.
+        So no two expressions have a predicate in common, as long as there are enough values.
 
         Raises:
-            InputError: There are so few values that an expression came twice.
+            InputError: There are so few values that an expression occurs twice.
         """
         attributes = self._attributes(rng, count)
         decks = np.empty((self.attributes, count), np.int32)
@@ -83,7 +83,9 @@ class ExpressionSide:
                 deck[start : start + cards] = rng.choice(self.choices, cards, replace=False)
         parts = self._parts(rng, attributes, decks[attributes, np.arange(count)[:, None]])
         if len(np.unique(np.sort(parts.numbers, axis=1), axis=0)) < count:
-            raise InputError("holds an expression twice; take fewer, or more values", "pool")
+            raise InputError(
+                "contains an expression twice; use a smaller pool or more values", "pool"
+            )
         return parts
 
     def _attributes(self, rng: np.random.Generator, count: int) -> npt.NDArray[np.intp]:
@@ -108,5 +110,5 @@ class ExpressionSide:
 def drawn_operators(
     rng: np.random.Generator, frequencies: tuple[float, ...], size: tuple[int, ...]
 ) -> Operators:
-    """Operators by their frequencies, as places in `trees.JUNCTIONS`."""
+    """Draw operators by their frequencies, as places in `trees.JUNCTIONS`."""
     return places(frequencies, rng.random(size)).astype(np.int8)

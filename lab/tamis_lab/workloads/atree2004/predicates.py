@@ -1,8 +1,8 @@
-"""Predicates by number: `a1 = 1` is 0, and the values of an attribute lie side by side.
+"""Predicates by number: `a1 = 1` is 0, and the values of an attribute are adjacent.
 
-Where predicates have any of six relations, those of one relation lie side by side.
+Where predicates have any of six relations, those of one relation are adjacent.
 
-Four million subscriptions of 14 predicates are 224 MB as numbers, and do not fit as trees.
+As numbers, four million subscriptions of 14 predicates take 224 MB; as trees they do not fit.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class PredicateTable:
     'a2 = 42'
 
     Attributes:
-        attributes: How many there are.
-        values: How many values each has.
-        relation: Of all predicates, or "any" for each of `RELATIONS`.
+        attributes: Number of attributes.
+        values: Number of values of each.
+        relation: The relation of all predicates, or "any" for each of `RELATIONS`.
     """
 
     attributes: int
@@ -44,7 +44,7 @@ class PredicateTable:
     relation: str
 
     def __len__(self) -> int:
-        """How many predicates there are."""
+        """Return the number of predicates."""
         return self.attributes * self.choices
 
     @cached_property
@@ -54,29 +54,29 @@ class PredicateTable:
 
     @property
     def choices(self) -> int:
-        """How many predicates an attribute has."""
+        """Number of predicates of an attribute."""
         return len(self.relations) * self.values
 
     def split(self, numbers: Numbers) -> tuple[Numbers, Numbers]:
-        """The attribute and the value of each predicate."""
+        """Return the attribute and the value of each predicate."""
         return numbers // self.choices, numbers % self.values + 1
 
     def places(self, numbers: Numbers) -> Numbers:
-        """The place of each predicate's relation in `relations`."""
+        """Return the place of each predicate's relation in `relations`."""
         return numbers % self.choices // self.values
 
     def predicate(self, number: int) -> Comparison:
-        """The predicate as a tree."""
+        """Return the predicate as a tree."""
         attribute, relation, value = self.parts(number)
         return Comparison(relation, self._names[attribute], Literal.of(value))
 
     def text(self, number: int) -> str:
-        """The predicate as a selector."""
+        """Return the predicate as a selector."""
         attribute, relation, value = self.parts(number)
         return f"a{attribute + 1} {relation} {value}"
 
     def parts(self, number: int) -> tuple[int, str, int]:
-        """The attribute, the relation and the value of a predicate."""
+        """Return the attribute, the relation and the value of a predicate."""
         attribute, choice = divmod(number, self.choices)
         place, value = divmod(choice, self.values)
         return attribute, self.relations[place], value + 1

@@ -1,4 +1,4 @@
-"""Where a function that is measured, and grows, has a wanted value."""
+"""Find where a measured, increasing function has a given value."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ _STEPS = 30
 
 
 def crossing(above: Callable[[float], float], low: float, high: float, near: float) -> float:
-    """Where a function that grows from `low` to `high` is zero, or the end that is nearest.
+    """Return where an increasing function is zero between `low` and `high`, or the nearer end.
 
-    By regula falsi; the end that stays is halved in weight, so that it moves too (Illinois).
+    Regula falsi; the weight of the end that stays is halved, so that it moves too (Illinois).
     """
     at_low, at_high = above(low), above(high)
     if at_low >= 0:

@@ -1,11 +1,11 @@
-"""SNPS, measured: the average fraction of its internal nodes that a subscription shares.
+"""Measure SNPS, the average fraction of its internal nodes that a subscription shares.
 
-Table 5.1 has it so. An A-Tree of all subscriptions would tell, but takes its time. A sample tells
-as much, if what is shared by chance is as frequent in it as in the whole. What meets again by
-chance is most of all an expression of pool A with one predicate more, in proportion to N / values:
-so the sample has as many fewer values as it has subscriptions. Any two predicates meet in
-proportion to N / values**2, which would be too often then: the sample is as large as makes that
-rare.
+This is the definition of Table 5.1. An A-Tree of all subscriptions gives it exactly, but takes
+long. A sample gives the same if sharing by chance is as frequent in it as in the whole. What is
+shared by chance is mostly an expression of pool A with one more predicate, in proportion to N /
+values: so the sample has fewer values in the same ratio as it has fewer subscriptions. Any two
+predicates coincide in proportion to N / values**2, which would then be too often: the sample is
+large enough to make that rare.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from tamis.kernels.atree.node_store import AND, OR, XOR
 from tamis_lab.workloads.atree2004.trees import fold_tree
 from tamis_lab.workloads.atree2004.workload import Workload
 
-# Trees go into an A-Tree one by one, conjunctions all at once.
+# Trees are inserted into an A-Tree one by one, conjunctions all at once.
 CONJUNCTIONS, TREES = 1 << 14, 1 << 11
 _FUNCTIONS = (AND, OR, XOR)
-# An expression of pool A is used so often that hardly any is met only once.
+# An expression of pool A is used so often that hardly any occurs only once.
 _USES = 50
-# How often two predicates may meet by chance, per attribute of each.
+# How often two predicates may coincide by chance, per attribute of each.
 _PAIRS = 0.2
 
 
 def sample_of(workload: Workload) -> Workload:
-    """A smaller workload of the same SNPS, or the same if it is small."""
+    """Return a smaller workload with the same SNPS, or the same workload if it is small."""
     conjunctive = workload.operators == "conjunctive"
     size = max(
         CONJUNCTIONS if conjunctive else TREES,
@@ -45,7 +45,7 @@ def sample_of(workload: Workload) -> Workload:
 
 
 def shared_fraction(workload: Workload) -> float:
-    """SNPS over internal nodes, as an A-Tree of these very subscriptions has it."""
+    """Return SNPS over internal nodes, from an A-Tree of exactly these subscriptions."""
     subscriptions = range(workload.subscriptions)
     if workload.operators == "conjunctive":
         return tree_of_conjunctions(workload).sharing(subscriptions)[1]
@@ -53,7 +53,7 @@ def shared_fraction(workload: Workload) -> float:
 
 
 def tree_of_expressions(workload: Workload) -> Tree:
-    """An A-Tree of trees; XOR is a node of its own, as the filter `general` has it."""
+    """Build an A-Tree of trees; XOR is a node of its own, as with the filter `general`."""
     tree = Tree()
     cut = workload.shared_predicates
     known: dict[int, int] = {}
@@ -68,7 +68,7 @@ def tree_of_expressions(workload: Workload) -> Tree:
 
 
 def _join_plans(operator: int, left: Operand, right: Operand) -> Plan:
-    """Two plans under an operator; a chain of one operator is one plan, as the engine has it."""
+    """Join two plans by an operator; a chain of one operator is one plan, as in the engine."""
     function = _FUNCTIONS[operator]
     operands = [
         operand
@@ -81,7 +81,7 @@ def _join_plans(operator: int, left: Operand, right: Operand) -> Plan:
 
 
 def tree_of_conjunctions(workload: Workload) -> Tree:
-    """An A-Tree of conjunctions, whose leaves are numbered as they are by attribute and value."""
+    """Build an A-Tree of conjunctions, with leaves numbered by attribute and value."""
     numbers = workload.conjunctions()
     used, leaves = np.unique(numbers, return_inverse=True)
     tree = Tree()

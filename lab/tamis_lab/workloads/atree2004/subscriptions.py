@@ -1,4 +1,4 @@
-"""Subscriptions (§5.2.3), a block at a time: two expressions each, from pools A or B."""
+"""Subscriptions (§5.2.3), a block at a time: two expressions each, from pool A or B."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tamis_lab.workloads.atree2004.parts import (
 )
 from tamis_lab.workloads.atree2004.predicates import Numbers
 
-# Where an expression stands in `trees`: its shape, and its operators.
+# The form of an expression, as in `trees`: its shape and its operators.
 TreeForm = tuple[int, list[int]]
 
 
@@ -27,11 +27,11 @@ class SubscriptionBlock(NamedTuple):
     roots: Operators
 
     def numbers(self) -> Numbers:
-        """The predicates of each subscription, in a row."""
+        """Return the predicates of each subscription, in a row."""
         return np.hstack((self.left.numbers, self.right.numbers))
 
     def rows(self) -> Iterator[tuple[list[int], TreeForm, TreeForm, int]]:
-        """The subscriptions one by one: predicates, the forms of both expressions, root."""
+        """Yield the subscriptions: predicates, the forms of both expressions, root."""
         return zip(
             self.numbers().tolist(),
             *(
@@ -44,10 +44,10 @@ class SubscriptionBlock(NamedTuple):
 
 
 class Mixture(NamedTuple):
-    """How subscriptions are put together.
+    """How subscriptions are composed.
 
     Attributes:
-        sides: What their left and right expressions are drawn by (pool B).
+        sides: How left and right expressions of pool B are drawn.
         pools: The left and right expressions of pool A.
         frequencies: Of AND, OR and XOR at the root.
         overlap: The fraction of subscriptions that are not unique.
@@ -61,7 +61,7 @@ class Mixture(NamedTuple):
     repeated: float
 
     def draw(self, rng: np.random.Generator, count: int) -> SubscriptionBlock:
-        """So many subscriptions."""
+        """Draw subscriptions."""
         left_from_pool = rng.random(count) < self.overlap
         right_from_pool = left_from_pool & (rng.random(count) < self.repeated)
         parts = []

@@ -1,4 +1,4 @@
-"""Events (§5.2.4): a random number of attributes, and values that steer how many match."""
+"""Events (§5.2.4): a random number of attributes, and values that control how many match."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _Flags = npt.NDArray[np.bool_]
 
 
 class Targets(NamedTuple):
-    """What makes expressions true, one in each row: their predicates, and which must hold."""
+    """How to make expressions true, one in each row: their predicates, and which must hold."""
 
     numbers: Numbers
     truths: _Flags
 
     @classmethod
     def of(cls, parts: ExpressionRows) -> Targets:
-        """The targets that these expressions are."""
+        """Return the targets for these expressions."""
         truths = np.ones(parts.numbers.shape, np.bool_)
         if parts.operators.size:
             for truth, shape, operators in zip(
@@ -39,9 +39,9 @@ class EventMaker:
     """How events are drawn.
 
     Attributes:
-        table: The predicates that they are to satisfy.
-        targets: One of each is what an event is made for.
-        fewest: The least number of attributes that an event has.
+        table: The predicates to satisfy.
+        targets: An event is made for one of each.
+        fewest: The least number of attributes of an event.
     """
 
     table: PredicateTable
@@ -51,10 +51,10 @@ class EventMaker:
     def draw(
         self, rng: np.random.Generator, count: int, matching: float, scale: float
     ) -> tuple[_Whole, _Flags]:
-        """The values of so many events, by attribute, and which of them are there.
+        """Draw events; return values by attribute, and which attributes are present.
 
-        The same draws are made whatever `matching` and `scale` are, so that these two change no
-        more than they say.
+        The draws are the same for any `matching` and `scale`, so that these two change nothing
+        else.
         """
         width = self.table.attributes
         made = rng.random(count) < matching
@@ -80,7 +80,7 @@ class EventMaker:
 
         fewest = np.where(made, max(self.fewest, numbers.shape[1]), self.fewest)
         lengths = fewest + (share * (width + 1 - fewest)).astype(np.int64)
-        keys[rows, attributes] -= 1  # before all others
+        keys[rows, attributes] -= 1  # sorts them before all others
         last = np.take_along_axis(np.sort(keys, axis=1), lengths[:, None] - 1, axis=1)
         return values, keys <= last
 
@@ -92,13 +92,13 @@ class EventMaker:
         spread: npt.NDArray[np.float64],
         top: int,
     ) -> _Whole:
-        """Values that make each predicate true or false, as it must be."""
+        """Return values that make each predicate true or false, as required."""
         equal, bound_below, above = (
             np.array(kind)[places]
             for kind in zip(*(_KINDS[r] for r in self.table.relations), strict=True)
         )
         exactly = np.where(truths == above, constants, constants % self.table.values + 1)
-        # All others are `>` of this, or the contrary of it.
+        # All other relations are `>` with this bound, or its negation.
         bounds = constants - bound_below
         greater = truths == above
         low = np.where(greater, bounds + 1, np.minimum(bounds, 1))
@@ -109,8 +109,8 @@ class EventMaker:
         return np.where(equal, exactly, within)
 
 
-# By relation: whether it is about one value, whether it is about `>` of one less than the constant,
-# and whether it is that itself, or its contrary.
+# By relation: whether it is about one value; whether its bound is one less than the constant; and
+# whether it is `=` or `>` itself, or the negation.
 _KINDS = {
     "=": (True, False, True),
     "<>": (True, False, False),

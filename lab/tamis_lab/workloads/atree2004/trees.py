@@ -1,4 +1,4 @@
-"""Binary trees of every shape, each shape by its rank: a random rank is a random shape.
+"""Binary trees of every shape; a shape has a rank, so a random rank is a random shape.
 
 The thesis (§5.2.3) selects a tree "over all possible forms" and then fills in the operators. There
 are Catalan(n - 1) shapes of n leaves; they are ranked by the number of leaves on the left, then by
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 def shapes(leaves: int) -> int:
-    """The number of shapes of so many leaves.
+    """Return the number of shapes with so many leaves.
 
     >>> [shapes(leaves) for leaves in range(1, 7)]
     [1, 1, 2, 5, 14, 42]
@@ -31,7 +31,7 @@ def shapes(leaves: int) -> int:
 
 
 def build_tree(leaves: Sequence[BoolExpr], shape: int, operators: Sequence[int]) -> BoolExpr:
-    """The tree of a shape, with these leaves from left to right.
+    """Build the tree of a shape, with these leaves from left to right.
 
     >>> from tamis.language.expr import Attribute
     >>> leaves = [Attribute((name,)) for name in "abc"]
@@ -42,14 +42,14 @@ def build_tree(leaves: Sequence[BoolExpr], shape: int, operators: Sequence[int])
 
 
 def join_trees(operator: int, left: BoolExpr, right: BoolExpr) -> BoolExpr:
-    """Two trees under an operator, which is a place in `JUNCTIONS`."""
+    """Join two trees by an operator, which is a place in `JUNCTIONS`."""
     return JUNCTIONS[operator]((left, right))
 
 
 def fold_tree(
     leaves: Sequence[T], shape: int, operators: Sequence[int], join: Callable[[int, T, T], T]
 ) -> T:
-    """The same of anything that can be joined by an operator.
+    """Fold a tree of a shape; like `build_tree`, for anything that an operator can join.
 
     >>> fold_tree([3, 4, 5], 0, [0, 1], lambda operator, left, right: left * right + operator)
     63
@@ -65,9 +65,9 @@ def fold_tree(
 
 
 def satisfying_values(leaves: int, shape: int, operators: Sequence[int]) -> list[bool]:
-    """For each leaf, whether to make it true, such that the tree is true.
+    """Return for each leaf whether to make it true, such that the tree is true.
 
-    False leaves make any tree false, for there is no NOT: so one side of an XOR is left false.
+    Without NOT, false leaves make any tree false: so one side of an XOR is left false.
 
     >>> satisfying_values(3, 1, [2, 0])
     [True, True, False]
@@ -81,13 +81,13 @@ def satisfying_values(leaves: int, shape: int, operators: Sequence[int]) -> list
     return found + satisfying_values(leaves - left, right_shape, operators[left:])
 
 
-@lru_cache(1 << 16)  # asked for again and again, where subscriptions share expressions
+@lru_cache(1 << 16)  # subscriptions that share expressions repeat the same calls
 def _split(leaves: int, shape: int) -> tuple[int, int, int]:
-    """The number of leaves on the left, and the shapes of both parts."""
+    """Return the number of leaves on the left, and the shapes of both parts."""
     for left in range(1, leaves):
         right_shapes = shapes(leaves - left)
         here = shapes(left) * right_shapes
         if shape < here:
             return left, *divmod(shape, right_shapes)
         shape -= here
-    raise IndexError(f"there is no shape {shape} more of {leaves} leaves")
+    raise IndexError(f"shape {shape} is out of range for {leaves} leaves")

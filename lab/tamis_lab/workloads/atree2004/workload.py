@@ -1,9 +1,9 @@
-"""The workload generator of the A-Tree thesis, §5.2: what it is made by, and what comes out.
+"""The workload generator of the A-Tree thesis, §5.2: its parameters, subscriptions and events.
 
-A subscription is two expressions and an operator between them. The left one is over the first
-attributes, the right one over the others, so no two predicates conflict; conjunctions come out in
-the order of the attributes, as §5.4 wants them. Either is taken from pool A, to be met again, or
-from pool B, never to be met again:
+A subscription is two expressions and an operator between them. The left one uses the first
+attributes, the right one the others, so no two predicates conflict; conjunctions are in the order
+of the attributes, as §5.4 requires. Either comes from pool A, whose expressions recur, or from pool
+B, whose expressions do not:
 
     unique                          B and B
     not unique, the first way       A and A
@@ -44,8 +44,8 @@ FREQUENCIES = {
     "mixed": (0.6, 0.3, 0.1),  # OS_C
 }
 
-# Subscriptions and events are drawn in whole blocks, each from a seed of its own, and the rest of
-# the last one is thrown away: so the first n are the same however many are asked for.
+# Subscriptions and events are drawn in whole blocks, each with its own seed, and the rest of the
+# last block is discarded: so the first n items do not depend on how many are drawn.
 _BLOCK = 1 << 14
 _EVENT_BLOCK = 1 << 10
 
@@ -58,22 +58,23 @@ class Workload:
 
         overlap * (repeated + (1 - repeated) * (shared_predicates - 1) / (predicates - 1))
 
-    and a little more where `values` is small, for then expressions of pool B meet by chance. SMPE,
-    the fraction of subscriptions that an event matches, is steered by `events`. To give all
-    subscriptions the same attributes, as §5.4 does for Gryphon's sake, set `attributes` to L.
+    and a little more where `values` is small, because expressions of pool B then coincide by
+    chance. SMPE, the fraction of subscriptions that an event matches, depends on the arguments of
+    `events`. To give all subscriptions the same attributes, as §5.4 does for Gryphon, set
+    `attributes` to L.
 
     Attributes:
-        subscriptions: How many there are (N_subs).
-        predicates: How many a subscription has (L).
-        shared_predicates: How many of them make up its left expression, which is the one that a
-            subscription that is not unique takes from pool A.
-        attributes: How many there are: a1, a2, … (L_max).
+        subscriptions: Number of subscriptions (N_subs).
+        predicates: Number of predicates of a subscription (L).
+        shared_predicates: How many of them make up the left expression, which a subscription that
+            is not unique takes from pool A.
+        attributes: Number of attributes: a1, a2, … (L_max).
         values: The constants of predicates lie between 1 and this.
         operators: "conjunctive", "disjunctive" or "mixed": the operator sets of Table 5.2.
         relation: "=" or ">" in all predicates, or "any": one of six, equally often (§5.2.2).
-        pool: How many expressions pool A has for the left, and for the right (|A|).
+        pool: Number of expressions of pool A for the left, and for the right (|A|).
         overlap: The fraction of subscriptions that are not unique (f_overlap).
-        repeated: The fraction of those that are made in the first way, so that others are the same.
+        repeated: The fraction of those that are made in the first way, so that others are equal.
         seed: The same seed gives the same workload.
     """
 
@@ -90,7 +91,7 @@ class Workload:
     seed: int = 2004
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be made.
+        """Check the parameters.
 
         Raises:
             InputError: A parameter is out of range.
@@ -100,7 +101,7 @@ class Workload:
         check(1 <= self.shared_predicates < self.predicates, "shared_predicates",
               "1 or more, and fewer than `predicates`")  # fmt: skip
         check(self.values >= 2, "values", "2 or more")
-        check(len(self.table) < 2**31, "values", "so few that 32 bits number all predicates")
+        check(len(self.table) < 2**31, "values", "so few that 32 bits can number all predicates")
         check(self.relation in ("=", ">", ANY), "relation", "=, > or any")
         check(self.operators in FREQUENCIES, "operators", ", ".join(FREQUENCIES))
         check(self.pool >= 1, "pool", "1 or more")
@@ -110,13 +111,13 @@ class Workload:
 
     @cached_property
     def table(self) -> PredicateTable:
-        """What the numbers of predicates mean."""
+        """What the numbers of predicates stand for."""
         return PredicateTable(self.attributes, self.values, self.relation)
 
     # -- subscriptions ----------------------------------------------------------------------------
 
     def conjunctions(self) -> Numbers:
-        """The predicates of all subscriptions, by number; one subscription in each row.
+        """Return the predicates of all subscriptions by number, one subscription in each row.
 
         Raises:
             InputError: The operators are not conjunctive.
@@ -124,8 +125,8 @@ class Workload:
         return next(self.conjunction_chunks(self.subscriptions))
 
     def conjunction_chunks(self, rows: int = 100_000) -> Iterator[Numbers]:
-        """The same, so many rows at a time."""
-        check(self.operators == "conjunctive", "operators", "conjunctive, or ask for expressions")
+        """Yield the same in chunks of rows."""
+        check(self.operators == "conjunctive", "operators", "conjunctive; else use `expressions`")
         check(rows >= 1, "rows", "1 or more")
         return self._conjunction_chunks(rows)
 
@@ -144,7 +145,7 @@ class Workload:
             yield chunk
 
     def expressions(self, start: int = 0, count: int | None = None) -> Iterator[BoolExpr]:
-        """The subscriptions as trees: flat conjunctions, or else binary trees."""
+        """Yield the subscriptions as trees: flat conjunctions, or else binary trees."""
         predicate = self.table.predicate
         for numbers, left, right, root in self.rows(start, count):
             leaves = list(map(predicate, numbers))
@@ -156,11 +157,11 @@ class Workload:
                 yield join_trees(root, *parts)
 
     def selectors(self, start: int = 0, count: int | None = None) -> Iterator[str]:
-        """The subscriptions as texts; parsed, they are the expressions.
+        """Yield the subscriptions as text; parsing it gives the expressions.
 
         Args:
-            start: The first of them; those before it are not drawn, but for some in its own block.
-            count: How many; None for all from there.
+            start: The first subscription to yield; the blocks before it are not drawn.
+            count: How many; None for all that follow.
         """
         if self.operators == "conjunctive":
             text = self.table.text
@@ -178,22 +179,22 @@ class Workload:
         scale: float = 1.0,
         least: int | None = None,
     ) -> EventBatch:
-        """Events of random attributes and values.
+        """Return events of random attributes and values.
 
-        Of "=", a random event matches next to nothing, and SMPE is about
-        `matching * overlap * repeated / pool**2`. Of ">", a predicate whose attribute is there
-        holds with a probability of `scale / 2` up to a scale of 1, and of `1 - 1 / (2 * scale)`
-        from there; but an event has an attribute only so often, and that bounds SMPE. `steering`
-        finds what brings SMPE to a given value.
+        With "=", a random event matches next to nothing, and SMPE is about
+        `matching * overlap * repeated / pool**2`. With ">", a predicate whose attribute is present
+        holds with probability `scale / 2` up to a scale of 1, and `1 - 1 / (2 * scale)` beyond. But
+        an event has an attribute only sometimes, which bounds SMPE. `calibration` finds the
+        arguments for a given SMPE.
 
         Args:
             count: How many.
-            start: The first of them; those before it are not drawn.
+            start: The first event; the blocks before it are not drawn.
             matching: The fraction of events that are made for a random pair of expressions of pool
                 A: they satisfy both, and so every subscription that ANDs or ORs these two.
             scale: The values of the others lie between 1 and `scale * values`.
-            least: An event has so many attributes or more (A_E); by itself L of conjunctions, else
-                1.
+            least: The least number of attributes of an event (A_E); by default L for conjunctions,
+                else 1.
         """
         values, present = self.event_arrays(
             count, start, matching=matching, scale=scale, least=least
@@ -209,7 +210,7 @@ class Workload:
         scale: float = 1.0,
         least: int | None = None,
     ) -> Arrays:
-        """The same as arrays, a row each: the values of the attributes, and which are there."""
+        """Return the same events as arrays, a row each: the values, and which are present."""
         check(0 <= matching <= 1, "matching", "0 to 1")
         # Beyond 2**53 a random number between 0 and 1 no longer reaches every value.
         check(0 < scale * self.values < 2**53, "scale", "more than 0, and not huge")
@@ -234,7 +235,7 @@ class Workload:
     @cached_property
     def _sides(self) -> tuple[ExpressionSide, ExpressionSide]:
         cut = self.shared_predicates
-        # Rounded down, this is at least `cut`, and leaves enough for the right.
+        # Rounded down, this is at least `cut`, and leaves enough attributes for the right side.
         first = self.attributes * cut // self.predicates
         choices = self.table.choices
         frequencies = None if self.operators == "conjunctive" else FREQUENCIES[self.operators]
@@ -262,7 +263,7 @@ class Workload:
     def rows(
         self, start: int = 0, count: int | None = None
     ) -> Iterator[tuple[list[int], TreeForm, TreeForm, int]]:
-        """So many subscriptions from the one at `start`: predicates, two forms, root."""
+        """Yield `count` subscriptions from `start` on: predicates, two forms, root."""
         start, end = part_of(self.subscriptions, start, count)
         first = start // _BLOCK
         blocks = self._blocks(first, -(-end // _BLOCK))

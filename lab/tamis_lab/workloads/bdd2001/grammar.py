@@ -1,18 +1,18 @@
 r"""Queries from a grammar whose rules have probabilities (§8, "Query Generation").
 
 The paper's generator reads a grammar in an extended BNF; the file itself is not in the paper. A
-rule here is a name and its alternatives, each with its probability in brackets; what is quoted
-stands for itself:
+rule here is a name and its alternatives, each with its probability in brackets; quoted text is
+literal:
 
 >>> coin = Grammar.of('toss = [0.5] "heads" | [0.5] "tails"\ntwo = [1] toss ", " toss')
 >>> coin.derive("two", iter([0.1, 0.3, 0.9]).__next__)
 'heads, tails'
 
-`grammar()` is ours. A query is a chain: an atom, joined to the rest of the query, which stands in
-parentheses. It has 1 + Poisson(6.6) atoms; each atom and each chain is negated so often that there
-are 1.1 NOTs: so there are 7.6 atoms and 7.7 operators, as in the paper. Seven of ten joins are AND.
-Of the forms that we tried this is the one whose diagrams have about as many nodes as the
-paper's, before restriction and after it.
+`grammar()` is our own. A query is a chain: an atom, joined to the rest of the query in parentheses.
+It has 1 + Poisson(6.6) atoms. Atoms and chains are negated with a probability that gives 1.1 NOTs:
+together 7.6 atoms and 7.7 operators, as in the paper. Seven of ten joins are AND. Of the forms that
+we tried, this is the one whose diagrams have about as many nodes as the paper's, before and after
+restriction.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class Production:
     """The alternatives of a name.
 
     Attributes:
-        bounds: Up to which number from 0 to 1 each alternative goes, but for the last.
-        alternatives: The parts of each; a name is in a tuple, so that no text is taken for one.
+        bounds: The upper bound of each alternative in the range from 0 to 1, without the last.
+        alternatives: The parts of each; a name is in a tuple, to distinguish it from a text.
     """
 
     bounds: tuple[float, ...]
@@ -57,10 +57,10 @@ class Grammar:
 
     @classmethod
     def of(cls, text: str) -> Grammar:
-        """Read a grammar, a rule a line.
+        """Parse a grammar, one rule a line.
 
         Raises:
-            InputError: A line is no rule, or a name has none.
+            InputError: A line is not a rule, or a name has no rule.
         """
         rules = {}
         for number, line in enumerate(text.splitlines(), 1):
@@ -68,7 +68,9 @@ class Grammar:
                 continue
             name, equals, right = line.partition("=")
             if not equals or not name.strip().isidentifier():
-                raise InputError(f"line {number} is no rule: name = [probability] parts | …")
+                raise InputError(
+                    f"line {number} is not a rule; write: name = [probability] parts | …"
+                )
             rules[name.strip()] = _rule(right, number)
         for name, rule in rules.items():
             for part in (part for parts in rule.alternatives for part in parts):
@@ -77,7 +79,7 @@ class Grammar:
         return cls(rules)
 
     def derive(self, start: str, random: Callable[[], float]) -> str:
-        """A text that a name stands for; `random` gives numbers from 0 to 1."""
+        """Derive a text from a name; `random` returns numbers from 0 to 1."""
         rules = self.rules
         texts: list[str] = []
         pending: list[str | tuple[str]] = [(start,)]
@@ -99,12 +101,12 @@ def _rule(right: str, number: int) -> Production:
     for text, share, name, bar, odd in _TOKEN.findall(right):
         if odd or (share != "") is begun:
             wanted = "only one probability" if begun else "its probability, as in [0.5]"
-            raise InputError(f"line {number}: an alternative begins with {wanted}")
+            raise InputError(f"line {number}: an alternative starts with {wanted}")
         if share:
             try:
                 shares.append(float(share))
             except ValueError:
-                raise InputError(f"line {number}: {share!r} is no probability") from None
+                raise InputError(f"line {number}: {share!r} is not a probability") from None
             alternatives.append([])
             begun = True
         elif bar:
@@ -112,13 +114,13 @@ def _rule(right: str, number: int) -> Production:
         else:
             alternatives[-1].append((name,) if name else text)
     if not begun or not math.isclose(sum(shares), 1.0, abs_tol=1e-6) or min(shares) < 0:
-        raise InputError(f"line {number}: the probabilities of the alternatives make 1 together")
+        raise InputError(f"line {number}: the probabilities of the alternatives must add up to 1")
     return Production(tuple(accumulate(shares[:-1])), tuple(map(tuple, alternatives)))
 
 
 @cache
 def grammar(conjunctive: float = CONJUNCTIVE) -> Grammar:
-    """Our grammar; `conjunctive` is the fraction of joins that are AND."""
+    """Return our grammar; `conjunctive` is the fraction of joins that are AND."""
     mean = MEAN_ATOMS - 1
     sizes = [math.exp(-mean) * mean**n / math.factorial(n) for n in range(LONGEST)]
     sizes[-1] += 1 - sum(sizes)
@@ -129,7 +131,7 @@ def grammar(conjunctive: float = CONJUNCTIVE) -> Grammar:
         _line("atom", [(1 / len(ATOMS), f'"{atom}"') for atom in ATOMS]),
         _line("join", [(conjunctive, '" AND "'), (1 - conjunctive, '" OR "')]),
         "chain1 = [1] part",
-        # The last two need no parentheses around one atom.
+        # The last atom of a chain needs no parentheses.
         _line("chain2", _with_negation("part join part")),
     ]
     lines += [

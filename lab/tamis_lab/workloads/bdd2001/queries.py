@@ -1,8 +1,8 @@
 """Queries (§8, "Query Characteristics"): 7.6 atoms and 7.7 operators on average.
 
-The paper says no more, so this is ours: a query has 1 + Poisson(6.6) atoms; neighbours are joined
-at random by AND or OR until one tree is left, and any node may be negated. So there are 6.6 joins,
-which leaves 1.1 NOTs to make up the 7.7.
+The paper gives no more detail, so this is our own: a query has 1 + Poisson(6.6) atoms; neighbours
+are joined at random by AND or OR until one tree is left, and any node may be negated. That makes
+6.6 joins, and leaves 1.1 NOTs to make up the 7.7.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _JOINS = (" AND ", " OR ")
 
 
 def drawn_queries(rng: np.random.Generator, count: int, conjunctive: float) -> Iterator[str]:
-    """So many queries; `conjunctive` is the fraction of joins that are AND."""
+    """Yield queries; `conjunctive` is the fraction of joins that are AND."""
     sizes = 1 + rng.poisson(MEAN_ATOMS - 1, count)
     ends = np.cumsum(sizes)
     total = int(ends[-1])
     negated = rng.random(total) < NEGATED
     leaves = rng.integers(len(ATOMS), size=total) + negated * len(ATOMS)
-    # One join less than atoms: the last of each query is not used.
+    # There is one join less than atoms: the last one of each query is not used.
     left = np.repeat(ends, sizes) - np.arange(total) - 1
     joined = (rng.random(total) * left).astype(np.int64)
     kinds = (rng.random(total) >= conjunctive) + 2 * (rng.random(total) < NEGATED)
@@ -41,7 +41,7 @@ def drawn_queries(rng: np.random.Generator, count: int, conjunctive: float) -> I
 
 
 def _query(leaves: Sequence[int], joined: Sequence[int], kinds: Sequence[int]) -> str:
-    """A query of leaves, and where they are joined, and how: AND, OR, NAND or NOR."""
+    """Return a query, given its leaves, where they are joined, and by AND, OR, NAND or NOR."""
     parts = [_LEAVES[leaf] for leaf in leaves]
     last = len(parts) - 2
     for step, (at, kind) in enumerate(zip(joined[:-1], kinds[:-1], strict=True)):

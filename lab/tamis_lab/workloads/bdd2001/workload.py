@@ -1,4 +1,4 @@
-"""The workload of the BDD paper, §8: what it is made by, and what comes out."""
+"""The workload of the BDD paper, §8: its parameters, queries and messages."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class Workload:
     """Queries over the 208 atoms, and messages that define some or all of the ten attributes.
 
     Attributes:
-        subscriptions: How many queries there are.
-        density: The fraction of messages that define an attribute, each by itself; 1.0 is the
-            paper's total messages.
+        subscriptions: Number of queries.
+        density: The fraction of messages that define an attribute, for each attribute
+            independently; 1.0 gives the paper's total messages.
         conjunctive: The fraction of joins that are AND; the others are OR.
-        form: Of queries: "trees" of any shape, or "grammar", chains as `grammar.py` has them.
+        form: "trees" of any shape, or "grammar": the chains of `grammar.py`.
         seed: The same seed gives the same workload.
     """
 
@@ -49,7 +49,7 @@ class Workload:
     seed: int = 2001
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be made.
+        """Check the parameters.
 
         Raises:
             InputError: A parameter is out of range.
@@ -60,7 +60,7 @@ class Workload:
         check(self.form in FORMS, "form", " or ".join(FORMS))
 
     def selectors(self, start: int = 0, count: int | None = None) -> Iterator[str]:
-        """The queries as texts: so many from the one at `start`, or all."""
+        """Yield `count` queries from `start` on as text, or all."""
         return draw_in_blocks(self.seed, self.subscriptions, self._drawn_queries, start, count)
 
     def _drawn_queries(self, rng: np.random.Generator, count: int) -> Iterator[str]:
@@ -71,9 +71,9 @@ class Workload:
         return (rules.derive("query", random) for _ in range(count))
 
     def events(self, count: int, start: int = 0) -> EventBatch:
-        """So many messages of random values, from the one at `start`.
+        """Return `count` messages of random values, from `start` on.
 
-        Doubles are whole too, so that `=` has its chance.
+        Doubles are whole numbers too, so that `=` can hold.
         """
         numbers, texts, present = events_in_blocks(
             self.seed, count, self._drawn_events, start=start

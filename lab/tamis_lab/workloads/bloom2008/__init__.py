@@ -1,4 +1,4 @@
-"""The workload of the paper on filtering with Bloom filters.
+"""The workload of the paper on routing with Bloom filters.
 
 Z. Jerzak, C. Fetzer, "Bloom filter based routing for content-based publish/subscribe", DEBS 2008,
 §6.

@@ -1,8 +1,8 @@
-"""Which attribute names are taken: all equally often, or a few very often (Pareto).
+"""The choice of attribute names: all equally often, or a few very often (Pareto).
 
-The paper gives its Pareto distribution as alpha = 1, beta = 3, and does not say which is which.
-Here alpha is the shape and beta the scale, P(X > x) = 3 / x: it skews as the paper says. The n-th
-name is taken where X - 3 lies between n and n + 1, and X ends with the last name.
+The paper gives its Pareto distribution as alpha = 1, beta = 3, without saying which is which. Here
+alpha is the shape and beta the scale, P(X > x) = 3 / x: the skew is the one that the paper
+describes. The n-th name is chosen if X - 3 lies between n and n + 1; X ends with the last name.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ Numbers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class NameChoice:
-    """A choice among so many names, by number."""
+    """A random choice among names, by number."""
 
     count: int
     choice: str
 
     def draw(self, rng: np.random.Generator, size: int | tuple[int, int]) -> Numbers:
-        """Any names."""
+        """Draw names, with repetitions."""
         if self.choice == "uniform":
             return rng.integers(self.count, size=size)
-        # 1 - random() is never 0; the least that is left leads to the last name.
+        # 1 - random() is never 0; the least remaining share leads to the last name.
         least = _SCALE / (self.count + _SCALE)
         share = 1 - rng.random(size) * (1 - least)
         ranks = (_SCALE / share - _SCALE).astype(np.int64)
         return np.minimum(ranks, self.count - 1)
 
     def draw_distinct(self, rng: np.random.Generator, rows: int, taken: int) -> Numbers:
-        """In each row, different names: what came before in it is drawn again."""
+        """Draw rows of different names: a repeated name is drawn again."""
         found = self.draw(rng, (rows, taken))
         open_rows = np.arange(rows)
         while len(open_rows):
@@ -50,7 +50,7 @@ class NameChoice:
 
 
 def _repeat_mask(rows: Numbers) -> npt.NDArray[np.bool_]:
-    """Where a number stands that stood in its row before."""
+    """Mark numbers that occur earlier in their row."""
     order = rows.argsort(axis=1, kind="stable")
     ascending = np.take_along_axis(rows, order, axis=1)
     same = np.zeros(rows.shape, np.bool_)

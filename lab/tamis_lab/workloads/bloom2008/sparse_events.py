@@ -1,8 +1,8 @@
 """Sparse events: as pairs in arrays, and from there as dicts or as columns.
 
-A column has a slot for each event of its batch, whether or not the event has the attribute. Of
-20,000 names a batch of n events has up to 5.5 n columns, and so up to 5.5 n * n slots: batches of a
-thousand are the largest that make sense.
+A column has a slot for each event of its batch, whether or not the event has the attribute. With
+20,000 names a batch of n events has up to 5.5 n columns, and thus up to 5.5 n * n slots: batches
+should not be larger than about a thousand events.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _MOST_SLOTS = 1 << 28
 
 
 class EventPairs(NamedTuple):
-    """Events as names and values: of each row, the first so many.
+    """Events as names and values; each row is used up to its length.
 
     Attributes:
-        names: The names by number, different ones in a row.
+        names: The names by number, different within a row.
         values: Their values.
-        lengths: How many of them each event has.
+        lengths: Number of pairs of each event.
     """
 
     names: Numbers
@@ -34,17 +34,17 @@ class EventPairs(NamedTuple):
     lengths: Numbers
 
     def as_dicts(self, words: tuple[str, ...]) -> Iterator[dict[str, object]]:
-        """The events one by one."""
+        """Yield the events as dicts."""
         for names, values, length in zip(
             self.names.tolist(), self.values.tolist(), self.lengths.tolist(), strict=True
         ):
             yield {words[name]: value for name, value in zip(names[:length], values, strict=False)}
 
     def as_batch(self, words: tuple[str, ...]) -> EventBatch:
-        """The events as a column for each name that occurs.
+        """Return the events as a batch, with a column for each name that occurs.
 
         Raises:
-            InputError: There would be more slots than memory.
+            InputError: The slots would not fit into memory.
         """
         there = np.arange(self.names.shape[1]) < self.lengths[:, None]
         occurring, column = np.unique(self.names[there], return_inverse=True)

@@ -1,8 +1,8 @@
-"""The workload of the Bloom filter paper, §6: what it is made by, and what comes out.
+"""The workload of the Bloom filter paper, §6: its parameters, subscriptions and events.
 
-Attribute names are words; AGID, the paper's list of 112,505, is not ours to ship, so as many
-pseudo-words are made by syllables. The paper says nothing of operators and values: here a predicate
-compares with a whole number, as in Siena's own workloads.
+Attribute names are words. We may not ship AGID, the paper's list of 112,505 words, so we generate
+as many pseudo-words. The paper does not describe operators and values: here a predicate compares
+with an integer, as in Siena's own workloads.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ class Workload:
     """Conjunctions over very many names, and events that have a few of them.
 
     Attributes:
-        subscriptions: How many there are.
+        subscriptions: Number of subscriptions.
         names: How many of the listed words are in use; the paper has 1,000, 2,000 and 20,000.
         choice: "uniform" or "pareto": how names are chosen, for subscriptions and for events.
         predicates: The least and the greatest number of names of a subscription; the paper has
             (2, 5), and (1, 1) with 1,000 names.
         pairs: The least and the greatest number of pairs of an event.
-        values: They lie below this, from 0.
+        values: Values lie from 0 to just below this.
         equalities: The fraction of predicates that are equalities; of the others, half are `<` and
             half are `>`.
         seed: The same seed gives the same workload.
@@ -57,7 +57,7 @@ class Workload:
     seed: int = 2008
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be made.
+        """Check the parameters.
 
         Raises:
             InputError: A parameter is out of range.
@@ -67,31 +67,31 @@ class Workload:
         check(self.choice in CHOICES, "choice", " or ".join(CHOICES))
         for name in ("predicates", "pairs"):
             fewest, most = getattr(self, name)
-            check(1 <= fewest <= most <= self.names, name, "two of 1 to `names`, in order")
+            check(1 <= fewest <= most <= self.names, name, "two ascending numbers, 1 to `names`")
         check(self.values >= 1, "values", "1 or more")
         check(0 <= self.equalities <= 1, "equalities", "0 to 1")
 
     def selectors(self, start: int = 0, count: int | None = None) -> Iterator[str]:
-        """The subscriptions as texts: so many from the one at `start`, or all."""
+        """Yield `count` subscriptions from `start` on as text, or all."""
         return draw_in_blocks(self.seed, self.subscriptions, self._drawn_selectors, start, count)
 
     def events(self, count: int, start: int = 0) -> EventBatch:
-        """So many events in one batch, from the one at `start`.
+        """Return `count` events from `start` on, in one batch.
 
         Raises:
-            InputError: Their columns would take too much memory; `batches` gives any number.
+            InputError: The columns would take too much memory; use `batches` for many events.
         """
         return self._pairs(count, start).as_batch(self.words)
 
     def batches(self, count: int) -> Iterator[EventBatch]:
-        """The same events, a thousand or so in each batch."""
+        """Yield the same events in batches of about a thousand."""
         pairs = self._pairs(count)
         for start in range(0, count, _BATCH):
             part = (array[start : start + _BATCH] for array in pairs)
             yield EventPairs(*part).as_batch(self.words)
 
     def events_as_dicts(self, count: int, start: int = 0) -> Iterator[dict[str, object]]:
-        """The same events, one by one."""
+        """Yield the same events as dicts."""
         return self._pairs(count, start).as_dicts(self.words)
 
     @cached_property

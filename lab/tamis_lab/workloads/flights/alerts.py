@@ -1,8 +1,8 @@
-"""What people ask of departures: travellers of a flight or a route, operators of aircraft.
+"""Alerts on departures: travellers ask for a flight or a route, operators for aircraft.
 
-Constants are those of flights that took place, drawn at random: so a route is asked for as often as
-it is flown. Most alerts name something rare (a flight number, a day, a tail number) and match a few
-flights; a few name nothing of the kind, as there always are some.
+Constants come from flights that took place, drawn at random: a route is asked for as often as it is
+flown. Most alerts name something rare (a flight number, a day, a tail number) and match a few
+flights. A few alerts are broad, as in practice.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ PRIORITIES = 10
 
 
 class AlertForm(NamedTuple):
-    """What an alert looks like.
+    """A form of alerts.
 
     Attributes:
-        share: The fraction of alerts that do, in thousandths.
-        whose: Who asks for it, which the id begins with.
+        share: The fraction of alerts with this form, in thousandths.
+        whose: The kind of user, with which the id starts.
         text: The selector, with names of `_constants` in braces.
     """
 
@@ -110,14 +110,14 @@ FORMS = (
 
 
 class ConstantSources(NamedTuple):
-    """Flights to take constants from: all of them, and those of which the aircraft is known."""
+    """Flights to take constants from: all of them, and those whose aircraft is known."""
 
     all: pa.Table
     registered: pa.Table
 
     @classmethod
     def of(cls, flights: pa.Table) -> ConstantSources:
-        """The few columns that alerts name, `to.name` and the like beside the others."""
+        """Return the few columns that alerts use, nested ones flattened (`to.name`)."""
         flat = flights.flatten().select([*_FIRST, "tailnum", "plane.manufacturer", "plane.model"])
         return cls(flat, flat.filter(pc.is_valid(flat["plane.model"])))
 
@@ -130,7 +130,7 @@ _KNOWN = ("tailnum", "plane.manufacturer", "plane.model")
 
 
 def drawn_alerts(rng: np.random.Generator, count: int, sources: ConstantSources) -> Iterator[Alert]:
-    """So many alerts, with ids that are to be numbered yet: (whose, selector, priority)."""
+    """Yield alerts as (whose, selector, priority); the caller adds a number to the id."""
     forms = places([form.share / 1000 for form in FORMS], rng.random(count)).tolist()
     priorities = rng.integers(PRIORITIES, size=count).tolist()
     constants = map(
@@ -154,7 +154,7 @@ def _rows(
         yield dict(zip(names, cells, strict=True))
 
 
-# Each as often as it stands here.
+# A value is as frequent as it is listed.
 _THRESHOLDS = {
     "late": (15, 20, 30, 30, 45, 45, 60, 60, 60, 90, 90, 120, 120, 180, 240),
     "lost": (20, 20, 30, 30, 40, 45, 60, 90),
@@ -174,7 +174,7 @@ def _thresholds(rng: np.random.Generator, count: int) -> Iterator[_Row]:
 
 
 def _constants(first: _Row, second: _Row, third: _Row, known: _Row, thresholds: _Row) -> _Row:
-    """What may stand in braces: of a flight, of two others, of one whose aircraft is known."""
+    """Return the constants for the braces: from one flight, two others, and a known aircraft."""
     return {
         **thresholds,
         **first,

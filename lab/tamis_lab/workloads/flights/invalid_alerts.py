@@ -1,4 +1,4 @@
-"""Alerts that are refused, of the kinds that people do write: for whoever shows what comes back."""
+"""Invalid alerts of the kinds that people write, to show how they are rejected."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BROKEN = (
     "time > TIMESTAMP '2013-02-30 08:00:00'",
     "tailnum = \"N14228\"",
     "contians(to.name, 'Intl')",
-    # Selectors, but not of these events.
+    # Valid selectors, but not for the schema of these events.
     "carier = 'UA' AND dep_delay > 60",
     "departure_delay > 60",
     "dep_delay > '60'",

@@ -20,7 +20,7 @@ class Flights:
     """The 336,776 departures of a year, the same for every seed; and as many alerts as you like.
 
     Attributes:
-        alerts: How many there are.
+        alerts: Number of alerts.
         seed: The same seed gives the same alerts.
     """
 
@@ -28,7 +28,7 @@ class Flights:
     seed: int = 2013
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be made.
+        """Check the parameters.
 
         Raises:
             InputError: A parameter is out of range.
@@ -37,11 +37,11 @@ class Flights:
         check(self.seed >= 0, "seed", "0 or more")
 
     def subscriptions(self, start: int = 0, count: int | None = None) -> Iterator[Alert]:
-        """The alerts as (id, selector, priority), for `Matcher.add_many`.
+        """Yield the alerts as (id, selector, priority), for `Matcher.add_many`.
 
         Args:
-            start: The first of them; those before it are not drawn, but for some in its own block.
-            count: How many; None for all from there.
+            start: The first alert to yield; the blocks before it are not drawn.
+            count: How many; None for all that follow.
         """
         sources = ConstantSources.of(departures())
         drawn = draw_in_blocks(
@@ -55,24 +55,24 @@ class Flights:
             yield f"{whose}-{number:06}", selector, priority
 
     def selectors(self, start: int = 0, count: int | None = None) -> Iterator[str]:
-        """Their selectors alone."""
+        """Yield the selectors of the alerts."""
         return (selector for _, selector, _ in self.subscriptions(start, count))
 
     def broken_alerts(self) -> Iterator[Alert]:
-        """Twenty more that are refused, as some always are: of syntax, or by the schema."""
+        """Yield twenty invalid alerts: some fail to parse, some do not fit the schema."""
         for number, selector in enumerate(BROKEN):
             yield f"broken-{number:02}", selector, 0
 
     @property
     def schema(self) -> Schema:
-        """The types of the attributes, by which the alerts are good and the broken ones are not."""
+        """The types of the attributes; the alerts fit it, the invalid ones do not."""
         return Schema.of(departures().schema)
 
     def table(self, count: int | None = None, start: int = 0) -> pa.Table:
-        """The events by time, all or so many from the one at `start`; `data` says what they are.
+        """Return the events by time, all or `count` from `start` on; see `departures`.
 
         Raises:
-            InputError: There are not so many.
+            InputError: There are fewer events.
         """
         check(0 <= start <= DEPARTURES, "start", f"0 to {DEPARTURES:,}")
         left = DEPARTURES - start
@@ -80,5 +80,5 @@ class Flights:
         return departures().slice(start, count)
 
     def events(self, count: int | None = None, start: int = 0) -> EventBatch:
-        """The same as a batch."""
+        """Return the same events as a batch."""
         return EventBatch.from_arrow(self.table(count, start))
