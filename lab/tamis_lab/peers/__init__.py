@@ -1,5 +1,6 @@
-"""The same rules and events through what a user would pick instead of Tamis.
+"""Other tools that a user might choose instead of Tamis, run on the same rules and events.
 
-One file per peer or family of peers; `catalogue.py` names them all, `running.py` runs them,
-`work.py` is what they are given. Peers in other languages have a tiny driver in `drivers/`.
+There is one module per peer or family of peers. `peer_catalogue.py` lists them, `contest.py` runs
+them, `peer_workload.py` holds their input. Peers in other languages have a small driver in
+`drivers/`.
 """

@@ -1,4 +1,4 @@
-"""The Rust crate `a-tree`: the A-Tree of the thesis' authors, as others have built it."""
+"""The Rust crate `a-tree`: an independent implementation of the A-Tree."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ NAME = "a-tree"
 
 
 class ATree(Infix):
-    """Its language: attributes against constants, of exactly their type."""
+    """Its language: attributes compared with constants of exactly their type."""
 
     peer = NAME
     conjunction, disjunction, negation = "and", "or", "not"
 
     def leaf(self, e: BoolExpr) -> str:
-        """Constants are given the type of the attribute that they are compared with."""
+        """Give constants the type of the attribute that they are compared with."""
         if isinstance(e, Comparison):
             e = Comparison(e.op, e.left, self._typed_constant(e.left, e.right))
         elif isinstance(e, Between):
@@ -35,7 +35,7 @@ class ATree(Infix):
 
     def _typed_constant(self, operand: ValueExpr, constant: ValueExpr) -> Literal:
         if not isinstance(operand, Attribute) or not isinstance(constant, Literal):
-            raise self.refuse("a comparison that is not of an attribute with a constant")
+            raise self.refuse("a comparison other than of an attribute with a constant")
         kind, value = self.type_of(operand), constant.value
         if kind is Type.DBL and constant.type is Type.INT:
             assert isinstance(value, int)
@@ -47,40 +47,40 @@ class ATree(Infix):
         return constant
 
     def comparison(self, op: str, left: ValueExpr, right: ValueExpr) -> str:
-        """Order is of numbers only, and Booleans stand by themselves."""
+        """Order is for numbers only; Booleans cannot be compared."""
         kind = self.type_of(left)
         if kind is Type.BOOL or (kind is Type.STR and op not in ("=", "<>")):
             raise self.refuse(f"{op} of {kind}")
         return super().comparison(op, left, right)
 
     def between(self, e: Between) -> str:
-        """As two comparisons."""
+        """Write two comparisons."""
         low = self.comparison(">=", e.operand, e.low)
         return f"{low} and {self.comparison('<=', e.operand, e.high)}"
 
     def membership(self, e: In) -> str:
-        """Of integers and texts."""
+        """Support integers and texts."""
         if self.type_of(e.operand) not in (Type.INT, Type.STR):
             raise self.refuse(f"IN of {self.type_of(e.operand)}")
         return f"{self.value(e.operand)} in [{', '.join(map(self.literal, e.items))}]"
 
     def is_null(self, operand: str) -> str:
-        """In small letters, as all of it."""
+        """The keywords are lower-case."""
         return f"{operand} is null"
 
     def negate(self, leaf: BoolExpr) -> str:
-        """NOT of a predicate is another predicate."""
+        """The negation of a predicate is a predicate of its own."""
         return f"not ({self.leaf(leaf)})"
 
     def number(self, value: int | float) -> str:
-        """No exponents."""
+        """Exponents are not supported."""
         text = repr(value)
         if "e" in text:
             raise self.refuse(f"the number {text}")
         return text
 
     def text(self, value: str) -> str:
-        """Nothing is ever escaped."""
+        """Escapes are not supported."""
         if any(mark in value for mark in "\"'\\"):
             raise self.refuse(f"the text {value!r}")
         return f'"{value}"'

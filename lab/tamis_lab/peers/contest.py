@@ -1,4 +1,4 @@
-"""All peers on the same rules and events, one after the other, and whether they are right."""
+"""Run all peers on the same rules and events, one after the other, and check their answers."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from tamis_lab.peers.peer_workload import PeerWorkload, peer_workload, put_rules
 from tamis_lab.peers.tamis_peer import TAMIS
 
 LIMITS = Limits(build=10.0, match=1.5, sample=100)
-# Rules times events that the oracle looks at: a minute's work or less.
+# Rules times events that the oracle evaluates: a minute's work or less.
 ORACLE = 1_000_000
 FEWEST = 10  # events of the sample
-# More of these would take an hour, and few peers can say all of them.
+# More rules of these would take an hour, and few peers can express all of them.
 MOST_RULES: Mapping[str, int] = {"bdd2001": 10_000, "flights": 10_000}
 
 
@@ -32,10 +32,10 @@ class Contest:
     """One workload at one size.
 
     Attributes:
-        folder: Where peers find it.
-        workload: What they are given.
+        folder: The folder with the input of the peers.
+        workload: The rules and events.
         limits: How long they may take, and how many events the sample has.
-        right: The ids that match each event of the sample, by the oracle.
+        right: The ids that match each event of the sample, according to the oracle.
     """
 
     folder: Path
@@ -51,13 +51,13 @@ def contests(
     say: Report,
     limits: Limits | None = None,
 ) -> Iterator[Row]:
-    """Events per second of each peer, size by size; one that fell short gets no larger one."""
+    """Yield a row per peer and size; a peer that failed or timed out gets no larger size."""
     fell_short: dict[str, str] = {}
     for size in sizes:
         if size > MOST_RULES.get(workload, size):
             continue
         with tempfile.TemporaryDirectory(prefix="tamis-peers-") as folder:
-            say(f"{workload}: {size:,} rules, and what is right …")
+            say(f"{workload}: {size:,} rules; computing the correct answers …")
             contest = _prepare_contest(Path(folder), workload, size, limits or LIMITS)
             best: float | None = None
             for name in peers:
@@ -113,7 +113,7 @@ def _row(peer: Peer, contest: Contest, fell_short: dict[str, str], say: Report) 
     said = _translate_rules(peer, contest)
     row |= {"can_say": len(said) / asked, "version": peer.version()}
     if not said:
-        return row | {"note": "skipped: it can say none of these rules"}
+        return row | {"note": "skipped: it cannot express any of these rules"}
     put_rules(contest.folder, said)
     outcome, fault = _outcome(lambda: peer.run(contest.folder, contest.limits))
     if outcome is None:
@@ -121,17 +121,15 @@ def _row(peer: Peer, contest: Contest, fell_short: dict[str, str], say: Report) 
         return row | {"note": fault}
     note = ""
     if outcome["rules"] < len(said):
-        note = (
-            f"took in {outcome['rules']:,} of {len(said):,} rules in {contest.limits.build:.0f} s"
-        )
+        note = f"loaded {outcome['rules']:,} of {len(said):,} rules in {contest.limits.build:.0f} s"
         fell_short[peer.name] = f"of {asked:,} rules it {note}"
     elif len(said) < asked:
-        note = "cannot say the others"
+        note = "cannot express the others"
     return row | _figures(outcome, said, contest) | {"note": note}
 
 
 def _preparation_error(peer: Peer, say: Report) -> str | None:
-    """Why it could not be made ready, or None."""
+    """Prepare a peer; return why it could not be prepared, or None."""
     try:
         peer.prepare(say)
     except CannotBuild as error:
@@ -140,7 +138,7 @@ def _preparation_error(peer: Peer, say: Report) -> str | None:
 
 
 def _translate_rules(peer: Peer, contest: Contest) -> list[tuple[int, Texts]]:
-    """The rules that a peer can say, in its own words."""
+    """Translate the rules that a peer can express to its language."""
     said = []
     for number, rule in enumerate(contest.workload.rules):
         try:
@@ -151,7 +149,7 @@ def _translate_rules(peer: Peer, contest: Contest) -> list[tuple[int, Texts]]:
 
 
 def _outcome(run: Callable[[], Outcome]) -> tuple[Outcome | None, str]:
-    """What came of it, or what went wrong."""
+    """Run a peer; return its outcome, or what went wrong."""
     try:
         return run(), ""
     except subprocess.TimeoutExpired as error:
@@ -162,7 +160,7 @@ def _outcome(run: Callable[[], Outcome]) -> tuple[Outcome | None, str]:
 
 
 def _figures(outcome: Outcome, said: list[tuple[int, Texts]], contest: Contest) -> Row:
-    """The row of a run; its answers are compared as far as they go, on the rules it had."""
+    """Return the row of a run; answers are compared as far as they go, on the rules it loaded."""
     had = {number for number, _ in said[: outcome["rules"]]}
     answers = [sorted(ids) for ids in outcome["answers"]]
     right = [[n for n in ids if n in had] for ids in contest.right[: len(answers)]]

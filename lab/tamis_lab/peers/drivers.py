@@ -1,8 +1,8 @@
-"""Peers in other languages: a tiny driver each, built on first use and kept in a cache folder.
+"""Peers in other languages: a small driver each, built on first use and kept in a cache folder.
 
-A driver is told a folder and limits (`Limits`) on its command line, reads RULES, EVENTS and
-ATTRIBUTES there, and prints an `Outcome` as JSON. It makes its events beforehand and times only
-what the package does.
+A driver gets a folder and limits (`Limits`) on its command line, reads RULES, EVENTS and ATTRIBUTES
+there, and prints an `Outcome` as JSON. It constructs its events in advance and times only the
+package.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ from tamis_lab.peers.python_peers import GRACE
 SOURCES = Path(__file__).parent / "drivers"
 ATTRIBUTES = "attributes.json"
 BUILD_PATIENCE = 600.0
-# Where packages are brought from is nobody's business who reads a row of results.
+# The address of a package registry does not belong into a row of results.
 _ADDRESS = re.compile(r"https?://[^\s:]+(?::\d+)?[^\s:]*")
 
 
 class CannotBuild(Exception):
-    """A driver could not be built: what the tool said last."""
+    """A driver could not be built; the message is the tool's."""
 
 
 @dataclass(frozen=True)
 class Driver:
-    """A driver's source, and how it becomes a command.
+    """The source of a driver, and how it becomes a command.
 
     Attributes:
         language: Its folder in `drivers/`.
         tools: The commands that build it.
-        steps: What to run, given the source's folder and that of what is built.
-        command: How to run it, given the latter.
-        environment: What the steps find in it, given the same.
-        marker: The file that is there once it is built.
+        steps: Returns the build commands, given the folders of the source and of the build.
+        command: Returns the command that runs it, given the folder of the build.
+        environment: Returns environment variables for the steps, given the same.
+        marker: A file that exists once the driver is built.
     """
 
     language: str
@@ -54,7 +54,7 @@ class Driver:
     environment: Callable[[Path], Mapping[str, str]] = field(default=lambda _: {})
 
     def unavailable(self) -> str | None:
-        """Why it cannot be built here, or None."""
+        """Return why it cannot be built here, or None."""
         missing = [tool for tool in self.tools if not shutil.which(tool)]
         if self.is_built() or not missing:
             return None
@@ -65,7 +65,7 @@ class Driver:
         return (self.folder() / self.marker).exists()
 
     def folder(self) -> Path:
-        """Where it is built: by its source, so that another one is built anew."""
+        """Return its build folder, which depends on the source: a changed source is rebuilt."""
         digest = xxhash.xxh64()
         for file in sorted((SOURCES / self.language).rglob("*")):
             if file.is_file():
@@ -74,10 +74,10 @@ class Driver:
         return cache / "peers" / f"{self.language}-{digest.hexdigest()}"
 
     def build(self, say: Callable[[str], None] = lambda _: None) -> Path:
-        """Its folder, where it is built unless it was.
+        """Build the driver unless it is built already, and return its folder.
 
         Raises:
-            CannotBuild: It could not be: a package cannot be fetched, or a tool is too old.
+            CannotBuild: A package cannot be fetched, or a tool is too old.
         """
         folder = self.folder()
         if self.is_built():
@@ -90,7 +90,7 @@ class Driver:
             for step in self.steps(work / "source", work):
                 self._run(step, work)
             os.replace(work, folder)
-        except OSError:  # somebody else was faster
+        except OSError:  # another process was faster
             if not self.is_built():
                 raise
         finally:
@@ -114,19 +114,19 @@ class Driver:
         except subprocess.CalledProcessError as error:
             said = [line.strip() for line in error.stdout.splitlines() if line.strip()]
             faults = [line for line in said if "rror" in line or "orbidden" in line] or said
-            told = faults[0] if faults else f"exit code {error.returncode}"
-            told = _ADDRESS.sub("its registry", told)[:300]
-            raise CannotBuild(f"its driver cannot be built: {step[0]}: {told}") from error
+            message = faults[0] if faults else f"exit code {error.returncode}"
+            message = _ADDRESS.sub("its registry", message)[:300]
+            raise CannotBuild(f"its driver cannot be built: {step[0]}: {message}") from error
         except subprocess.TimeoutExpired as error:
             raise CannotBuild(f"its driver cannot be built: {step[0]} took too long") from error
 
 
 def driver_runner(driver: Driver, *first: str) -> Callable[[Path, Limits], Outcome]:
-    """Run a driver, with these arguments before the others.
+    """Return a function that runs a driver, with these arguments before the others.
 
     Raises:
         CannotBuild: It could not be built.
-        TimeoutExpired: It took far longer than it was given.
+        TimeoutExpired: It took far longer than its limits.
         CalledProcessError: It failed.
     """
 
@@ -174,7 +174,7 @@ JAVA = Driver(
     ],
     command=lambda built: [
         "java",
-        # One thread for the garbage too, as for all else.
+        # A single-threaded garbage collector: everything runs on one thread.
         "-XX:+UseSerialGC",
         "-Xmx4g",
         "-cp",

@@ -1,4 +1,4 @@
-"""DuckDB: a Boolean column per rule, fifty to a query, one thread."""
+"""DuckDB: a Boolean column per rule, fifty per query, on one thread."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tamis_lab.peers.python_peers import process_runner
 from tamis_lab.peers.rule_chunks import Chunk, chunks
 
 NAME = "duckdb"
-# To a query: the time to plan one grows by the square.
+# Columns per query: planning time grows with the square.
 COLUMNS = 50
 _TESTS = {"contains": "contains", "startswith": "starts_with", "endswith": "ends_with"}
 
@@ -29,23 +29,23 @@ class DuckdbSql(Sql):
     peer = NAME
 
     def number(self, value: int | float) -> str:
-        """A number with a point would be a DECIMAL; one with an exponent is a DOUBLE."""
+        """A plain number with a point would be a DECIMAL; one with an exponent is a DOUBLE."""
         text = repr(value)
         return text if isinstance(value, int) or "e" in text else f"{text}e0"
 
     def text_test(self, e: StringTest) -> str:
-        """Functions of its own."""
+        """The functions have other names."""
         return f"{_TESTS[e.function]}({self.value(e.text)}, {self.value(e.part)})"
 
     def like(self, e: Like) -> str:
-        """Its escape character is one byte."""
+        """The escape character is one byte."""
         if e.ignore_case or not e.escape.isascii():
             raise self.refuse("ILIKE, or an escape character that is not ASCII")
         return f"{self.value(e.operand)} LIKE {self.text(e.pattern)} ESCAPE {self.text(e.escape)}"
 
 
 def contest(folder: str, build: float, match: float, sample: int) -> Outcome:
-    """Prepare queries of so many rules each, and look where their columns are true."""
+    """Prepare queries of some rules each, and find where their columns are true."""
     import duckdb
 
     connection = duckdb.connect(config={"threads": 1})

@@ -12,13 +12,13 @@ NAME = "event-ruler"
 
 
 class EventRulerPatterns(Patterns):
-    """All that the language of patterns has."""
+    """The complete pattern language."""
 
     peer = NAME
 
 
 def java_version(artifact: str) -> str:
-    """The version of a package in the driver's pom.xml."""
+    """Return the version of a package in the driver's pom.xml."""
     pom = (SOURCES / "java/pom.xml").read_text()
     found = re.search(rf"<artifactId>{artifact}</artifactId>\s*<version>(.+?)</version>", pom)
     return found[1] if found else "unknown"

@@ -1,4 +1,4 @@
-"""What `tamis bench peers` runs: an experiment for each workload."""
+"""The experiments of `tamis bench peers`: one for each workload."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def experiments(
     rules: Collection[int] | None = None,
     full: bool = False,
 ) -> Experiments:
-    """Workloads by name: with these peers, or all of them, and these numbers of rules.
+    """Return experiments by workload, with these peers (default: all) and numbers of rules.
 
     Raises:
-        InputError: There is no peer, or no workload, of some name.
+        InputError: A peer or a workload is unknown.
     """
     check_known("peer", peers or (), PEERS)
     check_known("workload", workloads or (), WORKLOADS)

@@ -1,9 +1,9 @@
-"""Selectors brought to the forms that peers can say.
+"""Rewrite selectors to the forms that peers can express.
 
-Two facts are used. With NOT at the leaves, a selector is true exactly when the same tree is true
-of "this leaf is certainly true": so a language that knows no third truth value can say all of AND
-and OR, if each of its leaves is false where the attribute is missing. And any tree of AND and OR is
-an OR of ANDs, which is how languages of patterns say it, if there are not too many.
+This uses two facts. With NOT at the leaves, a selector is true exactly when the same tree is true
+over "this leaf is certainly true": so a language without a third truth value can express AND and
+OR, if each leaf is false where its attribute is missing. And any tree of AND and OR is an OR of
+ANDs, which pattern languages can express, if there are not too many.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ _LEFT_OUT = tuple(r for r in RULES if r not in (push_not_down, orient_comparison
 
 
 def push_not_to_leaves(expr: BoolExpr) -> BoolExpr:
-    """The same truth, NOT only at leaves, chains flat, attributes left of their constants."""
+    """Rewrite to an equivalent with NOT only at leaves, flat chains, and constants on the right."""
     found = rewrite(expr, without=_LEFT_OUT)
     assert not isinstance(found, Sequence)
     return found
 
 
 def conjunctions(expr: BoolExpr, peer: str) -> list[list[BoolExpr]]:
-    """A tree of AND and OR over leaves as an OR of ANDs.
+    """Rewrite a tree of AND and OR over leaves as an OR of ANDs.
 
     Raises:
         UnsupportedExpression: There would be more than MOST_PATTERNS of them.
@@ -49,10 +49,10 @@ def conjunctions(expr: BoolExpr, peer: str) -> list[list[BoolExpr]]:
 
 
 def text_test(like: Like, peer: str) -> StringTest:
-    """`LIKE 'x%'`, `'%x'` or `'%x%'` as the test of a text that it is.
+    """Rewrite `LIKE 'x%'`, `'%x'` or `'%x%'` as the equivalent string test.
 
     Raises:
-        UnsupportedExpression: It is none of these.
+        UnsupportedExpression: The pattern has another form.
     """
     pattern = like.pattern
     part = pattern.strip("%")

@@ -1,4 +1,4 @@
-"""Selectors in languages that look much like ours: what they share, and what each fills in."""
+"""Translate selectors to languages with similar syntax: a base class, and SQL on top of it."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ from tamis.values import Type
 from tamis_lab.peers.forms import push_not_to_leaves
 from tamis_lab.peers.peer import Kinds, Texts, attribute_kind
 
-EXACT = 2**53  # up to here an INT is the same as a DBL
+EXACT = 2**53  # up to this an INT is exact as a DBL
 NUMBERS = (Type.INT, Type.DBL)
 
 
 class Infix:
-    """Writes one selector; subclasses say how. NOT stands at leaves only when they are asked.
+    """Writes one selector. NOT is pushed to the leaves first; subclasses override the details.
 
     Attributes:
-        peer: Whose language it is, for errors.
-        conjunction, disjunction, negation: The words.
-        operators: Its comparisons, by ours.
+        peer: The peer, for errors.
+        conjunction, disjunction, negation: The keywords.
+        operators: Its comparison operators, by ours.
     """
 
     peer = ""
@@ -46,26 +46,26 @@ class Infix:
     operators = {op: op for op in ("=", "<>", "<", "<=", ">", ">=")}  # noqa: RUF012
 
     def __init__(self, kinds: Kinds) -> None:
-        """Write of these attributes."""
+        """Translate for these attributes."""
         self.kinds = kinds
 
     @classmethod
     def translate(cls, expr: BoolExpr, kinds: Kinds) -> Texts:
-        """A selector in this language.
+        """Translate a selector to this language.
 
         Raises:
-            UnsupportedExpression: It cannot be said, or not with the same meaning.
+            UnsupportedExpression: The language cannot express it with the same meaning.
         """
         return [cls(kinds).boolean(push_not_to_leaves(expr))]
 
     def refuse(self, what: object) -> UnsupportedExpression:
-        """What to raise."""
+        """Return the error to raise."""
         return UnsupportedExpression(str(what), self.peer)
 
     # -- structure --------------------------------------------------------------------------------
 
     def boolean(self, e: BoolExpr) -> str:
-        """Any Boolean; certainly true where the selector is."""
+        """Write a Boolean expression; it is true exactly where the selector is."""
         if isinstance(e, And):
             return f" {self.conjunction} ".join(map(self.parenthesize, e.operands))
         if isinstance(e, Or):
@@ -79,26 +79,26 @@ class Infix:
         return self.leaf(e)
 
     def parenthesize(self, e: BoolExpr) -> str:
-        """The same, in parentheses where it might fall apart."""
+        """Write the same, in parentheses where precedence requires them."""
         text = self.boolean(e)
         return f"({text})" if isinstance(e, (And, Or, Not, Xor, AtLeast, Between)) else text
 
     def negate(self, leaf: BoolExpr) -> str:
-        """NOT of a leaf."""
+        """Write the negation of a leaf."""
         return f"{self.negation} ({self.leaf(leaf)})"
 
     def xor(self, e: Xor) -> str:
-        """Refused unless a subclass knows better."""
+        """Unsupported unless a subclass overrides it."""
         raise self.refuse("XOR")
 
     def at_least(self, e: AtLeast) -> str:
-        """Refused unless a subclass knows better."""
+        """Unsupported unless a subclass overrides it."""
         raise self.refuse("AT LEAST")
 
     # -- leaves -----------------------------------------------------------------------------------
 
     def leaf(self, e: BoolExpr) -> str:
-        """A predicate."""
+        """Write a predicate."""
         if isinstance(e, Comparison):
             self.check_comparable(e.left, e.right)
             return self.comparison(e.op, e.left, e.right)
@@ -112,45 +112,45 @@ class Infix:
             return self.is_null(self.value(e.operand))
         if isinstance(e, StringTest):
             if {self.type_of(e.text), self.type_of(e.part)} != {Type.STR}:
-                raise self.refuse(f"{e.function} of what is no text")
+                raise self.refuse(f"{e.function} of a value that is not a text")
             return self.text_test(e)
         if isinstance(e, Like):
             if self.type_of(e.operand) is not Type.STR:
-                raise self.refuse("LIKE of what is no text")
+                raise self.refuse("LIKE of a value that is not a text")
             return self.like(e)
         if isinstance(e, Attribute) and self.type_of(e) is Type.BOOL:
             return self.value(e)
         raise self.refuse(e)
 
     def comparison(self, op: str, left: ValueExpr, right: ValueExpr) -> str:
-        """`left op right`."""
+        """Write `left op right`."""
         return f"{self.value(left)} {self.operators[op]} {self.value(right)}"
 
     def between(self, e: Between) -> str:
-        """`operand BETWEEN low AND high`."""
+        """Write `operand BETWEEN low AND high`."""
         operand, low, high = map(self.value, (e.operand, e.low, e.high))
         return f"{operand} BETWEEN {low} AND {high}"
 
     def membership(self, e: In) -> str:
-        """`operand IN (items)`."""
+        """Write `operand IN (items)`."""
         return f"{self.value(e.operand)} IN ({', '.join(map(self.literal, e.items))})"
 
     def is_null(self, operand: str) -> str:
-        """`operand IS NULL`."""
+        """Write `operand IS NULL`."""
         return f"{operand} IS NULL"
 
     def text_test(self, e: StringTest) -> str:
-        """Refused unless a subclass knows better."""
+        """Unsupported unless a subclass overrides it."""
         raise self.refuse(e.function)
 
     def like(self, e: Like) -> str:
-        """Refused unless a subclass knows better."""
+        """Unsupported unless a subclass overrides it."""
         raise self.refuse("LIKE")
 
     # -- values -----------------------------------------------------------------------------------
 
     def check_comparable(self, first: ValueExpr, *others: ValueExpr) -> None:
-        """Refuse what cannot be compared, or not exactly: languages differ in that."""
+        """Reject what cannot be compared exactly: languages differ in that."""
         types = {self.type_of(value) for value in (first, *others)}
         if len(types) > 1 and not types <= set(NUMBERS):
             raise self.refuse("a comparison of different types")
@@ -162,7 +162,7 @@ class Infix:
                 raise self.refuse(f"the number {value}")
 
     def type_of(self, e: ValueExpr) -> Type:
-        """The type of a value."""
+        """Return the type of a value."""
         if isinstance(e, Attribute):
             return attribute_kind(e, self.kinds, self.peer)[1].type
         if isinstance(e, Literal) and e.type in (*NUMBERS, Type.STR, Type.BOOL):
@@ -175,7 +175,7 @@ class Infix:
         raise self.refuse(e)
 
     def nullable(self, *values: ValueExpr) -> bool:
-        """Whether one of them may be missing."""
+        """Return whether one of the values may be missing."""
         return any(
             attribute_kind(v, self.kinds, self.peer)[1].nullable
             for v in values
@@ -183,7 +183,7 @@ class Infix:
         )
 
     def value(self, e: ValueExpr) -> str:
-        """A value."""
+        """Write a value."""
         if isinstance(e, Attribute):
             return attribute_kind(e, self.kinds, self.peer)[0]
         if isinstance(e, Arithmetic):
@@ -193,11 +193,11 @@ class Infix:
         raise self.refuse(e)
 
     def arithmetic(self, e: Arithmetic) -> str:
-        """Refused unless a subclass knows better."""
+        """Unsupported unless a subclass overrides it."""
         raise self.refuse("arithmetic")
 
     def literal(self, e: Literal) -> str:
-        """A constant."""
+        """Write a constant."""
         if isinstance(e.value, bool):
             return self.truth(e.value)
         if isinstance(e.value, str):
@@ -209,38 +209,38 @@ class Infix:
         raise self.refuse(e)
 
     def truth(self, value: bool) -> str:
-        """TRUE or FALSE."""
+        """Write TRUE or FALSE."""
         return "TRUE" if value else "FALSE"
 
     def number(self, value: int | float) -> str:
-        """A number."""
+        """Write a number."""
         return repr(value)
 
     def text(self, value: str) -> str:
-        """A quoted text."""
+        """Write a quoted text."""
         return "'" + value.replace("'", "''") + "'"
 
 
 class Sql(Infix):
-    """What DuckDB, Polars and Spark have in common: all of them know the third truth value.
+    """What DuckDB, Polars and Spark have in common: all of them have a third truth value.
 
-    Integers that overflow are not looked after: no workload comes near.
+    Integer overflow is not handled: no workload comes near it.
     """
 
     def xor(self, e: Xor) -> str:
-        """`<>` of Booleans is it, and unknown where one is."""
+        """Write `<>` of Booleans, which is unknown if an operand is."""
         if any(isinstance(below, AtLeast) for below in e.operands):
             raise self.refuse("AT LEAST within XOR")
         first, *others = (f"({self.boolean(operand)})" for operand in e.operands)
         return reduce(lambda left, right: f"({left} <> {right})", others, first)
 
     def at_least(self, e: AtLeast) -> str:
-        """By counting those that are certainly true."""
+        """Count the operands that are certainly true."""
         ones = (f"CASE WHEN {self.boolean(o)} THEN 1 ELSE 0 END" for o in e.operands)
         return f"({' + '.join(ones)}) >= {e.k}"
 
     def arithmetic(self, e: Arithmetic) -> str:
-        """Division by zero is NULL; `%` has a meaning of its own everywhere."""
+        """Division by zero is NULL; `%` differs between all of them."""
         if e.op == "%":
             raise self.refuse("%")
         left, right = self.value(e.left), self.value(e.right)
@@ -249,5 +249,5 @@ class Sql(Infix):
         return f"({left} {e.op} {right})"
 
     def double(self, operand: str) -> str:
-        """As a DBL."""
+        """Convert to DBL."""
         return f"CAST({operand} AS DOUBLE)"

@@ -1,7 +1,7 @@
-"""Java's Lucene Monitor: stored queries, and each event a document that is searched with them.
+"""Java's Lucene Monitor: stored queries; each event is a document that they are run on.
 
-A rule is a tree in JSON that the driver makes a query of: ["and", …], ["or", …], ["without", a, b]
-(a but not b), ["present", field], ["any", ""], ["term", field, text], ["prefix", field, text],
+A rule is a tree in JSON that the driver turns into a query: ["and", …], ["or", …], ["without", a,
+b] (a but not b), ["present", field], ["any", ""], ["term", field, text], ["prefix", field, text],
 ["wildcard", field, pattern], ["long", field, low, high] and ["double", field, low, high].
 """
 
@@ -37,10 +37,10 @@ Tree = list[object]
 
 
 def translate(expr: BoolExpr, kinds: Kinds) -> Texts:
-    """A selector as a tree of queries.
+    """Translate a selector to a tree of queries.
 
     Raises:
-        UnsupportedExpression: It cannot be said.
+        UnsupportedExpression: The language cannot express it.
     """
     return [json.dumps(_QueryWriter(kinds).query(push_not_to_leaves(expr)))]
 
@@ -82,7 +82,7 @@ class _QueryWriter:
         raise UnsupportedExpression(str(e), NAME)
 
     def negate(self, tree: Tree) -> Tree:
-        """Not this, but some value."""
+        """Return a query for a value other than this, but not for a missing one."""
         field = tree[1][1] if tree[0] == "or" else tree[1]  # type: ignore[index]
         return ["without", ["present", field], tree]
 
@@ -106,7 +106,7 @@ class _QueryWriter:
         return self.bounds(e.left, e.op, e.right)
 
     def bounds(self, operand: Expr, op: str, constant: Expr) -> Tree:
-        """A range on one side of a number, which is within it or not."""
+        """Return a range on one side of a number, which may be included."""
         name, kind = self.field(operand)
         value = constant.value if isinstance(constant, Literal) else None
         if kind not in (Type.INT, Type.DBL) or isinstance(value, bool):

@@ -1,7 +1,7 @@
 """Selectors as patterns in JSON, the language of Event Ruler and of quamina.
 
-A pattern names fields, and for each the values or tests of which one must hold; all fields must.
-A field that is missing matches nothing but `exists: false`. A selector with OR is several patterns
+A pattern names fields and, for each, values or tests of which one must hold; all fields must hold.
+A missing field matches nothing but `exists: false`. A selector with OR becomes several patterns
 under one name.
 """
 
@@ -28,36 +28,36 @@ from tamis_lab.peers.forms import conjunctions, push_not_to_leaves, text_test
 from tamis_lab.peers.peer import Kinds, Texts, attribute_kind
 
 Tests = list[object]
-# Ruler compares numbers by a text of so many digits.
+# Ruler compares numbers as text with a fixed number of digits.
 LARGEST = 5_000_000_000
 
 
 class Patterns:
-    """What both languages say; `quamina.py` takes some of it away.
+    """What both languages have in common; `quamina.py` restricts it.
 
     Attributes:
-        peer: Whose language it is, for errors.
+        peer: The peer, for errors.
     """
 
     peer = ""
 
     def __init__(self, kinds: Kinds) -> None:
-        """Write of these attributes."""
+        """Translate for these attributes."""
         self.kinds = kinds
 
     @classmethod
     def translate(cls, expr: BoolExpr, kinds: Kinds) -> Texts:
-        """A selector as patterns, of which one must match.
+        """Translate a selector to patterns, one of which must match.
 
         Raises:
-            UnsupportedExpression: It cannot be said.
+            UnsupportedExpression: The language cannot express it.
         """
         writer = cls(kinds)
         found = conjunctions(push_not_to_leaves(expr), cls.peer)
         return [json.dumps(writer.pattern(leaves)) for leaves in found]
 
     def pattern(self, leaves: list[BoolExpr]) -> dict[str, Tests]:
-        """One pattern; two bounds of the same field are one test."""
+        """Return one pattern; two bounds of the same field become one test."""
         fields: dict[str, Tests] = {}
         bounds: dict[str, list[object]] = {}
         for leaf in leaves:
@@ -65,7 +65,7 @@ class Patterns:
             bound = _bound(tests)
             before = bounds.get(name, [])
             if bound and len(before) == 2 and _is_lower(before) != _is_lower(bound):
-                # The lower bound first, as the language wants it.
+                # The language requires the lower bound first.
                 bounds[name] = before + bound if _is_lower(before) else bound + before
                 fields[name] = self.between_bounds(bounds[name])
             elif name in fields:
@@ -77,17 +77,17 @@ class Patterns:
         return fields
 
     def between_bounds(self, bounds: list[object]) -> Tests:
-        """A lower bound and an upper one."""
+        """Return a test with a lower and an upper bound."""
         if bounds[1] >= bounds[3]:  # type: ignore[operator]
-            raise self.refuse("a range of one value, or none")
+            raise self.refuse("a range of one value, or an empty one")
         return [{"numeric": bounds}]
 
     def refuse(self, what: object) -> UnsupportedExpression:
-        """What to raise."""
+        """Return the error to raise."""
         return UnsupportedExpression(str(what), self.peer)
 
     def field(self, leaf: BoolExpr) -> tuple[str, Tests]:
-        """The field that a leaf looks at, and the tests of which one must hold."""
+        """Return the field that a leaf tests, and the tests of which one must hold."""
         negated = isinstance(leaf, Not)
         e: BoolExpr = leaf.operand if isinstance(leaf, Not) else leaf
         if isinstance(e, Like):
@@ -110,16 +110,16 @@ class Patterns:
         raise self.refuse(leaf)
 
     def name(self, e: Expr, wanted: Type | None = None) -> str:
-        """The name of a field."""
+        """Return the name of a field."""
         if not isinstance(e, Attribute):
             raise self.refuse(e)
         name, kind = attribute_kind(e, self.kinds, self.peer)
         if wanted and kind.type is not wanted:
-            raise self.refuse(f"{name}, which is no {wanted}")
+            raise self.refuse(f"{name}, which is not {wanted}")
         return name
 
     def constant(self, e: Expr, operand: Expr) -> object:
-        """A constant of the type of what it is compared with."""
+        """Return a constant, with the type of the operand it is compared with."""
         self.name(operand)
         assert isinstance(operand, Attribute)
         kind = attribute_kind(operand, self.kinds, self.peer)[1].type
@@ -134,14 +134,14 @@ class Patterns:
         return value
 
     def number(self, e: Expr, operand: Expr) -> object:
-        """A constant that is a number."""
+        """Return a numeric constant."""
         value = self.constant(e, operand)
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise self.refuse(f"the order of {operand}")
         return value
 
     def comparison(self, e: Comparison) -> Tests:
-        """Equality by value, order by a numeric test."""
+        """Translate equality to a value, order to a numeric test."""
         if e.op == "=":
             return [self.constant(e.right, e.left)]
         if e.op == "<>":
@@ -149,25 +149,25 @@ class Patterns:
         return self.bound_tests(e.op, self.number(e.right, e.left))
 
     def bound_tests(self, op: str, bound: object) -> Tests:
-        """A bound."""
+        """Return a test for one bound."""
         return [{"numeric": [op, bound]}]
 
     def between(self, low: object, high: object) -> Tests:
-        """Two bounds."""
+        """Return a test for two bounds."""
         if low == high:
             return [low]
         return self.between_bounds([">=", low, "<=", high])
 
     def other_than(self, values: list[object]) -> Tests:
-        """None of these values, but some value."""
+        """Return a test for any value except these."""
         if any(isinstance(value, bool) for value in values):
             raise self.refuse("<> of a BOOL")
         return [{"anything-but": values}]
 
     def text_test(self, function: str, part: str) -> object:
-        """Tests of texts."""
+        """Return a test of a text."""
         if not part:
-            raise self.refuse(f"{function} of nothing")
+            raise self.refuse(f"{function} of an empty text")
         if function == "contains":
             escaped = part.replace("\\", "\\\\").replace("*", "\\*")
             return {"wildcard": f"*{escaped}*"}
@@ -175,7 +175,7 @@ class Patterns:
 
 
 def _bound(tests: Tests) -> list[object]:
-    """What a numeric test says, if it is a single bound; else nothing."""
+    """Return the bound of a test that has a single one; else an empty list."""
     first = tests[0]
     found = first.get("numeric") if isinstance(first, dict) else None
     return found if found and len(found) == 2 else []

@@ -1,4 +1,4 @@
-"""What a peer is, what it is given and what it gives back."""
+"""The interface of a peer: its input, its outcome, and how it runs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
 
 class AttributeKind(NamedTuple):
-    """What is known of an attribute: its type, and whether some event lacks it."""
+    """The type of an attribute, and whether some event lacks it."""
 
     type: Type
     nullable: bool
@@ -32,12 +32,12 @@ Kinds = Mapping[str, AttributeKind]
 
 
 class Limits(NamedTuple):
-    """How long a peer may take.
+    """The limits of a run.
 
     Attributes:
-        build: Seconds to take in rules; those that do not fit are left out.
-        match: Seconds to match events, again and again.
-        sample: On how many events its answers are wanted.
+        build: Seconds for loading rules; those that do not fit are left out.
+        match: Seconds for matching events repeatedly.
+        sample: Number of events whose answers are checked.
     """
 
     build: float
@@ -46,15 +46,15 @@ class Limits(NamedTuple):
 
 
 class Outcome(TypedDict):
-    """What a run tells, as JSON has it; drivers print the same.
+    """The outcome of a run, as JSON; drivers print the same.
 
     Attributes:
-        rules: How many it took in, from the first on.
-        build_s: How long that took: parsing, building, compiling.
-        events: How many were matched, some of them again and again.
-        match_s: How long that took.
-        answers: The ids that matched, for each event of the sample; fewer if it was slow.
-        peak_mb: The most memory that the process has had.
+        rules: Number of rules it loaded, from the first on.
+        build_s: Seconds for that: parsing, building, compiling.
+        events: Number of events matched, repetitions included.
+        match_s: Seconds for that.
+        answers: The ids that matched each event of the sample; fewer events if it was slow.
+        peak_mb: Peak memory of the process.
     """
 
     rules: int
@@ -65,23 +65,23 @@ class Outcome(TypedDict):
     peak_mb: float
 
 
-# A rule in the peer's own words. Languages without OR have several texts, of which one must match.
+# A rule in the peer's language. Without OR, a rule is several texts, one of which must match.
 Texts = list[str]
 
 
 @dataclass(frozen=True)
 class Peer:
-    """Something that tells which rules an event satisfies.
+    """A tool that finds the rules that an event satisfies.
 
     Attributes:
-        name: As on the command line.
-        about: What it is, in a few words.
-        takes: In what form events come to it.
-        unavailable: Why it cannot run here, or None.
-        version: Of the package; asked only where it is there.
-        translate: A selector in its own words; raises UnsupportedExpression where it has none.
-        run: Given a folder with RULES, EVENTS and TABLE, and limits.
-        prepare: Make it ready, once, telling what is done.
+        name: Its name on the command line.
+        about: A short description.
+        takes: The form in which it receives events.
+        unavailable: Returns why it cannot run here, or None.
+        version: Returns the version of the package; called only if it is available.
+        translate: Translates a selector to its language; raises UnsupportedExpression.
+        run: Runs it on a folder with RULES, EVENTS and TABLE, within limits.
+        prepare: Prepares it, once; reports progress to the given function.
     """
 
     name: str
@@ -95,12 +95,12 @@ class Peer:
 
 
 def missing_package(package: str, module: str) -> str | None:
-    """Why a Python package cannot be used, or None."""
+    """Return why a Python package cannot be used, or None."""
     return None if find_spec(module) else f"not installed: pip install {package}"
 
 
 def package_version(package: str) -> str:
-    """The version of a Python package."""
+    """Return the version of a Python package."""
     try:
         return version_of(package)
     except PackageNotFoundError:
@@ -108,15 +108,15 @@ def package_version(package: str) -> str:
 
 
 def flat_name(path: tuple[str, ...]) -> str:
-    """One name for a path: all peers have flat events, whose names all of them can spell."""
+    """Return one name for a path: events are flat, with names that all peers can write."""
     return SEPARATOR.join(path)
 
 
 def attribute_kind(attribute: Attribute, kinds: Kinds, peer: str) -> tuple[str, AttributeKind]:
-    """The flat name of an attribute and what is known of it.
+    """Return the flat name of an attribute, and its kind.
 
     Raises:
-        UnsupportedExpression: Peers cannot spell the name, or have no such attribute.
+        UnsupportedExpression: Peers cannot write the name, or have no such attribute.
     """
     name = flat_name(attribute.path)
     if not _PLAIN.fullmatch(name) or name not in kinds:

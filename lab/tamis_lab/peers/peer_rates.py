@@ -1,4 +1,4 @@
-"""How peers in Python are measured: by the event, or by the batch."""
+"""Measure peers in Python: one event at a time, or in batches."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ E = TypeVar("E")
 R = TypeVar("R")
 
 Ids = npt.NDArray[np.int64]
-# The events of a table by their place in it, and the ids of the rules that each satisfies.
+# The places of events in a table, and the ids of the rules that each satisfies.
 Pairs = tuple[Ids, Ids]
 
 
 def add_rules(
     rules: Iterable[R], add: Callable[[R], object], limit: float, begun: float | None = None
 ) -> tuple[int, float]:
-    """Add as many rules as there is time for: how many, and how long it took."""
+    """Add as many rules as time allows; return how many, and the seconds."""
     begun = time.perf_counter() if begun is None else begun
     count, took = 0, 0.0
     for rule in rules:
@@ -40,7 +40,7 @@ def add_rules(
 def match_one_by_one(
     match: Callable[[E], list[int]], events: Sequence[E], limits: Limits, loaded: tuple[int, float]
 ) -> Outcome:
-    """Match event after event for as long as is given, after those that the answers are for."""
+    """Match the sample, then event after event until the time is up."""
     answers: list[list[int]] = []
     begun = time.perf_counter()
     for event in events[: limits.sample]:
@@ -62,14 +62,14 @@ def match_one_by_one(
 def match_in_batches(
     match: Callable[[pa.Table], Pairs], table: pa.Table, limits: Limits, loaded: tuple[int, float]
 ) -> Outcome:
-    """Match batches for as long as is given, as large as there is time for."""
+    """Match batches until the time is up; batches are as large as time allows."""
     begun = time.perf_counter()
     event, rule = match(table.slice(0, limits.sample))
     count, took = limits.sample, time.perf_counter() - begun
     answers = [np.sort(rule[event == number]).tolist() for number in range(limits.sample)]
     batch, before = count, float("inf")
-    # What is done once for all events makes few of them look slow: as long as more of them take
-    # hardly longer, more are given.
+    # Fixed costs make small batches look slow: grow the batch while a larger one takes hardly
+    # longer.
     while batch < table.num_rows and (
         took < 2 * limits.match or (took < 2 * before and took < 5 * limits.match)
     ):
@@ -93,7 +93,7 @@ def _seconds(match: Callable[[pa.Table], Pairs], table: pa.Table) -> float:
 
 
 def true_cells(columns: Iterable[tuple[list[int], npt.NDArray[np.bool_]]]) -> Pairs:
-    """Matrices of Booleans, a row per rule and a column per event, as pairs."""
+    """Turn Boolean matrices, a row per rule and a column per event, into pairs."""
     events, rules = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for ids, cells in columns:
         rule, event = cells.nonzero()

@@ -1,8 +1,8 @@
-"""The figures of `tamis bench peers` as tables in Markdown, made from the JSON alone.
+"""The figures of `tamis bench peers` as Markdown tables, generated from the JSON alone.
 
     python -m tamis_lab.peers.peer_tables results/peers.json docs/evaluation/peers.md
 
-puts them between the two marks in the page.
+inserts them between the two markers in the page.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ HEADINGS = ("peer", "rules", "events/s", "Tamis is times as fast", "build", "pea
 
 
 def tables(kept: dict[str, Any]) -> str:
-    """A table for each workload and number of rules."""
+    """Return a table for each workload and number of rules."""
     machine = kept["machine"]
     load = f"load {machine['load']:.1f} at the end"
     parts = [f"Python {machine['python']}, {machine['cores']} cores, {load}."]
@@ -34,7 +34,7 @@ def tables(kept: dict[str, Any]) -> str:
 
 
 def insert_tables(page: str, kept: dict[str, Any]) -> str:
-    """A page with the tables between its marks."""
+    """Return a page with the tables between its markers."""
     before, _, rest = page.partition(BEGIN)
     _, _, after = rest.partition(END)
     return f"{before}{BEGIN}\n\n{tables(kept)}\n\n{END}{after}"

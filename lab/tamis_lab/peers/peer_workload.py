@@ -1,7 +1,7 @@
-"""What peers are given: rules as selectors, and events that all of them can read.
+"""The input of peers: rules as selectors, and events that all of them can read.
 
-Events are flat tables of integers, doubles, texts and Booleans, with the attributes that rules
-name and no others: not all peers know objects, and none is to carry what nobody asks for.
+Events are flat tables of integers, doubles, texts and Booleans, with only those attributes that
+rules use: not all peers support objects, and none should carry unused data.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ class PeerWorkload:
     """Rules and events.
 
     Attributes:
-        name: Of the workload.
-        rules: The selectors; a rule's place is its id.
-        table: The events, by flat names.
-        kinds: What is known of each attribute.
+        name: The name of the workload.
+        rules: The selectors; the place of a rule is its id.
+        table: The events, with flat names.
+        kinds: The kind of each attribute.
     """
 
     name: str
@@ -48,7 +48,7 @@ class PeerWorkload:
     kinds: Kinds
 
     def dicts(self) -> list[dict[str, object]]:
-        """The events as objects; what is NULL is not there."""
+        """Return the events as dicts, without NULLs."""
         rows = self.table.to_pylist()
         return [{name: v for name, v in row.items() if v is not None} for row in rows]
 
@@ -60,19 +60,19 @@ class PeerWorkload:
 
 
 def put_rules(folder: Path, rules: Iterable[tuple[int, Texts]]) -> None:
-    """Write rules in a peer's words, one a line."""
+    """Write rules in a peer's language, one a line."""
     lines = (json.dumps({"id": number, "rules": texts}) + "\n" for number, texts in rules)
     (folder / RULES).write_text("".join(lines), encoding="utf-8")
 
 
 def read_rules(folder: Path) -> list[tuple[int, Texts]]:
-    """The same, read."""
+    """Read what `put_rules` has written."""
     with (folder / RULES).open(encoding="utf-8") as lines:
         return [(row["id"], row["rules"]) for row in map(json.loads, lines)]
 
 
 def peer_workload(name: str, rules: int, events: int = MOST_EVENTS) -> PeerWorkload:
-    """A workload of so many rules."""
+    """Return a workload with a number of rules."""
     texts, batch = WORKLOADS[name](rules, events)
     trees = [_flatten(tree) for tree in map(parse, texts) if not isinstance(tree, Sequence)]
     named = frozenset(path for tree in trees for path in attributes(tree))
@@ -87,7 +87,7 @@ def peer_workload(name: str, rules: int, events: int = MOST_EVENTS) -> PeerWorkl
 
 
 def _flatten(expr: BoolExpr) -> BoolExpr:
-    """The same selector over flat events."""
+    """Return the same selector over flat events."""
     if any(len(path) > 1 for path in attributes(expr)):
         return cast(BoolExpr, _flatten_names(expr))
     return expr
@@ -107,13 +107,13 @@ def _flatten_names(part: object) -> object:
 
 
 def _selective(rules: int, events: int) -> tuple[Iterable[str], EventBatch]:
-    """Conjunctions of three to seven tests, of which 60 in 100 are equalities, the rest ranges."""
+    """Conjunctions of three to seven tests: 60 % equalities, the rest ranges."""
     workload = SelectiveWorkload(subscriptions=rules)
     return workload.selectors(), workload.events(events)
 
 
 def _equality(rules: int, events: int) -> tuple[Iterable[str], EventBatch]:
-    """Conjunctions of two equalities over values of which there are few: all peers can do it."""
+    """Conjunctions of two equalities over few values, which all peers can express."""
     workload = SelectiveWorkload(
         subscriptions=rules, equalities=1.0, predicates=2, values=100, width=50
     )
@@ -121,7 +121,7 @@ def _equality(rules: int, events: int) -> tuple[Iterable[str], EventBatch]:
 
 
 def _bdd2001(rules: int, events: int) -> tuple[Iterable[str], EventBatch]:
-    """The BDD paper's queries: any Boolean form, and an event matches a third of them."""
+    """The queries of the BDD paper: any Boolean form, and an event matches a third of them."""
     workload = bdd2001.Workload(subscriptions=rules)
     return workload.selectors(), workload.events(events)
 

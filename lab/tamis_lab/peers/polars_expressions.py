@@ -1,4 +1,4 @@
-"""Polars: an expression per rule, a thousand to a `select`, one thread."""
+"""Polars: an expression per rule, a thousand per `select`, on one thread."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tamis_lab.peers.python_peers import process_runner
 from tamis_lab.peers.rule_chunks import Chunk, chunks
 
 NAME = "polars"
-# To a `select`: fewer or more make no difference.
+# Expressions per `select`: fewer or more make no difference.
 COLUMNS = 1_000
 _SPECIAL = re.compile(r"[\\.+*?()|\[\]{}^$]")  # in a regular expression
 _TESTS = {"startswith": "STARTS_WITH", "endswith": "ENDS_WITH"}
@@ -33,7 +33,7 @@ class PolarsSql(Sql):
     peer = NAME
 
     def text_test(self, e: StringTest) -> str:
-        """STRPOS looks for a regular expression, and finds none in what is missing: told apart."""
+        """STRPOS takes a regular expression, and returns 0 for a missing text: keep that NULL."""
         text = self.value(e.text)
         if e.function in _TESTS:
             return f"{_TESTS[e.function]}({text}, {self.value(e.part)})"
@@ -48,12 +48,12 @@ class PolarsSql(Sql):
         )
 
     def like(self, e: Like) -> str:
-        """The simple ones."""
+        """Support patterns that are a prefix, suffix or substring."""
         return self.text_test(text_test(e, self.peer))
 
 
 def contest(folder: str, build: float, match: float, sample: int) -> Outcome:
-    """Select the rules as Boolean columns, and look where they are true."""
+    """Select the rules as Boolean columns, and find where they are true."""
     os.environ["POLARS_MAX_THREADS"] = "1"
     import polars as pl
 

@@ -1,4 +1,4 @@
-"""Peers that are Python packages: each runs in a process of its own."""
+"""Peers that are Python packages: each runs in its own process."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import cast
 from tamis_lab.harness.fresh_process import run_in_fresh_process
 from tamis_lab.peers.peer import Limits, Outcome
 
-# Over this much more than it was given, it is ended.
+# Seconds beyond its limits after which a peer is killed.
 GRACE = 120.0
 
 ContestFunction = Callable[[str, float, float, int], Outcome]
 
 
 def process_runner(contest: ContestFunction) -> Callable[[Path, Limits], Outcome]:
-    """Run a function of a module in a process of its own; it gets a folder and the limits.
+    """Return a function that runs `contest` in its own process, with a folder and limits.
 
     Raises:
-        TimeoutExpired: It took far longer than it was given.
+        TimeoutExpired: It took far longer than its limits.
     """
 
     def run(folder: Path, limits: Limits) -> Outcome:

@@ -13,36 +13,36 @@ NAME = "quamina"
 
 
 class QuaminaPatterns(Patterns):
-    """The language without the order of numbers."""
+    """The pattern language without numeric ranges."""
 
     peer = NAME
 
     def bound_tests(self, op: str, bound: object) -> Tests:
-        """There is none."""
+        """Bounds are not supported."""
         raise self.refuse(op)
 
     def between_bounds(self, bounds: list[object]) -> Tests:
-        """There is none."""
+        """Ranges are not supported."""
         raise self.refuse("BETWEEN")
 
     def other_than(self, values: list[object]) -> Tests:
-        """Of texts only."""
+        """Only texts are supported."""
         if not all(isinstance(value, str) for value in values):
-            raise self.refuse("<> of what is no text")
+            raise self.refuse("<> of a value that is not a text")
         return [{"anything-but": values}]
 
     def text_test(self, function: str, part: str) -> object:
-        """One star, and no way to say that it is meant as one."""
+        """A pattern has one star, and no escape for a literal one."""
         if not part or "*" in part or function == "contains":
             raise self.refuse(function)
         return {"shellstyle": f"{part}*" if function == "startswith" else f"*{part}"}
 
 
 def _version() -> str:
-    """That of the module in the driver."""
+    """Return the version of the module in the driver."""
     driver = GO.build() / "quamina"
-    told = subprocess.run(["go", "version", "-m", driver], capture_output=True, encoding="utf-8")
-    found = re.search(r"\bdep\s+quamina\.net/go/quamina\S*\s+v(\S+)", told.stdout)
+    output = subprocess.run(["go", "version", "-m", driver], capture_output=True, encoding="utf-8")
+    found = re.search(r"\bdep\s+quamina\.net/go/quamina\S*\s+v(\S+)", output.stdout)
     return found[1] if found else "unknown"
 
 

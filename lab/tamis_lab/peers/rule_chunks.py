@@ -1,4 +1,4 @@
-"""Rules that become columns: so many to a query, as one of them all would be too large."""
+"""Rules that become columns, in chunks: one query with all of them would be too large."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Chunk = tuple[list[int], list[str]]
 
 
 def chunks(rules: list[tuple[int, Texts]], size: int) -> Iterator[Chunk]:
-    """Ids and texts of so many rules at a time."""
+    """Yield the ids and texts of `size` rules at a time."""
     pending = iter(rules)
     while part := list(islice(pending, size)):
         yield [number for number, _ in part], [texts[0] for _, texts in part]

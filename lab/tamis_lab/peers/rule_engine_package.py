@@ -1,4 +1,4 @@
-"""The Python package `rule-engine`: a rule at a time, an event at a time."""
+"""The Python package `rule-engine`: one rule and one event at a time."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ NAME = "rule-engine"
 
 
 class RuleEngine(Infix):
-    """Its language has no third truth value, and fails at the order of what is missing."""
+    """Its language has no third truth value, and comparing a missing value is an error."""
 
     peer = NAME
     conjunction, disjunction, negation = "and", "or", "not"
     operators = {**Infix.operators, "=": "==", "<>": "!="}  # noqa: RUF012
 
     def leaf(self, e: BoolExpr) -> str:
-        """A test, behind one that all it looks at is there where it may not be."""
+        """Write a test; guard it by tests that its nullable attributes are present."""
         return self._guard_nulls(e, super().leaf(e))
 
     def negate(self, leaf: BoolExpr) -> str:
-        """The same for NOT of one."""
+        """Write the negation of a test, guarded in the same way."""
         return self._guard_nulls(leaf, f"not ({super().leaf(leaf)})")
 
     def _guard_nulls(self, leaf: BoolExpr, text: str) -> str:
@@ -39,7 +39,7 @@ class RuleEngine(Infix):
         return f"({' and '.join([*tests, text])})" if tests else text
 
     def between(self, e: Between) -> str:
-        """As two comparisons."""
+        """Write two comparisons."""
         low = self.comparison(">=", e.operand, e.low)
         return f"{low} and {self.comparison('<=', e.operand, e.high)}"
 
@@ -59,20 +59,20 @@ class RuleEngine(Infix):
         return f"{text}.{'starts' if e.function == 'startswith' else 'ends'}_with({part})"
 
     def like(self, e: Like) -> str:
-        """The simple ones."""
+        """Support patterns that are a prefix, suffix or substring."""
         return self.text_test(text_test(e, self.peer))
 
     def truth(self, value: bool) -> str:
-        """In small letters."""
+        """The constants are lower-case."""
         return "true" if value else "false"
 
     def text(self, value: str) -> str:
-        """As JSON has it."""
+        """Quote as in JSON."""
         return json.dumps(value)
 
 
 def contest(folder: str, build: float, match: float, sample: int) -> Outcome:
-    """Ask every rule about every event."""
+    """Evaluate every rule on every event."""
     import rule_engine
 
     context = rule_engine.Context(resolver=rule_engine.resolve_item, default_value=None)

@@ -1,4 +1,4 @@
-"""Spark: a Boolean column per rule, a thousand to a query, on one core."""
+"""Spark: a Boolean column per rule, a thousand per query, on one core."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from tamis_lab.peers.python_peers import process_runner
 from tamis_lab.peers.rule_chunks import Chunk, chunks
 
 NAME = "spark"
-# To a query: for many more Spark takes more memory than there is.
+# Columns per query: many more would exhaust Spark's memory.
 COLUMNS = 1_000
 
 
 class SparkSql(Sql):
-    """Its language is what ours is a superset of."""
+    """Spark SQL; the language of Tamis is a superset of it."""
 
     peer = NAME
 
     def number(self, value: int | float) -> str:
-        """A number with a point would be a DECIMAL."""
+        """A plain number with a point would be a DECIMAL."""
         return f"{value!r}D" if isinstance(value, float) else f"{value}L"
 
     def text(self, value: str) -> str:
@@ -35,20 +35,20 @@ class SparkSql(Sql):
         return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
     def text_test(self, e: StringTest) -> str:
-        """The same functions."""
+        """The functions have the same names."""
         return f"{e.function}({self.value(e.text)}, {self.value(e.part)})"
 
     def like(self, e: Like) -> str:
-        """Its escape character is one UTF-16 unit."""
+        """The escape character is one UTF-16 unit."""
         if e.ignore_case or not e.escape.isascii():
             raise self.refuse("ILIKE, or an escape character that is not ASCII")
         return f"{self.value(e.operand)} LIKE {self.text(e.pattern)} ESCAPE {self.text(e.escape)}"
 
 
 def contest(folder: str, build: float, match: float, sample: int) -> Outcome:
-    """Select the rules as Boolean columns, and drop them: to keep them would cost more.
+    """Select the rules as Boolean columns and drop the rows: writing them would cost more.
 
-    The first runs of a query, on the sample, compile it, and count as building; all events are then
+    The first runs of a query, on the sample, compile it and count as building. Then all events are
     matched once.
     """
     with spark_session(1) as (spark, _):
@@ -64,7 +64,7 @@ def contest(folder: str, build: float, match: float, sample: int) -> Outcome:
             columns = [f"({text}) AS r{n}" for n, text in enumerate(texts)]
             for answer, row in zip(answers, few.selectExpr(*columns).collect(), strict=True):
                 answer += [number for number, true in zip(ids, row, strict=True) if true]
-            _drop_rows(few.selectExpr(*columns))  # compiled for both
+            _drop_rows(few.selectExpr(*columns))  # so that this query is compiled too
             queries.append((ids, columns))
 
         _, build_s = add_rules(chunks(read_rules(Path(folder)), COLUMNS), add, build)
@@ -88,7 +88,7 @@ def _drop_rows(rows: Any) -> None:
 
 
 def _child_processes() -> list[int]:
-    """The Java of this process."""
+    """Return the child processes: Spark's Java."""
     try:
         tasks = list(Path("/proc/self/task").iterdir())
         return [int(n) for task in tasks for n in (task / "children").read_text().split()]

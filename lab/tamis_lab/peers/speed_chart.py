@@ -1,10 +1,10 @@
-"""A bar chart of the speed of Tamis and its peers, as SVG, drawn from the kept figures alone.
+"""A bar chart of the speed of Tamis and its peers, as SVG, drawn from recorded figures alone.
 
     python -m tamis_lab.peers.speed_chart results/peers.json results/block.json speed.svg
 
-All bars are of the workload `selective`, on one thread. The larger sets of rules are those of
-`tamis bench block`: other runs, under another load of the machine, and without the peers. So they
-stand apart, in another colour, and the chart says both loads.
+All bars show the workload `selective`, on one thread. The larger rule sets come from `tamis bench
+block`: other runs, under another load of the machine, and without the peers. So they are drawn
+apart, in another colour, and the chart states both loads.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ TAMIS, PEER, APART = "#c2571a", "#7d8ea3", "#e8b48f"
 Bar = tuple[str, float, str]
 
 
-def compare_peers(peers: dict[str, Any]) -> list[Bar]:
-    """Label, events per second and colour of all that were measured together, fastest first."""
+def bars_of_peers(peers: dict[str, Any]) -> list[Bar]:
+    """Return label, events per second and colour of what was measured together, fastest first."""
     rows = [
         row
         for row in peers["experiments"][WORKLOAD]
@@ -50,8 +50,8 @@ def compare_peers(peers: dict[str, Any]) -> list[Bar]:
     return sorted(bars, key=lambda bar: -bar[1])
 
 
-def larger(block: dict[str, Any]) -> list[Bar]:
-    """The same of Tamis alone, with more rules."""
+def bars_of_tamis(block: dict[str, Any]) -> list[Bar]:
+    """Return the same for Tamis alone, with more rules."""
     return [
         (f"Tamis, {row['subscriptions']:,} rules", row["events_per_s"], APART)
         for row in block["experiments"][WORKLOAD]
@@ -60,8 +60,8 @@ def larger(block: dict[str, Any]) -> list[Bar]:
 
 
 def chart(peers: dict[str, Any], block: dict[str, Any]) -> str:
-    """The chart as SVG, with a background of its own, so that it is readable on any page."""
-    first, second = compare_peers(peers), larger(block)
+    """Return the chart as SVG, with its own background, so that it is readable on any page."""
+    first, second = bars_of_peers(peers), bars_of_tamis(block)
     below = TOP + ROW * len(first) + GAP
     bottom = below + ROW * len(second)
     height = bottom + 76

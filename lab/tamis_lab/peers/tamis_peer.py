@@ -1,4 +1,4 @@
-"""Tamis itself: its default engine with one thread, and events in three forms."""
+"""Tamis itself: its default engine on one thread, with events in three forms."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def _translate(expr: BoolExpr, kinds: Kinds) -> Texts:
 
 
 def tables(folder: str, build: float, match: float, sample: int) -> Outcome:
-    """`match_batch` of Arrow tables."""
+    """Measure `match_batch` with Arrow tables."""
     table = pq.read_table(Path(folder, TABLE))
     matcher, loaded = _load_matcher(Path(folder), table)
     return match_in_batches(partial(_pairs, matcher), table, Limits(build, match, sample), loaded)
 
 
 def lines(folder: str, build: float, match: float, sample: int) -> Outcome:
-    """`match_batch` of JSON lines, which are read each time."""
+    """Measure `match_batch` with JSON lines, which are parsed each time."""
     table = pq.read_table(Path(folder, TABLE))
     matcher, loaded = _load_matcher(Path(folder), table)
     texts = Path(folder, EVENTS).read_bytes().splitlines(keepends=True)
@@ -43,7 +43,7 @@ def lines(folder: str, build: float, match: float, sample: int) -> Outcome:
     known: dict[int, bytes] = {}
 
     def read_and_match(part: pa.Table) -> Pairs:
-        count = part.num_rows  # always from the first on
+        count = part.num_rows  # always the first rows
         if count not in known:
             known[count] = b"".join(texts[:count])
         return _pairs(matcher, msgspec.json.Decoder().decode_lines(known[count]))
@@ -52,18 +52,18 @@ def lines(folder: str, build: float, match: float, sample: int) -> Outcome:
 
 
 def single_events(folder: str, build: float, match: float, sample: int) -> Outcome:
-    """`match` of one event at a time."""
+    """Measure `match` with one event at a time."""
     table = pq.read_table(Path(folder, TABLE))
     matcher, loaded = _load_matcher(Path(folder), table)
     events = msgspec.json.Decoder().decode_lines(Path(folder, EVENTS).read_bytes())
-    ids = cast(Callable[[Any], list[int]], matcher.match)  # rules have numbers
+    ids = cast(Callable[[Any], list[int]], matcher.match)  # ids are numbers
     return match_one_by_one(ids, events, Limits(build, match, sample), loaded)
 
 
 def _load_matcher(folder: Path, table: pa.Table) -> tuple[Matcher, tuple[int, float]]:
-    """A matcher with all rules, laid out for these events: what is put off is done, and counted."""
+    """Load a matcher with all rules, laid out for these events; includes all deferred work."""
     rules = [(number, texts[0]) for number, texts in read_rules(folder)]
-    warm = Matcher(engine=ENGINE, threads=1)  # all kernels are loaded: not what is measured here
+    warm = Matcher(engine=ENGINE, threads=1)  # loads all kernels, which is not measured here
     warm.add_many(rules[:1000])
     _settle(warm, table.slice(0, 1000))
     warm.match(table.slice(0, 1).to_pylist()[0])

@@ -79,7 +79,7 @@ GOLDEN = {
         "polars": ["STARTS_WITH(s, 'ab') AND (NOT (i IN (1, 2)))"],
         "duckdb": ["s LIKE 'ab%' ESCAPE '\\' AND (NOT (i IN (1, 2)))"],
         "a-tree": "LIKE",
-        "quamina": "<> of what is no text",
+        "quamina": "<> of a value that is not a text",
         "event-ruler": ['{"s": [{"prefix": "ab"}], "i": [{"anything-but": [1, 2]}]}'],
     },
     "AT LEAST 2 OF (b, i = 1, j = 2)": {

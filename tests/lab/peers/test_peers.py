@@ -132,10 +132,10 @@ def test_a_peer_that_fails_or_falls_short_gets_no_more_rules(
     assert notes[:3] == [
         "failed: out of memory",
         "failed: took longer than 12 s",
-        "took in 20 of 50 rules in 20 s",
+        "loaded 20 of 50 rules in 20 s",
     ]
     assert notes[3] == "skipped: with 50 rules it failed: out of memory"
-    assert notes[5] == "skipped: of 50 rules it took in 20 of 50 rules in 20 s"
+    assert notes[5] == "skipped: of 50 rules it loaded 20 of 50 rules in 20 s"
     assert rows[2]["equal_on"] == 1 and rows[2]["tamis_is_times"] == ""
 
 
