@@ -1,1 +1,1 @@
-"""Measurements: seeded workloads in, JSON out."""
+"""Benchmarks: seeded workloads in, JSON out."""

@@ -1,7 +1,7 @@
-"""The A-Tree against the workload of its thesis (§5.4 to §5.6), and against itself.
+"""The A-Tree on the workload of its thesis (§5.4 to §5.6): its filters compared with each other.
 
-What is compared is measured in turns, round after round, so that whatever else the machine is doing
-hits all alike; every figure comes with its slowest and its fastest round.
+Variants are measured in turns, round after round, so that other load on the machine affects all
+alike. Every figure comes with its slowest and its fastest round.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from tamis_lab.workloads.atree2004 import Workload
 
 EVENTS = 5_000
 
-# By predicates, how long the shared part is, and how many subscriptions have one: this brings SNPS,
-# over internal nodes as Table 5.1 has it, into the 35 to 40 % of §5.4. Among many subscriptions
-# some share one predicate more by chance.
+# By number of predicates: the length of the shared part, and the fraction of subscriptions that
+# have one. This gives an SNPS (over internal nodes, as in Table 5.1) of 35 to 40 %, as in §5.4.
+# Among many subscriptions some share one more predicate by chance.
 SHARED = {6: (3, 0.85), 10: (4, 1.0), 14: (6, 0.9)}
 SHARED_BY_MANY = {6: (2, 1.0), 10: (3, 1.0), 14: (5, 0.95)}
 MANY = 300_000
@@ -78,9 +78,9 @@ def expressions(subscriptions: int, operators: str) -> Workload:
 def maintenance(size: int, say: Report) -> Iterator[Row]:
     """Insertions and deletions per second, and memory (Figures 5.1 to 5.3, 5.7 to 5.12).
 
-    `arrays` hands conjunctions to the tree as arrays of predicates that are known, which is what
-    the thesis measures: without reading texts. `subscriptions` adds and removes parsed
-    subscriptions one by one, as a matcher does: rewriting, looking up predicates, everything.
+    `arrays` passes conjunctions to the tree as arrays of known predicates, which is what the thesis
+    measures: without parsing. `subscriptions` adds and removes parsed subscriptions one by one, as
+    a matcher does, including rewriting and looking up predicates.
     """
     for predicates in SHARED:
         workload = conjunctions(size, predicates)
@@ -108,8 +108,8 @@ def maintenance(size: int, say: Report) -> Iterator[Row]:
 def memory(size: int, say: Report) -> Iterator[Row]:
     """The memory of the largest tree of the thesis: 14 predicates each (Figure 5.9).
 
-    `bytes` are the arrays of the tree, `bytes_with_stamps` also what the filter `tvp` notes down,
-    `resident_bytes` all that the process has grown by: predicates and their index too.
+    `bytes` are the arrays of the tree, `bytes_with_stamps` also the notes of the filter `tvp`,
+    `resident_bytes` the growth of the process, including predicates and their index.
     """
     workload = conjunctions(size, 14)
     say(f"{size:,} of 14 predicates …")
@@ -168,7 +168,7 @@ def baselines(size: int, say: Report) -> Iterator[Row]:
 
 
 def operators(size: int, say: Report) -> Iterator[Row]:
-    """AND and OR (§5.5), and XOR as well (§5.6): each filter with a tree of its own."""
+    """AND and OR (§5.5), and XOR as well (§5.6): each filter with its own tree."""
     for kind, scale in (("disjunctive", 20.0), ("mixed", 10.0)):
         workload = expressions(size, kind)
         say(f"{size:,} of 10 predicates, {kind}, by filter …")
@@ -200,7 +200,7 @@ def priorities(size: int, say: Report) -> Iterator[Row]:
 
 
 def threads(size: int, say: Report) -> Iterator[Row]:
-    """Events across threads, and both phases at once (§4.4)."""
+    """Events across threads, and both phases in parallel (§4.4)."""
     workload = conjunctions(size, 10)
     say(f"{size:,} of 10 predicates, in threads …")
     engine, _ = load_engine(workload)
@@ -223,7 +223,7 @@ def threads(size: int, say: Report) -> Iterator[Row]:
 
 
 def values(size: int, say: Report) -> Iterator[Row]:
-    """Sums as nodes of the tree (§4.2.1), against sums as derived attributes of phase 1."""
+    """Sums as nodes of the tree (§4.2.1), compared with sums as derived attributes of phase 1."""
     rng = np.random.default_rng(2004)
     say(f"{size:,} sums of three against a constant …")
     subscriptions = []
@@ -258,7 +258,7 @@ EXPERIMENTS: Experiments = {
 
 
 def warm_up() -> None:
-    """Have everything compiled before it is measured."""
+    """Compile everything before it is measured."""
     workload = conjunctions(1000, 10)
     engine, _ = load_engine(workload)
     _sizes(workload, engine)
@@ -272,7 +272,7 @@ def warm_up() -> None:
 
 
 def load_engine(workload: Workload, clock: Clock = time.perf_counter) -> tuple[AtreeEngine, float]:
-    """An engine with a conjunctive workload, and how many seconds the tree took to insert it."""
+    """Load an engine with a conjunctive workload; return it and the seconds of the insertion."""
     engine = AtreeEngine()
     used = np.zeros(len(workload.table), np.bool_)
     for chunk in workload.conjunction_chunks():
@@ -307,7 +307,7 @@ def _sizes(workload: Workload, engine: AtreeEngine) -> Row:
 
 
 def _filter_rows(engine: AtreeEngine, batch: EventBatch, sizes: Row) -> Iterator[Row]:
-    """One tree, three filters: all may have it, if it is AND and OR only."""
+    """Yield a row per filter, all on one tree, which must have AND and OR only."""
     views = filter_views(engine)
     yield from _comparison_rows(
         {name: (view, batch) for name, view in views.items()}, dict.fromkeys(views, sizes)
@@ -335,7 +335,7 @@ def _comparison_rows(
 def _seconds(
     work: Mapping[str, tuple[AtreeEngine, EventBatch, int | None]],
 ) -> dict[str, list[float]]:
-    """Seconds per event in each of five rounds: engines, their events, and a limit."""
+    """Return seconds per event in each of five rounds, given engines, their events, and a limit."""
     few = {name: _shorten_batch(*parts) for name, parts in work.items()}
     taken = rounds({name: _match_task(*parts) for name, parts in few.items()}, 5)
     return {
@@ -348,7 +348,7 @@ def _match_task(engine: AtreeEngine, batch: EventBatch, limit: int | None) -> Ca
 
 
 def _match_ahead(engine: AtreeEngine, pieces: list[EventBatch], pool: ThreadPoolExecutor) -> None:
-    """Phase 1 of the next piece in one thread, while phase 2 of this one runs in another."""
+    """Run phase 1 of the next piece in one thread, while phase 2 of this one runs in another."""
     coming = pool.submit(engine.index.satisfied_predicates, pieces[0])
     for i in range(len(pieces)):
         satisfied = coming.result()
@@ -360,7 +360,7 @@ def _match_ahead(engine: AtreeEngine, pieces: list[EventBatch], pool: ThreadPool
 def _shorten_batch(
     engine: AtreeEngine, batch: EventBatch, limit: int | None
 ) -> tuple[AtreeEngine, EventBatch, int | None]:
-    """As many of the events as make a round last about a third of a second, but five at least."""
+    """Take as many events as make a round last about a third of a second, but at least five."""
     count = calibrate_count(
         lambda n: engine.match_codes(batch.slice(0, n), limit), len(batch), least=5
     )

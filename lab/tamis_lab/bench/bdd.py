@@ -1,8 +1,7 @@
-"""The tables of the BDD paper (ICSE 2001, §8), its figures beside ours.
+"""The tables of the BDD paper (ICSE 2001, §8), with the paper's figures beside ours.
 
-The paper's machine was a Pentium Pro of 200 MHz: seconds are not to be compared, but how they grow
-is. Its figures are averages of seven runs; ours are medians of a few rounds over one set of
-queries.
+The paper's machine was a Pentium Pro with 200 MHz: compare how seconds grow, not the seconds. Its
+figures are averages of seven runs; ours are medians of a few rounds over one set of queries.
 """
 
 from __future__ import annotations
@@ -31,8 +30,8 @@ from tamis_lab.workloads.bdd2001.grammar import CONJUNCTIVE
 
 MESSAGES = 1_000
 ROUNDS = 3
-STEPS = 4  # sizes: a quarter of all queries, a half …
-_PIECE = 200  # messages whose matches are held at a time: a third of the queries match each
+STEPS = 4  # sizes: a quarter of all queries, a half, …
+_PIECE = 200  # messages at a time, because each matches a third of the queries
 
 SCHEMA = Schema(
     {**dict.fromkeys(INTEGERS, "INT"), **dict.fromkeys(DOUBLES, "DBL")}
@@ -40,14 +39,14 @@ SCHEMA = Schema(
 )
 
 DENSITIES = (0.077, 0.154, 0.231, 0.308, 1.0)
-# By queries: nodes before and after restriction.
+# By number of queries: nodes before and after restriction.
 PAPER_NODES = {
     25_000: (180_226, 108_889),
     50_000: (351_616, 206_848),
     75_000: (543_677, 299_942),
     100_000: (708_969, 376_992),
 }
-# By queries: seconds for 1,000 messages, by density as above, under StSL; and under SiSL.
+# By number of queries: seconds for 1,000 messages under StSL, by density as above; then under SiSL.
 PAPER_SECONDS = {
     25_000: (1.56, 3.81, 5.86, 8.23, 27.64, 20.12),
     50_000: (3.56, 7.63, 10.92, 14.74, 55.66, 41.58),
@@ -57,12 +56,12 @@ PAPER_SECONDS = {
 
 
 def queries(size: int, density: float = 1.0) -> Workload:
-    """The paper's queries, as near as we know."""
+    """Return the paper's queries, as closely as we know them."""
     return Workload(subscriptions=size, form="grammar", conjunctive=CONJUNCTIVE, density=density)
 
 
 def add_in_steps(size: int, semantics: str, *engines: Engine) -> Iterator[tuple[int, list[float]]]:
-    """Add queries to engines, in steps; gives how many there are, and what each step took."""
+    """Add queries to engines in steps; yield how many there are, and the seconds of each engine."""
     texts = enumerate(queries(size).selectors())
     for step in range(1, STEPS + 1):
         until, before = size * step // STEPS, size * (step - 1) // STEPS
@@ -107,14 +106,14 @@ def _paper_nodes(count: int) -> Row:
 def messages(size: int, say: Report) -> Iterator[Row]:
     """Seconds for 1,000 messages, by density and semantics (second table).
 
-    `one_by_one_s` is MVEvalBDD under StSL and EvalBDD under SiSL, `blocks_s` the same for 512
-    messages at a time, which is what a batch of more than a few gets. Both are to the answer, with
-    the predicates and all matches found. Seconds are the processor's, of one thread, so that what
-    else the machine is doing counts for little; and all cases take turns.
+    `one_by_one_s` is MVEvalBDD under StSL and EvalBDD under SiSL. `blocks_s` is the same for 512
+    messages at a time, as in any batch of more than a few. Both include finding the predicates and
+    all matches. Seconds are processor time of one thread, so that other load matters little; all
+    cases run in turns.
     """
     strict = BddEngine(schema=SCHEMA, semantics="strict")
     simple = BddEngine(schema=SCHEMA, semantics="total")
-    # Two walks over the same queries: each under its own semantics.
+    # Two iterations over the same queries, each with its own semantics.
     steps = zip(
         add_in_steps(size, "strict", strict), add_in_steps(size, "total", simple), strict=True
     )
@@ -138,7 +137,7 @@ def messages(size: int, say: Report) -> Iterator[Row]:
 
 
 class Case:
-    """Messages of one density under one semantics, and how long they took, by one_by_one."""
+    """Messages of one density under one semantics, and their seconds, keyed by one_by_one."""
 
     def __init__(self, language: str, engine: BddEngine, density: float) -> None:
         """Draw the messages."""
@@ -151,7 +150,7 @@ class Case:
         self.matches: dict[bool, int] = {}
 
     def run(self) -> None:
-        """Match all messages in both ways, and note how long each took."""
+        """Match all messages in both ways, and record how long each took."""
         for one_by_one, took in self.seconds.items():
             size = _PIECE if one_by_one else MESSAGES
             begun = time.process_time()
@@ -205,7 +204,7 @@ def warm_up() -> None:
 
 
 def growth_lines(found: dict[str, list[Row]]) -> list[str]:
-    """What the paper says about how its figures grow, and whether ours do so."""
+    """Return sentences on how our figures grow, with what the paper says."""
     lines = []
     rows = found.get("nodes", [])
     if len(rows) > 1:
@@ -221,8 +220,8 @@ def growth_lines(found: dict[str, list[Row]]) -> list[str]:
     for count in sorted({int(row["queries"]) for row in timed}):  # type: ignore[call-overload]
         strict = [row for row in timed if row["queries"] == count and row["language"] == "StSL"]
         density, seconds = _column(strict, "density"), _column(strict, "one_by_one_s")
-        told = PAPER_SECONDS.get(count)
-        paper = f" (paper: {told[4] / told[0]:.1f})" if told else ""
+        printed = PAPER_SECONDS.get(count)
+        paper = f" (paper: {printed[4] / printed[0]:.1f})" if printed else ""
         lines.append(
             f"{count:,} queries, StSL: {density[-1] / density[0]:.1f} times the density takes "
             f"{seconds[-1] / seconds[0]:.1f} times as long{paper}"
@@ -245,7 +244,7 @@ def draw(found: dict[str, list[Row]], folder: Path) -> Path:
     """Plot nodes against queries, and time against density, ours beside the paper's.
 
     Raises:
-        ImportError: There is no Matplotlib.
+        ImportError: Matplotlib is not installed.
     """
     pyplot = load_pyplot()
     figure, (left, right) = pyplot.subplots(1, 2, figsize=(11, 4.5), layout="constrained")

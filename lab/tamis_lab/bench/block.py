@@ -1,4 +1,4 @@
-"""The engine `block` against all others, on workloads of every kind; or any engine in its place."""
+"""The block engine, or another one, compared with all others, on workloads of every kind."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tamis_lab.workloads.texts import Requests
 
 BATCH = 65_536
 BROAD_BATCH = 16_384
-WORDS_BATCH = 1_024  # a column for each of five thousand names: larger ones grow by the square
+WORDS_BATCH = 1_024  # a column for each of 5,000 names: memory grows with the square
 CALLS = 20_000
 CHANGED = 100_000
 STARTS = 5
@@ -41,13 +41,13 @@ def selective_conjunctions(engine: str, size: int, say: Report) -> Iterator[Row]
 
 
 def broad_queries(engine: str, size: int, say: Report) -> Iterator[Row]:
-    """The BDD paper's queries, of which an event matches a third; by what is asked."""
+    """The queries of the BDD paper, a third of which match an event; by kind of answer."""
     workload = bdd2001.Workload(subscriptions=size)
     yield from compare_engines(engine, workload, workload.events(BROAD_BATCH), say, ANSWERS)
 
 
 def mixed_operators(engine: str, size: int, say: Report) -> Iterator[Row]:
-    """The A-Tree thesis' AND, OR and XOR over ten comparisons (§5.6)."""
+    """AND, OR and XOR over ten comparisons, from the A-Tree thesis (§5.6)."""
     workload = expressions(size, "mixed")
     yield from compare_engines(
         engine, workload, workload.events(BROAD_BATCH, scale=10.0), say, ANSWERS
@@ -55,13 +55,13 @@ def mixed_operators(engine: str, size: int, say: Report) -> Iterator[Row]:
 
 
 def strings(engine: str, size: int, say: Report) -> Iterator[Row]:
-    """Parts of titles and paths, agents, countries."""
+    """Tests of titles, paths, agents and countries."""
     workload = Requests(subscriptions=size)
     yield from compare_engines(engine, workload, workload.events(BATCH), say)
 
 
 def nulls(engine: str, size: int, say: Report) -> Iterator[Row]:
-    """Events with 15 % of the attributes, and selectors that notice."""
+    """Events with 15 % of the attributes, and selectors that test for missing ones."""
     workload = SparseWorkload(subscriptions=size)
     yield from compare_engines(engine, workload, workload.events(BATCH), say)
 
@@ -75,7 +75,7 @@ def words(engine: str, size: int, say: Report) -> Iterator[Row]:
 
 
 def latency(engine: str, size: int, say: Report) -> Iterator[Row]:
-    """Microseconds that Matcher.match takes for a single event, a dict."""
+    """Microseconds of Matcher.match for a single event, a dict."""
     workload = SelectiveWorkload(subscriptions=size)
     events = workload.events(CALLS).rows()
     for name in _general_engines(engine):
@@ -88,16 +88,16 @@ def latency(engine: str, size: int, say: Report) -> Iterator[Row]:
 def changes(engine: str, size: int, say: Report) -> Iterator[Row]:
     """Additions and removals per second, alone and while a thread matches."""
     for name in _general_engines(engine):
-        # More than that takes the others an hour, most of it behind a lock.
+        # More would take the others an hour, mostly waiting for the lock.
         count = size if name == engine else min(size, CHANGED)
         say(f"{count:,} subscriptions, added and removed one by one, {name} …")
         yield from change_rates(name, count)
 
 
 def memory(engine: str, size: int, say: Report) -> Iterator[Row]:
-    """What the process grows by, in a fresh one, for subscriptions of five predicates."""
+    """Growth of a fresh process, for subscriptions of five predicates."""
     for name in _general_engines(engine):
-        say(f"{size:,} of {footprint.PREDICATES} predicates, {name}, in a process of its own …")
+        say(f"{size:,} of {footprint.PREDICATES} predicates, {name}, in its own process …")
         yield run_in_fresh_process(footprint.memory_growth, name, size)
 
 
@@ -108,7 +108,7 @@ def start(engine: str, size: int, say: Report) -> Iterator[Row]:
         yield _start_row(
             name, 1, "new", partial(run_in_fresh_process, cold_start.first_match, name)
         )
-    if engine == "block":  # no other can be saved
+    if engine == "block":  # no other engine can be saved
         say(f"{STARTS} openings of {size:,} subscriptions, {engine} …")
         with tempfile.TemporaryDirectory() as folder:
             path = str(Path(folder, "saved"))
@@ -122,7 +122,7 @@ def start(engine: str, size: int, say: Report) -> Iterator[Row]:
 
 
 def _start_row(engine: str, size: int, way: str, begin: Callable[[], float]) -> Row:
-    begin()  # so that all that can be compiled once is
+    begin()  # so that everything is compiled
     seconds, processes = [], []
     for _ in range(STARTS):
         begun = time.perf_counter()
@@ -140,11 +140,11 @@ def _start_row(engine: str, size: int, way: str, begin: Callable[[], float]) -> 
 
 
 def _general_engines(engine: str) -> list[str]:
-    """The engine, and the others that take every selector and are not slow on purpose."""
+    """Return the engine, and the others that take every selector and are not deliberately slow."""
     return [engine, *(name for name in GENERAL if name != engine)]
 
 
-# By name: what runs, on how many subscriptions, and on how many with --full.
+# By name: the function, its number of subscriptions, and that with --full.
 _EXPERIMENTS: Mapping[str, tuple[Callable[[str, int, Report], Iterator[Row]], int, int]] = {
     "selective": (selective_conjunctions, 100_000, 1_000_000),
     "broad": (broad_queries, 100_000, 100_000),

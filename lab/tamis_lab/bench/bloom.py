@@ -1,9 +1,9 @@
-"""Routing by Bloom filters on the workload of its paper (DEBS 2008, §6): Figures 4 to 8.
+"""Routing with Bloom filters on the workload of the paper (DEBS 2008, §6): Figures 4 to 8.
 
-The paper prints few numbers; those that it does stand beside ours, in the columns `paper_…`. It
-does not say what predicates ask. `VALUES` and `EQUALITIES` are what gives two numbers that it does
-print: 13 matches per event, of 1,000 subscriptions with one predicate over 2,000 names (§6.3), and
-200 bits set in the filter of an event, of 30,000 over 20,000 names (§6.2), both Pareto.
+The paper prints few numbers; those that it does are in the columns `paper_…`, beside ours. It does
+not describe its predicates. `VALUES` and `EQUALITIES` are chosen to reproduce two numbers that it
+prints: 13 matches per event, with 1,000 subscriptions of one predicate over 2,000 names (§6.3), and
+200 bits set in the filter of an event, with 30,000 over 20,000 names (§6.2), both Pareto.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ EVENTS = 1_000
 VALUES, EQUALITIES = 40, 0.992
 SHAPE = Shape(1 << 14, 2)  # as in Figure 1
 ROUNDS = 2
-FEWER = 4  # of so many events the baselines, which are slow, get one
+FEWER = 4  # the baselines are slow, and get one in so many events
 SLOWEST = 1_200.0  # seconds: an engine that takes longer gets no more subscriptions
 BASELINES = ("siena", "forest")
-# The pair that the paper draws: the predicates of an event, then the brokers its filter goes to.
+# What the paper draws: finding the predicates of an event, then the brokers for its filter.
 ROUTED = "bfposet + sbstree"
 
 
 def paper_workload(subscriptions: int, names: int, choice: str) -> Workload:
-    """§6.1: of 1,000 names one in each subscription, of 20,000 from two to five."""
+    """§6.1: one of 1,000 names in each subscription, or two to five of 20,000."""
     predicates = (2, 5) if names > 2_000 else (1, 1)
     return Workload(
         subscriptions=subscriptions,
@@ -70,11 +70,11 @@ SETTINGS = ((1_000, "uniform"), (20_000, "uniform"), (20_000, "pareto"))
 
 
 def predicates(size: int, say: Report) -> Iterator[Row]:
-    """Predicates that an event satisfies, and what its filter weighs (Figure 4, §6.2).
+    """Predicates that an event satisfies, and the size of its filter (Figure 4, §6.2).
 
-    `bytes_16` is the paper's sparse bit set, of 16 bits for each that is set; `wire_bytes` is what
-    goes between brokers, everything included. In our workload by itself half of the predicates are
-    equalities, of 100 values, and an event satisfies many more: those rows say `values` 100.
+    `bytes_16` is the paper's sparse bit set, with 16 bits for each that is set; `wire_bytes` is
+    what brokers exchange, everything included. In our default workload half of the predicates are
+    equalities, over 100 values, and an event satisfies many more: see the rows with `values` 100.
     """
     for names, choice in SETTINGS:
         for values, equalities in ((VALUES, EQUALITIES), (100, 0.5)):
@@ -117,7 +117,7 @@ def filter_figures(table: BloomRoutingTable, events: Sequence[Event]) -> dict[st
 
 
 def probability(size: int, say: Report) -> Iterator[Row]:
-    """How often a filter claims what it has not, by its size (Figure 5), with the best k."""
+    """False positive rate of a filter, by its size (Figure 5), with the best k."""
     rng = np.random.default_rng(2008)
     for logarithm in (10, 12, 14, 16, 18):
         say(f"filters of 2 ** {logarithm} bits …")
@@ -148,11 +148,11 @@ def false_positive_rates(
 
 
 def routing(size: int, say: Report) -> Iterator[Row]:
-    """Insertion of subscriptions (Figure 6), and matching of 1,000 events (Figure 7), in seconds.
+    """Seconds to insert subscriptions (Figure 6), and to match 1,000 events (Figure 7).
 
     `bfposet + sbstree` is what the paper draws; `bloom` is the engine, with the check that makes it
     exact; `siena` and `forest` are engines too, which get a part of the events, and their seconds
-    are multiplied. `…_times` is how many times as long as `bfposet + sbstree` it took.
+    are scaled up. `…_times` is the ratio to `bfposet + sbstree`.
     """
     for names, choice in SETTINGS:
         workload = paper_workload(size, names, choice)
@@ -212,11 +212,11 @@ def _comparison_rows(
 
 
 def false_positives(size: int, say: Report) -> Iterator[Row]:
-    """Deliveries that nobody asked for, by the size of filters and of the table (Figure 8).
+    """False positive deliveries, by the size of filters and of the table (Figure 8).
 
-    Subscriptions of one predicate over 2,000 names (Pareto), each from another subscriber; an
+    Subscriptions have one predicate over 2,000 names (Pareto), each from another subscriber; an
     event has from one to ten pairs. `expected` is Equation 10 for each event, with as many elements
-    as the predicates it satisfies, times the subscriptions that it does not.
+    as predicates it satisfies, times the subscriptions that it does not match.
     """
     workload = notified_workload(size)
     count = 10 * EVENTS
@@ -245,7 +245,7 @@ def false_positives(size: int, say: Report) -> Iterator[Row]:
 def unwanted_deliveries(
     table: BloomRoutingTable, rows: Sequence[dict[str, object]], wanted: npt.NDArray[np.int64]
 ) -> Row:
-    """What a table delivers of all events that nobody asked for; `wanted` is as in `pairs_of`."""
+    """Count the false positives of a table over all events; `wanted` is as in `pairs_of`."""
     size, shape = len(table), table.tree.shape
     begins, codes = table.tree.publish_many(*table.filters(rows))
     events = np.repeat(np.arange(len(rows)), np.diff(begins))
@@ -277,17 +277,17 @@ EXPERIMENTS: Experiments = {
 
 
 class BloomRoutingTable:
-    """bfposet and sbstree, as a broker has them; how long each took to fill.
+    """A bfposet and an sbstree, as in a broker, with the time to fill each.
 
     Attributes:
         poset: The predicates.
         tree: The filters; the address of a subscription is its id.
-        poset_seconds: How long predicates took: to take selectors apart, and to store them.
-        tree_seconds: How long filters took: to make them, and to insert them.
+        poset_seconds: Time for predicates: to split selectors, and to store the predicates.
+        tree_seconds: Time for filters: to build and to insert them.
     """
 
     def __init__(self, shape: Shape) -> None:
-        """Begin with no subscriptions."""
+        """Start with no subscriptions."""
         self.poset = BFPoset(shape)
         self.tree = SbsTree(shape)
         self.poset_seconds = 0.0
@@ -295,11 +295,11 @@ class BloomRoutingTable:
         self._size = 0
 
     def __len__(self) -> int:
-        """How many subscriptions there are."""
+        """Return the number of subscriptions."""
         return self._size
 
     def extend(self, subscriptions: Sequence[Subscription] | Iterator[Subscription]) -> None:
-        """Add conjunctions, with the collector paused, as the others do."""
+        """Add conjunctions, with the garbage collector paused, as for the other engines."""
         parsed = list(subscriptions)
         gc.disable()
         begun = time.perf_counter()
@@ -313,11 +313,11 @@ class BloomRoutingTable:
         self._size += len(parsed)
 
     def filters(self, rows: Sequence[Event]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
-        """The filters of events, as `publish_many` wants them."""
+        """Return the filters of events, as `publish_many` takes them."""
         return self.poset.match_bits(rows)
 
     def match_tasks(self, rows: Sequence[Event]) -> dict[str, Callable[[], object]]:
-        """The two steps of matching events, to be timed: by structure."""
+        """Return the two steps of matching events, by structure, to be timed."""
         filters = self.filters(rows)
         return {
             "bfposet": lambda: self.filters(rows),
@@ -326,7 +326,7 @@ class BloomRoutingTable:
 
 
 def warm_up() -> None:
-    """Have everything compiled before it is measured."""
+    """Compile everything before it is measured."""
     workload = paper_workload(200, 1_000, "uniform")
     chunk = list(parse_subscriptions(workload, 0, 200))
     for name in (*BASELINES, "bloom", "block"):
@@ -346,7 +346,7 @@ def _conjunction(subscription: Subscription) -> tuple[Leaf, ...]:
 
 
 def parse_subscriptions(workload: Workload, first: int, end: int) -> Iterator[Subscription]:
-    """The subscriptions from one number on, up to another."""
+    """Yield the subscriptions from number `first` up to `end`."""
     for id, text in islice(enumerate(workload.selectors()), first, end):
         yield Subscription.of(id, text)
 
@@ -356,14 +356,14 @@ def _steps(size: int, count: int = 6) -> list[int]:
 
 
 def match_task(engine: Engine, events: EventBatch) -> Callable[[], object]:
-    """Matching events with an engine, to be timed; all pairs are computed."""
+    """Return the matching of events with an engine, to be timed; it computes all pairs."""
     return lambda: engine.match(events).event
 
 
 def pairs_of(
     engine: Engine, rows: Sequence[dict[str, object]], subscriptions: int
 ) -> npt.NDArray[np.int64]:
-    """What an exact engine says, each pair of event and subscription as a number."""
+    """Return the matches of an exact engine, each pair of event and subscription as a number."""
     found = []
     for start in range(0, len(rows), EVENTS):
         matches = engine.match(EventBatch.of(rows[start : start + EVENTS]))

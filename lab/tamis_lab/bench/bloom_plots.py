@@ -1,4 +1,4 @@
-"""The figures of the DEBS 2008 paper, drawn from the rows of `tamis bench bloom`."""
+"""Plots of the figures of the DEBS 2008 paper, from the rows of `tamis bench bloom`."""
 
 from __future__ import annotations
 

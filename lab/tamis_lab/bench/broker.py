@@ -1,8 +1,8 @@
-"""A broker end to end, and the floor: plain fan-out of the same messages, with known answers.
+"""A broker end to end, and a floor: plain fan-out of the same messages, with known answers.
 
-One process publishes beforehand and receives, another is the broker, a third the NATS server. The
-floor is a broker whose judge does not look at events: it knows who gets them. Both pull, publish,
-wait for confirmations and acknowledge by the same code, in turns.
+One process publishes in advance and receives, another is the broker, a third the NATS server. The
+floor is a broker whose matcher does not look at events: it knows their recipients. Both pull,
+publish, wait for confirmations and acknowledge with the same code, in turns.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ from tamis_lab.workloads.selective import SelectiveWorkload
 SUBSCRIBERS = 100
 _ROUNDS = 3
 _SECONDS = 5.0
-Answers = list[list[tuple[str, str]]]  # per event, subscriber and ids
+Answers = list[list[tuple[str, str]]]  # per event: subscribers and ids
 
 
 class KnownAnswerMatcher(BatchMatcher):
-    """Knows the answers: the event of number n is row n - 1, over and over."""
+    """A matcher that knows the answers: event number n is row n - 1, cyclically."""
 
     def __init__(self, answers: Answers, *parts: Any) -> None:
         """Take the answers, and what every matcher of a broker takes."""
@@ -63,7 +63,7 @@ class KnownAnswerMatcher(BatchMatcher):
         self._answers = answers
 
     def match(self, messages: list[Any]) -> BatchOutput:
-        """Make the same messages as a broker would, without looking at the events."""
+        """Produce the messages that a broker would, without looking at the events."""
         deliveries = []
         for message in messages:
             place = place_of(message.reply)
@@ -82,7 +82,7 @@ class KnownAnswerMatcher(BatchMatcher):
 
 
 async def _run_process(kind: str, url: str, prefix: str, answers: str) -> None:
-    """The process of a broker, or of the floor."""
+    """Run the process of a broker, or of the floor."""
     connection = await open_connection(url)
     make: Callable[..., BatchMatcher] = BatchMatcher
     if kind == "floor":
@@ -92,7 +92,7 @@ async def _run_process(kind: str, url: str, prefix: str, answers: str) -> None:
 
 
 def throughput(subscriptions: int, report: Report) -> Iterator[Row]:
-    """Events a second with 10,000 subscriptions, latency at half of it, and the floor."""
+    """Events per second with 10,000 subscriptions, latency at half that rate, and the floor."""
     events = 20_000 if subscriptions >= 10_000 else max(200, subscriptions)
     yield asyncio.run(_measure(subscriptions, events, report))
 
@@ -104,7 +104,7 @@ async def _measure(subscriptions: int, events: int, report: Report) -> Row:
     selectors = list(work.selectors())
     answers = _answers(selectors, batch)
     per_event = sum(map(len, answers)) / events
-    report(f"{subscriptions:,} subscriptions, {per_event:.1f} deliveries an event …")
+    report(f"{subscriptions:,} subscriptions, {per_event:.1f} deliveries per event …")
     rates: dict[str, list[float]] = {"broker": [], "floor": []}
     latencies: dict[str, list[float]] = {}
     with tempfile.TemporaryDirectory() as folder:
@@ -144,7 +144,7 @@ async def _measure(subscriptions: int, events: int, report: Report) -> Row:
 
 
 class _Run:
-    """One process at work, on streams of its own."""
+    """One broker process, on its own streams."""
 
     def __init__(
         self, url: str, prefix: str, kind: str, answers: str, selectors: list[str]
@@ -157,7 +157,7 @@ class _Run:
         self._names = Names(prefix)
 
     async def sustained_rate(self, payloads: list[bytes], answers: Answers) -> float:
-        """Events a second over a backlog, from the first delivery received to the last."""
+        """Return events per second over a backlog, from the first delivery to the last."""
         async with self._prepare_streams() as (client, connection):
             await client.publish_many(payloads)
             wanted = sum(map(len, answers))
@@ -168,7 +168,7 @@ class _Run:
     async def paced_latencies(
         self, payloads: list[bytes], answers: Answers, rate: float
     ) -> list[float]:
-        """Latencies from the storing of an event to the receiving of a delivery, in seconds."""
+        """Return latencies in seconds, from storing an event to receiving a delivery."""
         payloads = payloads[: min(len(payloads), max(20, int(rate * _SECONDS)))]
         wanted = sum(map(len, answers[: len(payloads)]))
         async with self._prepare_streams() as (client, connection), self._process():
@@ -182,7 +182,7 @@ class _Run:
                 late = began + (low + step) / rate - time.perf_counter()
                 await asyncio.sleep(max(0.0, late))
             await receiving
-        return latencies[len(latencies) // 10 :]  # the first tenth warms up
+        return latencies[len(latencies) // 10 :]  # the first tenth is a warm-up
 
     async def _receive(
         self,
@@ -190,7 +190,7 @@ class _Run:
         wanted: int,
         latency: Callable[[float], None] | None = None,
     ) -> list[tuple[float, int]]:
-        """When how many deliveries had come."""
+        """Receive deliveries; return times, and how many had arrived by then."""
         count, times = 0, list[tuple[float, int]]()
         reading = follow_stream(
             connection, self._names.delivery_stream, lambda: start_at_sequence(1)
@@ -211,7 +211,7 @@ class _Run:
 
     @asynccontextmanager
     async def _prepare_streams(self) -> AsyncIterator[tuple[Client, Connection]]:
-        """Streams and subscriptions; a broker makes them, and goes."""
+        """Create streams and subscriptions, with a broker that stops afterwards."""
         connection = await open_connection(self._url)
         async with tamis.connect(self._url, prefix=self._prefix, timeout=60) as client:
             settings = Settings(prefix=self._prefix)
@@ -252,13 +252,13 @@ def _answers(selectors: list[str], batch: tamis.EventBatch) -> Answers:
 
 
 def quantile(values: list[float], share: float) -> float:
-    """The value below which a share of them lies."""
+    """Return the value below which a share of the values lies."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
 
 def free_port() -> int:
-    """A port that nobody listens at."""
+    """Return a port that nothing listens on."""
     with socket.socket() as there:
         there.bind(("127.0.0.1", 0))
         return int(there.getsockname()[1])

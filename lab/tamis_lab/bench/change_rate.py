@@ -1,4 +1,4 @@
-"""Changes one by one: how many a second, alone and while another thread matches."""
+"""Changes one by one: how many per second, alone and while another thread matches."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from tamis_lab.bench.insertion import parse_in_chunks, seconds_to_add, seconds_t
 from tamis_lab.harness.measure import Row
 from tamis_lab.workloads.selective import SelectiveWorkload
 
-# Engines that may be changed in one thread while another matches; the rest take turns at a lock.
+# Engines that can change in one thread while another matches; the others share a lock.
 CONCURRENT = frozenset({"block"})
 IDLE_SECONDS = 2.0
-# Events that are matched at a time: where throughput matters it is in large batches.
+# Events that are matched at a time: large batches, as for throughput.
 BATCH = 1 << 16
-TURN = 100  # changes after which others have their turn at the lock
-MOST_SECONDS = 30.0  # for changes in a row: by a lock, some take for ever
+TURN = 100  # changes before the lock is released
+MOST_SECONDS = 30.0  # for a series of changes: with a lock, some engines would take very long
 
 T = TypeVar("T")
 
@@ -34,7 +34,7 @@ class BackgroundMatcher:
     """A thread that matches a batch over and over, and counts the events."""
 
     def __init__(self, engine: Engine, batch: EventBatch, lock: AbstractContextManager[object]):
-        """Match this batch, holding the lock each time."""
+        """Match this batch repeatedly, with the lock held each time."""
         self._engine = engine
         self._batch = batch
         self._lock = lock
@@ -44,13 +44,13 @@ class BackgroundMatcher:
         self._failure: BaseException | None = None
 
     def __enter__(self) -> BackgroundMatcher:
-        """Begin."""
+        """Start the thread."""
         self._begun = time.perf_counter()
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop, and raise what the thread raised."""
+        """Stop the thread, and raise what it raised."""
         self._stopped.set()
         self._thread.join()
         self.events_per_s = self._events / (time.perf_counter() - self._begun)
@@ -59,24 +59,24 @@ class BackgroundMatcher:
 
     def _run(self) -> None:
         try:
-            while True:  # once at least, however short the time is
+            while True:  # at least once, however short the time is
                 with self._lock:
                     self._engine.match(self._batch).event_counts()
                 self._events += len(self._batch)
                 if self._stopped.is_set():
                     return
-                time.sleep(0)  # or nobody else would get the lock
+                time.sleep(0)  # lets other threads take the lock
         except BaseException as error:
             self._failure = error
 
 
 def change_rates(name: str, size: int) -> Iterator[Row]:
-    """Additions and removals per second: of one half alone, of the other while a thread matches."""
+    """Additions and removals per second: half of them alone, half while a thread matches."""
     engine = ENGINES[name]()
     workload = SelectiveWorkload(subscriptions=size)
     texts = workload.selectors()
     batch = workload.events(BATCH)
-    engine.add(Subscription.of(size, "a0 = -1"))  # so that there is something to compile for
+    engine.add(Subscription.of(size, "a0 = -1"))  # so that the kernels are compiled
     engine.match(batch)
     half = size // 2
     row: Row = {"engine": name, "subscriptions": half}
@@ -93,7 +93,7 @@ def change_rates(name: str, size: int) -> Iterator[Row]:
     yield row | {"way": "alone"} | found | {"visible": _visibility(engine)}
 
     lock = nullcontext() if name in CONCURRENT else threading.Lock()
-    # Parsed beforehand: parsing would take its share of the interpreter from both.
+    # Parsed in advance: parsing would take interpreter time from both threads.
     rest = [subscription for chunk in parse_in_chunks(texts, first=half) for subscription in chunk]
     with BackgroundMatcher(engine, batch, lock) as during:
         added = change_in_batches(rest, partial(seconds_to_add, engine), lock)
@@ -106,7 +106,7 @@ def change_rates(name: str, size: int) -> Iterator[Row]:
 
 
 class ChangeBatch(NamedTuple):
-    """So many changes, and how long they took with waiting for the lock."""
+    """A number of changes, and how long they took, including the wait for the lock."""
 
     changes: int
     seconds: float
@@ -115,7 +115,7 @@ class ChangeBatch(NamedTuple):
 def change_in_batches(
     items: list[T], change: Callable[[list[T]], object], lock: AbstractContextManager[object]
 ) -> list[ChangeBatch]:
-    """Make changes, a hundred at a time, until all are made or there is no time left."""
+    """Make changes, a hundred at a time, until all are made or the time is up."""
     turns: list[ChangeBatch] = []
     end = time.perf_counter() + MOST_SECONDS
     for start in range(0, len(items), TURN):
@@ -130,7 +130,7 @@ def change_in_batches(
 
 
 def _random_half(ids: range) -> list[int]:
-    """Half of them, in random order."""
+    """Return half of the ids, in random order."""
     return random.Random(1).sample(ids, max(1, len(ids) // 2))
 
 
@@ -147,7 +147,7 @@ def _rate(turns: list[ChangeBatch]) -> float:
 
 
 def _visibility(engine: Engine) -> str:
-    """Whether the next call sees a change."""
+    """Return whether the next call sees a change."""
     id: Id = -1
     event = EventBatch.of([{"a0": -2}])
     engine.add(Subscription.of(id, "a0 = -2"))

@@ -1,6 +1,6 @@
-"""From nothing to the first answer; each function is to be called in a fresh process.
+"""Time from the start of a process to the first answer; call each function in a fresh process.
 
-Nothing of ours is imported above: importing it is part of what is measured.
+Tamis is not imported at the top, because its import is part of what is measured.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ EVENT = {"a0": 1, "a1": 2}
 
 
 def first_match(engine: str) -> float:
-    """Seconds from the import to the first answer of a new matcher."""
+    """Return the seconds from the import to the first answer of a new matcher."""
     begun = time.perf_counter()
     import tamis
 
@@ -23,7 +23,7 @@ def first_match(engine: str) -> float:
 
 
 def save_matcher(engine: str, size: int, path: str) -> int:
-    """Save a matcher with so many subscriptions."""
+    """Save a matcher with a number of subscriptions."""
     import tamis
     from tamis_lab.workloads.selective import SelectiveWorkload
 
@@ -34,7 +34,7 @@ def save_matcher(engine: str, size: int, path: str) -> int:
 
 
 def first_match_of_saved(path: str) -> float:
-    """Seconds from the import to the first answer of a saved matcher."""
+    """Return the seconds from the import to the first answer of a saved matcher."""
     begun = time.perf_counter()
     import tamis
 

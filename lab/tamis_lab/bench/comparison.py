@@ -1,9 +1,9 @@
-"""Engines on the same subscriptions and events, in turns, and whether they say the same.
+"""Compare engines on the same subscriptions and events, in turns, and check that they agree.
 
-An engine that is slow gets fewer events, as many as take about half a second. One that is slow to
-load is stopped, and `brute`, `siena` and `forest` have a few subscriptions only: their rows say how
-many, and they are not among those that the others are compared with. One that cannot express some
-selector takes no part. Answers are compared as far as they go.
+A slow engine gets fewer events: as many as take about half a second. One that is slow to load is
+stopped, and `brute`, `siena` and `forest` get only a few subscriptions. Their rows say how many,
+and no other engine is compared with them. An engine that cannot express some selector is left out.
+Answers are compared as far as they go.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from tamis_lab.bench.insertion import parse_in_chunks, seconds_to_add
 from tamis_lab.harness.measure import Report, Row, calibrate_count, event_rates, rounds
 
 ROUNDS = 5
-MANY = 1_024  # events, where each has many matches and all are asked for
-SAMPLE = 100  # events that answers are compared on
+MANY = 1_024  # events, where each has many matches and all pairs are requested
+SAMPLE = 100  # events whose answers are compared
 SLOWEST_LOAD = 300.0  # seconds
-# Subscriptions, where each, or every node of its diagram, is looked at by itself: for every event,
-# or for every other one added.
+# Most subscriptions of engines that visit each one, or every node of its diagram: for every event,
+# or for every subscription that is added.
 MOST = {"bdd": 100_000, "brute": 10_000, "siena": 5_000, "forest": 5_000}
 
-# What is asked of the matches. All engines leave something for later, so something must be asked.
+# What is requested of the matches. All engines defer some work, so something must be requested.
 Answer = Callable[[Engine, EventBatch], object]
 ANSWERS: Mapping[str, Answer] = {
     "pairs": lambda engine, batch: _pairs(engine.match(batch)),
@@ -51,19 +51,19 @@ def _pairs(matches: Matches) -> tuple[object, object]:
 
 
 class BenchWorkload(Protocol):
-    """What is measured by; so are all of `tamis_lab.workloads`."""
+    """A workload to measure with; all of `tamis_lab.workloads` are."""
 
     @property
     def subscriptions(self) -> int:
-        """How many subscriptions there are."""
+        """Number of subscriptions."""
 
     def selectors(self) -> Iterator[str]:
-        """The subscriptions as texts."""
+        """Yield the subscriptions as text."""
 
 
 @dataclass(slots=True)
 class Contestant:
-    """An engine that takes part, and how it was loaded."""
+    """An engine in the comparison, and how it was loaded."""
 
     name: str
     threads: int
@@ -73,12 +73,12 @@ class Contestant:
 
     @property
     def title(self) -> str:
-        """What to tell it by."""
+        """The name to show."""
         return f"{self.name}, {self.threads} threads" if self.threads > 1 else self.name
 
     @property
     def room(self) -> int | None:
-        """How many more subscriptions it may have; None for any number."""
+        """How many more subscriptions it may take; None if unlimited."""
         return MOST[self.name] - self.subscriptions if self.name in MOST else None
 
 
@@ -89,15 +89,15 @@ def compare_engines(
     say: Report,
     answers: Mapping[str, Answer] | None = None,
 ) -> Iterator[Row]:
-    """Events per second of the engine, with one thread and with two, and of all others."""
-    say(f"{workload.subscriptions:,} subscriptions into each engine …")
+    """Yield events per second of the engine, with one and with two threads, and of all others."""
+    say(f"loading {workload.subscriptions:,} subscriptions into each engine …")
     field = load_contestants(contestants(engine), workload, say)
-    # What one engine keeps is not to cost the others time, whenever Python's collector runs.
+    # One engine's objects must not cost the others time when Python's garbage collector runs.
     gc.collect()
     gc.freeze()
     try:
         for name, answer in (answers or {"pairs": ANSWERS["pairs"]}).items():
-            # Of answers that hold a third of all pairs, a thousand events are enough.
+            # Where answers contain a third of all pairs, a thousand events are enough.
             part = batch.slice(0, MANY) if answers and name == "pairs" else batch
             say(f"{name} of {', '.join(contestant.title for contestant in field)} …")
             yield from _measure_rates(field, part, name, answer)
@@ -106,7 +106,7 @@ def compare_engines(
 
 
 def contestants(engine: str) -> list[Contestant]:
-    """The engine, first with one thread, and all others."""
+    """Return the engine, first with one thread, and all others."""
     found = [_contestant(engine, 1)]
     if "threads" in signature(ENGINES[engine]).parameters:
         found.append(_contestant(engine, 2))
@@ -116,18 +116,18 @@ def contestants(engine: str) -> list[Contestant]:
 def load_contestants(
     field: list[Contestant], workload: BenchWorkload, say: Report
 ) -> list[Contestant]:
-    """Those that take all kinds of selectors that there are, with as many as they can take."""
+    """Load the engines; return those that can express all selectors."""
     taking_part = list(field)
-    # Chunks: parsed once for all, and soon let go.
+    # In chunks: parsed once for all engines, and soon freed.
     for chunk in parse_in_chunks(workload.selectors(), 5_000):
-        for contestant in list(taking_part):  # of which some may leave
+        for contestant in list(taking_part):  # a copy, because some may be removed
             if contestant.seconds > SLOWEST_LOAD:
                 continue
             part = chunk[: contestant.room]
             try:
                 contestant.seconds += seconds_to_add(contestant.engine, part)
             except UnsupportedExpression as error:
-                say(f"{contestant.title} takes no part: {error}")
+                say(f"{contestant.title} is left out: {error}")
                 taking_part.remove(contestant)
             contestant.subscriptions += len(part)
     return taking_part
@@ -152,7 +152,7 @@ def _measure_rates(
         for name, do in matching.items()
     }
     for contestant in field:
-        if contestant.name == first.name:  # what is measured is measured on whole batches
+        if contestant.name == first.name:  # the engine under test gets whole batches
             counts[contestant.title] = max(counts[contestant.title], len(batch))
     work = {name: partial(do, counts[name]) for name, do in matching.items()}
     seconds = rounds(work, ROUNDS)
@@ -180,7 +180,7 @@ def _measure_rates(
 
 
 def has_equal_matches(first: Contestant, second: Contestant, sample: EventBatch) -> bool:
-    """Whether both say the same of the subscriptions that both have."""
+    """Return whether both agree on the subscriptions that both have."""
     most = min(first.subscriptions, second.subscriptions)
     found = [_pairs_below(contestant.engine.match(sample), most) for contestant in (first, second)]
     return all(map(np.array_equal, *found))
@@ -192,7 +192,7 @@ def _pairs_below(matches: Matches, most: int) -> tuple[object, object]:
 
 
 def answer_events(engine: Engine, batch: EventBatch, answer: Answer, count: int) -> None:
-    """Match so many events: the batch again and again, and part of it."""
+    """Match `count` events: the batch repeatedly, and a part of it."""
     for start in range(0, count, len(batch)):
         part = batch if count - start >= len(batch) else batch.slice(0, count - start)
         answer(engine, part)

@@ -1,4 +1,4 @@
-"""How figures grow with the size: a line, fitted and drawn."""
+"""How figures grow with the size: fitted lines and powers, and plots."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from tamis_lab.harness.plots import load_pyplot
 
 
 class LinearFit(NamedTuple):
-    """`fixed + each * size`: what there is to do once, and what there is to do for each.
+    """The line `fixed + each * size`: a fixed cost, and a cost per item.
 
     Attributes:
-        worst: The largest factor by which a point lies beside it.
+        worst: The largest factor between a point and the line.
     """
 
     fixed: float
@@ -24,23 +24,23 @@ class LinearFit(NamedTuple):
     worst: float
 
     def __call__(self, size: float) -> float:
-        """What it says for a size."""
+        """Return the value for a size."""
         return self.fixed + self.each * size
 
     def __str__(self) -> str:
-        """As people write it."""
+        """Format the line as a formula."""
         return f"{self.fixed:.3g} + {self.each:.3g}·n (within {self.worst:.2f}x)"
 
 
 def fit_line(sizes: Sequence[float], figures: Sequence[float]) -> LinearFit:
-    """The line that fits best, where being off by a tenth is as bad at every size.
+    """Fit a line, by relative error: being off by a tenth counts the same at every size.
 
     >>> fit_line([1, 10, 100], [7, 25, 205])
     LinearFit(fixed=5.0, each=2.0, worst=1.0)
     """
     x, y = np.asarray(sizes, float), np.asarray(figures, float)
     fixed, each = np.linalg.lstsq(np.column_stack([1 / y, x / y]), np.ones(len(y)), rcond=None)[0]
-    if fixed < 0:  # nothing costs less than nothing
+    if fixed < 0:  # a cost cannot be negative
         fixed, each = 0.0, (x / y).sum() / ((x / y) ** 2).sum()
     found = fixed + each * x
     worst = np.maximum(found / y, y / found).max()
@@ -48,7 +48,7 @@ def fit_line(sizes: Sequence[float], figures: Sequence[float]) -> LinearFit:
 
 
 def exponent(sizes: Sequence[float], figures: Sequence[float]) -> float:
-    """The power of the size that figures grow with, by least squares on logarithms.
+    """Return the power of the size that figures grow with, by least squares on logarithms.
 
     >>> round(exponent([1, 10, 100], [3, 30, 300]), 6)
     1.0
@@ -57,20 +57,20 @@ def exponent(sizes: Sequence[float], figures: Sequence[float]) -> float:
     return float(np.polyfit(x, y, 1)[0])
 
 
-# By figure: what it is called.
+# Titles of the plots, by figure.
 _SHOWN = {
     "compile_s": "seconds to compile",
     "match_s": "seconds for 1,000,000 events",
     "index_mb": "index, MB",
-    "worker_private_mb": "memory of the workers' own, MB",
+    "worker_private_mb": "private memory of the workers, MB",
 }
 
 
 def draw(rows: Iterable[Row], folder: Path) -> list[str]:
-    """Plot time and memory against subscriptions, a line per number of executors; gives the fits.
+    """Plot time and memory against subscriptions, a line per number of executors; return the fits.
 
     Raises:
-        ImportError: There is no Matplotlib.
+        ImportError: Matplotlib is not installed.
     """
     pyplot = load_pyplot()
     by_executors: dict[object, list[Mapping[str, object]]] = {}

@@ -1,4 +1,4 @@
-"""Adding and removing parsed subscriptions one by one, and how long that alone takes."""
+"""Add and remove parsed subscriptions one by one, and time only that."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CHUNK = 20_000
 def parse_in_chunks(
     texts: Iterable[str], size: int = CHUNK, first: int = 0
 ) -> Iterator[list[Subscription]]:
-    """Subscriptions with numbers from `first` on as ids; in chunks, for trees take much memory."""
+    """Yield chunks of subscriptions with ids from `first` on; chunks, because trees need memory."""
     numbered = enumerate(texts, first)
     while chunk := [Subscription.of(id, text) for id, text in islice(numbered, size)]:
         yield chunk
@@ -27,7 +27,7 @@ def parse_in_chunks(
 def seconds_to_add(
     engine: Engine, subscriptions: Iterable[Subscription], clock: Clock = time.perf_counter
 ) -> float:
-    """Add them with the collector paused, as `Matcher.add_many` does."""
+    """Add subscriptions with the garbage collector paused, as `Matcher.add_many` does."""
     was_on = gc.isenabled()
     gc.disable()
     begun = clock()
@@ -41,7 +41,7 @@ def seconds_to_add(
 
 
 def seconds_to_remove(engine: Engine, ids: Iterable[Id], clock: Clock = time.perf_counter) -> float:
-    """Remove them."""
+    """Remove subscriptions."""
     begun = clock()
     for id in ids:
         engine.remove(id)

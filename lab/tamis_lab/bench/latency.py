@@ -1,4 +1,4 @@
-"""How long a single event takes, through the front door."""
+"""Latency of single events through `Matcher.match`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PERCENTILES = (50, 90, 99)
 def latencies(
     matcher: Matcher, events: Sequence[Mapping[str, object]], most_seconds: float = 60.0
 ) -> Row:
-    """Percentiles in microseconds over one call for each event, or as many as there is time for."""
+    """Return percentiles in microseconds over one call per event, or as many as time allows."""
     for event in events[: max(1, len(events) // 20)]:  # to warm up
         matcher.match(event)
     taken: list[int] = []

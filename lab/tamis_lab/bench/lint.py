@@ -1,4 +1,4 @@
-"""How long `tamis lint` takes, and how much memory, on the subscriptions of the workloads."""
+"""Time and memory of `tamis lint` on the subscriptions of the workloads."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ RULES = ("never-matches", "always-matches", "equivalent", "covered", "redundant"
 
 
 def lint_workload(name: str, size: int) -> Row:
-    """Read a file of so many subscriptions and lint it; to be called in a fresh process."""
+    """Read a file of subscriptions and lint it; call this in a fresh process."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "rules.jsonl")
         with file.open("w", encoding="utf-8") as out:
             for id, selector in enumerate(_SELECTORS[name](size)):
                 out.write(json.dumps({"id": id, "selector": selector}) + "\n")
-        lint([(0, "x > 1"), (1, "x > 2")])  # the kernels are loaded
+        lint([(0, "x > 1"), (1, "x > 2")])  # loads the kernels
         began, worked = time.perf_counter(), time.process_time()
         rows = [Subscribed(row.id, row.selector, row.line) for row in read_subscriptions(file)]
         findings = lint(rows)
@@ -71,8 +71,8 @@ def _experiment(name: str, about: str) -> Callable[[int, Report], Iterator[Row]]
     return run
 
 
-# The queries of the BDD paper, of which every second has parts it could do without, are the
-# hardest: nearly all need a diagram.
+# The queries of the BDD paper are the hardest: nearly all need a diagram, and every second one has
+# redundant parts.
 EXPERIMENTS: Experiments = {
     "selective": (_experiment("selective", "Conjunctions of 3 to 7 tests."), 5_000, 100_000),
     "atree2004": (_experiment("atree2004", "Conjunctions with common parts."), 5_000, 100_000),

@@ -1,8 +1,8 @@
-"""Routing on a line of brokers, in memory: what each hop costs, by strategy.
+"""Routing on a line of brokers, in memory: the cost of each hop, by strategy.
 
-The reason for being of edge routing (DEBS 2008, §4.1): the first broker evaluates predicates, the
-others walk a tree of bits. All subscribers of an event's kind sit along the line, so that most
-events go to its end, and what is measured is the router of each broker: no network.
+This is what edge routing is for (DEBS 2008, §4.1): the first broker evaluates predicates, the
+others walk a tree of bits. Subscribers are spread along the line, so that most events go to its
+end. Only the router of each broker is measured; there is no network.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from tamis_lab.workloads.bloom2008 import Workload
 BROKERS = 8
 _EVENTS = 512
 _ROUNDS = 5
-_BATCHES = (1, 512)  # events at hand; 512 is what a broker takes from NATS at most
+_BATCHES = (1, 512)  # events at a time; a broker takes at most 512 from NATS
 
-# The block engine beside the paper's: it is made for batches.
+# The block engine beside the paper's structures: it is designed for batches.
 _ROUTERS: dict[str, Callable[[Shape], Router]] = {
     "edge": EdgeRouter,
     "edge, narrow": lambda shape: EdgeRouter(shape, narrow=True),
@@ -51,7 +51,7 @@ def _line(strategy: str, selectors: list[str], shape: Shape) -> Network:
 
 
 class _WalkCosts(NamedTuple):
-    """Per broker, and the bytes of an event's filter on average."""
+    """Costs per broker, and the mean size of an event's filter in bytes."""
 
     seconds: list[float]
     arrived: list[int]
@@ -59,7 +59,7 @@ class _WalkCosts(NamedTuple):
 
 
 def _walk(network: Network, events: Sequence[Event], batch: int) -> _WalkCosts:
-    """Send events down the line, so many at a time: processor seconds and events per broker."""
+    """Send events down the line in batches; return processor seconds and events per broker."""
     seconds, arrived, filter_bytes = [0.0] * BROKERS, [0] * BROKERS, 0
     routers = [network.router(str(n)) for n in range(BROKERS)]
     for at in range(0, len(events), batch):
@@ -67,7 +67,7 @@ def _walk(network: Network, events: Sequence[Event], batch: int) -> _WalkCosts:
         filters: list[bytes | None] = [None] * len(some)
         for n, router in enumerate(routers):
             source, onward = HERE if n == 0 else str(n - 1), str(n + 1)
-            # With what a filter takes to be written once, and to be read at each hop.
+            # Includes encoding a filter once, and decoding it at each hop.
             began = time.process_time()
             blooms = _read_filters(filters)
             routes = router.route_many(some, [source] * len(some), blooms)
@@ -90,7 +90,7 @@ def _read_filters(filters: list[bytes | None]) -> Sequence[Bloom | None]:
 
 
 def line(subscriptions: int, report: Report) -> Iterator[Row]:
-    """A line of eight: microseconds of processor per event, at the first broker and later."""
+    """A line of eight brokers: processor microseconds per event, at the first hop and later."""
     work = Workload(
         subscriptions=subscriptions, names=2_000, choice="pareto", predicates=(1, 2), seed=8
     )
@@ -116,7 +116,7 @@ def _measure_rows(
     later: dict[str, list[float]] = {name: [] for name in networks}
     walked: dict[str, _WalkCosts] = {}
     evaluated: dict[str, float] = {}
-    for number in range(_ROUNDS + 1):  # in turns; the first is to warm up
+    for number in range(_ROUNDS + 1):  # in turns; the first round is a warm-up
         for name, network in networks.items():
             before = _evaluations(network)
             walked[name] = seconds, arrived, _ = _walk(network, events, batch)

@@ -1,8 +1,8 @@
-"""An overlay on NATS: what goes over links, and how long it is on its way.
+"""An overlay on NATS: throughput and latency over links.
 
-A line of three nodes, each a NATS server and a broker in processes of their own, all on this
-machine: so it says what links cost, and not how fast three machines would be. Events are published
-at the first node, for a subscriber at one of the three.
+A line of three nodes, each a NATS server and a broker in their own processes, all on this machine:
+so the figures show the cost of links, not the speed of three machines. Events are published at the
+first node, for a subscriber at one of the three.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from tamis_lab.harness.measure import Experiments, Report, Row, spread
 
 NODES = ("a", "b", "c")
 _ROUTINGS = ("edge", "covering", "siena", "flooding")
-_OTHERS = 1_000  # subscriptions at each node that want nothing of it
+_OTHERS = 1_000  # subscriptions at each node that match no event
 _ROUNDS = 3
 _SINGLE = 60
 
 
 def nodes(events: int, report: Report) -> Iterator[Row]:
-    """Three nodes on NATS: events a second and latency, over no link, over one and over two."""
+    """Three nodes on NATS: events per second and latency, over zero, one and two links."""
     for routing in _ROUTINGS:
         report(f"{routing} …")
         yield from asyncio.run(_measure(routing, events))
@@ -57,7 +57,7 @@ async def _measure(routing: str, events: int) -> list[Row]:
         for each in subscribers:
             await stack.enter_async_context(each)
         rates: dict[int, list[float]] = {n: [] for n in range(len(urls))}
-        for number in range(_ROUNDS + 1):  # in turns; the first is to warm up
+        for number in range(_ROUNDS + 1):  # in turns; the first round is a warm-up
             for n, subscriber in enumerate(subscribers):
                 some = [{"place": n, "number": i} for i in range(events)]
                 began = time.perf_counter()
@@ -86,7 +86,7 @@ async def _measure(routing: str, events: int) -> list[Row]:
 
 
 class _Subscriber:
-    """Counts the deliveries of a node."""
+    """Count the deliveries of a node."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -110,7 +110,7 @@ class _Subscriber:
                 self._more.set()
 
     async def wait_for(self, wanted: int) -> None:
-        """Wait for so many more."""
+        """Wait for `wanted` more deliveries."""
         async with asyncio.timeout(120):
             while self._count < wanted:
                 self._more.clear()
@@ -120,7 +120,7 @@ class _Subscriber:
 
 @asynccontextmanager
 async def _start_line(routing: str) -> AsyncIterator[list[str]]:
-    """The URLs of the nodes; each has a link to the one before it."""
+    """Start the nodes and yield their URLs; each links to the one before it."""
     processes = []
     with tempfile.TemporaryDirectory() as folder:
         ports = [free_port() for _ in NODES]
@@ -141,7 +141,7 @@ async def _start_line(routing: str) -> AsyncIterator[list[str]]:
 
 
 async def _wait_until_synced(url: str, seconds: float = 120.0) -> None:
-    """Wait until all nodes are there, and know all that is wanted."""
+    """Wait until all nodes are up and know all interests."""
     async with asyncio.timeout(seconds):
         while True:
             try:
@@ -153,7 +153,7 @@ async def _wait_until_synced(url: str, seconds: float = 120.0) -> None:
                 if shown.is_converged and len(shown.nodes) == len(NODES):
                     return
             except BrokerError:
-                pass  # not there yet
+                pass  # not up yet
             await asyncio.sleep(0.3)
 
 

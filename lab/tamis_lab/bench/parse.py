@@ -1,4 +1,4 @@
-"""How fast selectors are read, rewritten and added; one core."""
+"""How fast selectors are parsed, rewritten, printed and added, on one core."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _WORDS = ("IBM", "Dell", "Siemens", "HP", "Apple", "Sun", "SGI", "DEC")
 
 
 def measure(count: int, predicates: int, seed: int = 2001) -> list[Rate]:
-    """Measure over so many random selectors of so many predicates each."""
+    """Measure with random selectors."""
     texts = selectors(count, predicates, seed)
     trees = [parse(text) for text in texts]
     table = pa.table({"id": pa.array(range(count), pa.int64()), "selector": texts})
 
-    # deque(…, 0): the results are let go at once. Whoever keeps a million trees wants Python's
-    # collector paused, as add_many does.
+    # deque(…, 0) drops the results at once. To keep a million trees, pause Python's garbage
+    # collector, as add_many does.
     return [
         rate("parse", count, lambda: deque(map(parse, texts), 0)),
         rate("rewrite", count, lambda: deque(map(rewrite, trees), 0)),
@@ -31,7 +31,7 @@ def measure(count: int, predicates: int, seed: int = 2001) -> list[Rate]:
 
 
 def selectors(count: int, predicates: int, seed: int) -> list[str]:
-    """Random selectors: conjunctions, some with a disjunction inside, of mixed tests."""
+    """Return random selectors: conjunctions of mixed tests, some with a disjunction inside."""
     rng = random.Random(seed)
     return [_selector(rng, predicates) for _ in range(count)]
 

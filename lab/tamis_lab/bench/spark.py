@@ -1,4 +1,4 @@
-"""Tamis on Spark, end to end: Parquet in, Parquet out."""
+"""Tamis on Spark, end to end: from Parquet to Parquet."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ GROWTH_EVENTS = 1_000_000
 
 
 def matching(size: int, say: Report) -> Iterator[Row]:
-    """Events against 100,000 selective subscriptions: the id and a list of ids come out."""
+    """Events against 100,000 selective subscriptions, into lists of ids and into pairs."""
     with spark_session(2) as (spark, folder):
         put_events(folder / "events", size)
         put_events(folder / "few", WARM_EVENTS)
@@ -54,7 +54,7 @@ def matching(size: int, say: Report) -> Iterator[Row]:
             begun = time.perf_counter()
             write_output(way(read(spark, folder / "few")), folder)
             first = time.perf_counter() - begun
-            # A dozen rows for every event: fewer events are enough.
+            # There are a dozen rows for every event: fewer events are enough.
             source, events = ("few", WARM_EVENTS) if name == "pairs" else ("events", size)
             seconds = []
             for _ in range(3):
@@ -94,7 +94,7 @@ def compiling(size: int, say: Report) -> Iterator[Row]:
 
 
 def growth(size: int, say: Report) -> Iterator[Row]:
-    """Time and memory by subscriptions and executors."""
+    """Time and memory by subscriptions and executor threads."""
     for executors in (1, 2):
         for count in [n for n in (1_000, 10_000, 100_000, 1_000_000) if n <= size]:
             say(f"{count:,} subscriptions, {executors} executor threads …")
@@ -102,7 +102,7 @@ def growth(size: int, say: Report) -> Iterator[Row]:
 
 
 def growth_row(count: int, executors: int) -> Row:
-    """Match a million events, in a process and a session of its own."""
+    """Match a million events, in a process and a session of their own."""
     with spark_session(executors) as (spark, folder):
         put_events(folder / "events", GROWTH_EVENTS)
         compile_s = seconds_to_compile(spark, folder, count)

@@ -1,4 +1,4 @@
-"""An index in shards, where a worker may hold some of it only."""
+"""An index in shards, where a worker may hold only a part of it."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _MB = 1 << 20
 
 
 def shards(size: int, say: Report) -> Iterator[Row]:
-    """In one piece and in shards: events a second, and the memory that workers may have.
+    """In one piece and in shards: events per second, and the memory of workers.
 
-    The limit lies between what a worker takes with shards and what it takes with all of it.
+    The limit lies between the memory of a worker with shards and that with the whole index.
     """
     with tempfile.TemporaryDirectory(prefix="tamis-bench-") as folder:
         put_events(Path(folder) / "events", EVENTS)
@@ -57,7 +57,7 @@ def shards(size: int, say: Report) -> Iterator[Row]:
 
 
 def compile_placement(folder: str, size: int, placement: str) -> float:
-    """Compile the index of a placement; the seconds that it took."""
+    """Compile the index with a placement; return the seconds."""
     with spark_session(2) as (spark, _):
         into = Path(folder) / placement
         into.mkdir()
@@ -65,9 +65,9 @@ def compile_placement(folder: str, size: int, placement: str) -> float:
 
 
 def match_placement(folder: str, placement: str, limit: int | None) -> Row:
-    """Match all events; with a limit in MB for the address space of a worker."""
+    """Match all events; `limit` is for the address space of a worker, in MB."""
     index = Path(folder) / placement / "index"
-    # What Spark gives to an executor it divides by its cores.
+    # Spark divides the memory of an executor by its cores.
     conf = {"spark.executor.pyspark.memory": f"{2 * limit}m"} if limit else {}
     seconds: list[float] = []
     row: Row = {"shards_per_event": _shards_per_event(index)}
@@ -77,7 +77,7 @@ def match_placement(folder: str, placement: str, limit: int | None) -> Row:
             try:
                 events = read(spark, Path(folder) / "events")
                 write_output(match(events, index, keep=["id"], hide=["id"]), out)
-            except Exception as error:  # Spark's own, of a worker that has no memory
+            except Exception as error:  # Spark's, when a worker runs out of memory
                 reason = "no memory" if "emory" in str(error) else type(error).__name__
                 return {**row, "failed": reason}
             seconds.append(time.perf_counter() - begun)
@@ -93,7 +93,7 @@ def match_placement(folder: str, placement: str, limit: int | None) -> Row:
 
 
 def _shards_per_event(index: Path) -> float:
-    """How many shards an event is shown to."""
+    """Return the number of shards that an event is matched against, on average."""
     version = resolve(index).folder
     if not is_sharded(version):
         return 1.0

@@ -1,4 +1,4 @@
-"""What a Spark user does without Tamis, and how many times faster Tamis is."""
+"""What a Spark user does without Tamis, and how many times as fast Tamis is."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from tamis.spark.session import DataFrame
 
 TAMIS, EXPRESSIONS, JOIN = "tamis", "an expression per rule", "predicates joined and counted"
-# A way that takes longer than this on few events is not asked about more, and then given up.
+# Seconds: a method slower than the first gets no more events; at the second it is killed.
 ENOUGH, PATIENCE = 20.0, 240.0
 
 
 def plain_spark(size: int, say: Report) -> Iterator[Row]:
-    """What a Spark user does without Tamis: an expression per rule; rules joined with events."""
+    """What a Spark user does without Tamis: an expression per rule, or rules joined with events."""
     for rules in [n for n in (100, 1_000, 10_000) if n <= size]:
         found: list[Row] = []
         for way in (TAMIS, EXPRESSIONS, JOIN):
@@ -52,7 +52,7 @@ def _rate(row: Row) -> float:
 
 
 def rate(way: str, rules: int) -> Row:
-    """Events a second, the better of two runs on as many events as take some seconds."""
+    """Measure events per second, the better of two runs, on as many events as take some seconds."""
     row: Row = {}
     texts = list(SelectiveWorkload(subscriptions=rules).selectors())
     with spark_session(2) as (spark, folder):
@@ -69,13 +69,13 @@ def rate(way: str, rules: int) -> Row:
             put_events(folder / "events", events)
             seconds = []
             try:
-                for _ in range(2):  # the first compiles
+                for _ in range(2):  # the first run compiles
                     begun = time.perf_counter()
                     write_output(run(read(spark, folder / "events")), folder)
                     seconds.append(time.perf_counter() - begun)
                     if seconds[-1] > 2 * ENOUGH:
                         break
-            except Exception as error:  # Spark's own, e.g. of code that is too large
+            except Exception as error:  # Spark's, for example if the code is too large
                 return {**row, "failed": type(error).__name__}
             took = min(seconds)
             row = {"events": events, "events_per_s": events / took, "seconds": took}
@@ -85,7 +85,7 @@ def rate(way: str, rules: int) -> Row:
 
 
 def _match_by_expressions(texts: list[str], events: DataFrame) -> DataFrame:
-    """A Boolean column per rule: for a list of them Spark took more than four gigabytes."""
+    """Select a Boolean column per rule: for a list of them Spark took more than four gigabytes."""
     return events.selectExpr("id", *(f"{text} AS r{n}" for n, text in enumerate(texts)))
 
 

@@ -1,1 +1,1 @@
-"""What every measurement shares: rounds and spread, fresh processes, memory, a Spark session."""
+"""What all benchmarks share: rounds and spread, fresh processes, memory, plots, a Spark session."""

@@ -1,4 +1,4 @@
-"""The memory of many subscriptions, by what the process has grown."""
+"""The memory of many subscriptions, measured as the growth of the process."""
 
 from __future__ import annotations
 
@@ -12,26 +12,21 @@ from tamis_lab.harness.process_memory import resident_memory
 from tamis_lab.workloads.selective import SelectiveWorkload
 
 PREDICATES = 5
-# So many, and all kernels are loaded, those of the upkeep among them: their code is not counted.
+# After this many, all kernels are loaded, those for maintenance too: their code is not counted.
 _WARM = 10_000
 
 
 def memory_growth(engine: str, size: int) -> Row:
-    """Bytes that the process grows by; to be called in a fresh one."""
+    """Return the bytes that the process grows by; call this in a fresh process."""
     workload = SelectiveWorkload(subscriptions=size, predicates=PREDICATES)
     events = workload.events(1000)
     few = Matcher(engine=engine)
-    few.add_many(enumerate(islice(workload.selectors(), _WARM)))  # the texts of all tests too
-    few.match_batch(events)
-    settled_memory(few._engine)
-    few = Matcher(engine=engine)
-    before = settled_memory(few._engine)
-    matcher = Matcher(engine=engine)
-    matcher.add_many((f"s{number:07}", text) for number, text in enumerate(workload.selectors()))
-    added = settled_memory(matcher._engine) - before
-    matcher.match_batch(events)
-    matched = settled_memory(matcher._engine) - before
-    return {
+    few.add_many(enumerate(islice(workload.selectors(), _WARM)))  # caches the texts of all tests
+    too few.match_batch(events) settled_memory(few._engine) few = Matcher(engine=engine) before =
+    settled_memory(few._engine) matcher = Matcher(engine=engine) matcher.add_many((f"s{number:07}",
+    text) for number, text in enumerate(workload.selectors())) added =
+    settled_memory(matcher._engine) - before matcher.match_batch(events) matched =
+    settled_memory(matcher._engine) - before return {
         "engine": engine,
         "subscriptions": len(matcher),
         "predicates": PREDICATES,
@@ -43,12 +38,12 @@ def memory_growth(engine: str, size: int) -> Row:
 
 
 def settled_memory(engine: object) -> int:
-    """The memory of the process, once upkeep is done and what is free has been given back."""
+    """Return the memory of the process, after maintenance, with free memory released."""
     settle = getattr(engine, "settle", None)
     if settle is not None:
         settle()
     gc.collect()
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc's
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # of glibc
     if trim is not None:
         trim(0)
     return resident_memory()

@@ -1,4 +1,4 @@
-"""Work in a process of its own, so that nothing else is in the figure."""
+"""Run a function in its own process, so that nothing else affects the figure."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ def run_in_fresh_process(
     memory: int | None = None,
     quiet: bool = False,
 ) -> Any:
-    """Call a function of a module in a new process; what goes in and out is JSON's.
+    """Call a function of a module in a new process; arguments and result must be JSON values.
 
     Args:
-        function: It, and all that it needs, can be imported.
-        arguments: What it is called with.
-        limit: Seconds that it may take.
-        memory: Bytes of addresses that it may have.
-        quiet: What it writes to stderr is kept for the error instead of shown.
+        function: A function of a module that can be imported.
+        arguments: Its arguments.
+        limit: The most seconds it may take.
+        memory: The largest address space it may use, in bytes.
+        quiet: Capture its stderr for the error instead of showing it.
 
     Raises:
-        TimeoutExpired: It took longer than the limit, in seconds, and was ended.
+        TimeoutExpired: It took longer than `limit` and was killed.
         CalledProcessError: It failed.
     """
     bounded = f"resource.setrlimit(resource.RLIMIT_AS, ({memory}, {memory})); "
@@ -35,8 +35,8 @@ def run_in_fresh_process(
         "import json, resource, sys; "
         f"{bounded if memory else ''}"
         f"from {function.__module__} import {function.__name__} as function; "
-        "found = function(*json.loads(sys.argv[1])); "
-        "sys.stdout.write(json.dumps(found))"
+        "result = function(*json.loads(sys.argv[1])); "
+        "sys.stdout.write(json.dumps(result))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, json.dumps(arguments)],

@@ -1,4 +1,4 @@
-"""How anything here is measured: warm up, repeat, report the spread, name the machine."""
+"""How benchmarks measure: warm up, repeat, report the spread, record the machine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pathlib import Path
 Row = dict[str, object]
 Report = Callable[[str], None]
 Clock = Callable[[], float]
-# By name: what runs, on how many subscriptions, and on how many with --full.
+# By name: the function, its number of subscriptions, and that with --full.
 Experiments = Mapping[str, tuple[Callable[[int, Report], Iterator[Row]], int, int]]
 
 _PACKAGES = ("numpy", "numba", "pyarrow", "google-re2", "tamis")
@@ -34,7 +34,7 @@ class Rate:
 
 
 def rate(name: str, items: int, work: Callable[[], object], runs: int = 5) -> Rate:
-    """Time `work`, which handles so many items, after one run to warm up."""
+    """Time `work`, which handles `items` items, after one run to warm up."""
     work()
     rates = []
     for _ in range(runs):
@@ -47,9 +47,9 @@ def rate(name: str, items: int, work: Callable[[], object], runs: int = 5) -> Ra
 def rounds(
     work: Mapping[str, Callable[[], object]], count: int, clock: Clock = time.perf_counter
 ) -> dict[str, list[float]]:
-    """Seconds per round, all kinds of work in turn, after one round to warm up.
+    """Return the seconds of each round, for all kinds of work in turn, after a warm-up round.
 
-    In turns, so that whatever else the machine is doing hits all alike.
+    In turns, so that other load on the machine affects all alike.
     """
     seconds: dict[str, list[float]] = {name: [] for name in work}
     for number in range(count + 1):
@@ -62,7 +62,7 @@ def rounds(
 
 
 def event_rates(rounds: Mapping[str, list[float]], events: float) -> dict[str, Row]:
-    """Events per second of each kind of work: the median round, the slowest and the fastest."""
+    """Return events per second of each kind of work: the median, slowest and fastest round."""
     return {
         name: {
             "events_per_s": events / statistics.median(seconds),
@@ -74,7 +74,7 @@ def event_rates(rounds: Mapping[str, list[float]], events: float) -> dict[str, R
 
 
 def spread(name: str, figures: Sequence[float]) -> Row:
-    """The median of several rounds under a name, and the lowest and the highest beside it.
+    """Return the median of several rounds under a name, and the lowest and the highest.
 
     >>> spread("seconds", [3, 1, 2])
     {'seconds': 2, 'seconds low': 1, 'seconds high': 3}
@@ -93,10 +93,10 @@ def calibrate_count(
     seconds: float = 1 / 3,
     clock: Clock = time.perf_counter,
 ) -> int:
-    """How many items make `do` last about so long, or longer, within bounds.
+    """Return how many items make `do` last about `seconds`, or longer, within bounds.
 
-    It takes four times as many until that takes twice as long, at least: from a few one cannot tell
-    how long many take, where part of the work is done once for all.
+    The count grows fourfold until the time at least doubles: where part of the work is a fixed
+    cost, a few items do not show how long many take.
     """
     count, before = least, float("inf")
     do(count)  # to warm up
@@ -111,7 +111,7 @@ def calibrate_count(
 
 
 def machine() -> dict[str, object]:
-    """What the figures depend on, beside the code."""
+    """Return what the figures depend on, beside the code."""
     versions = {}
     for package in _PACKAGES:
         try:
@@ -128,12 +128,12 @@ def machine() -> dict[str, object]:
 
 
 def write(file: Path, bench: str, rates: list[Rate]) -> None:
-    """Keep the figures as JSON."""
+    """Write rates to a file as JSON."""
     keep(file, bench, rates=[asdict(r) for r in rates])
 
 
 def keep(file: Path, bench: str, **figures: object) -> None:
-    """Keep any figures as JSON, with the machine they were measured on."""
+    """Write any figures to a file as JSON, with the machine they were measured on."""
     file.parent.mkdir(parents=True, exist_ok=True)
     found = {"bench": bench, "machine": machine(), **figures}
     file.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")

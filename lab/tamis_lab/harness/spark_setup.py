@@ -26,10 +26,10 @@ WARM_EVENTS = 200_000
 
 @contextmanager
 def spark_session(executors: int, **conf: str) -> Iterator[tuple[SparkSession, Path]]:
-    """A session with a folder; both are gone afterwards."""
+    """Start a session with a temporary folder; stop it and remove the folder at the end."""
     spark = session(
         "tamis bench",
-        # Of code that is too large to be compiled it would print pages.
+        # Spark would print pages about generated code that is too large to compile.
         **{
             "spark.master": f"local[{executors}]",
             "spark.driver.memory": "4g",
@@ -45,7 +45,7 @@ def spark_session(executors: int, **conf: str) -> Iterator[tuple[SparkSession, P
 
 
 def put_events(folder: Path, count: int) -> None:
-    """Write events of the selective workload, a file for every half a million."""
+    """Write events of the selective workload, half a million to a file."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     for number, first in enumerate(range(0, count, FILE_EVENTS)):
@@ -60,7 +60,7 @@ def put_events(folder: Path, count: int) -> None:
 
 
 def seconds_to_compile(spark: SparkSession, folder: Path, count: int, **how: Any) -> float:
-    """Seconds from selectors of the selective workload in Parquet to an index."""
+    """Compile selectors of the selective workload from Parquet to an index; return seconds."""
     shutil.rmtree(folder / "subscriptions", ignore_errors=True)
     (folder / "subscriptions").mkdir()
     texts = SelectiveWorkload(subscriptions=count).selectors()
@@ -78,15 +78,15 @@ def seconds_to_compile(spark: SparkSession, folder: Path, count: int, **how: Any
 
 
 def read(spark: SparkSession, folder: Path) -> DataFrame:
-    """What is in a folder of Parquet files."""
+    """Read a folder of Parquet files."""
     return spark.read.parquet(folder.as_uri())
 
 
 def write_output(frame: DataFrame, folder: Path) -> None:
-    """Write what comes out."""
+    """Write a table to the folder `out`."""
     frame.write.mode("overwrite").parquet((folder / "out").as_uri())
 
 
 def size_of(folder: Path) -> int:
-    """Bytes in a folder."""
+    """Return the total size of the files in a folder, in bytes."""
     return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())

@@ -1,4 +1,4 @@
-"""Any function over many inputs, one task each: a table of work in, a table of findings out."""
+"""Apply a function to many inputs, one task each, and write results as a table."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _RESULTS = (
 def map_inputs(
     spark: SparkSession, function: Callable[[Any], Any], inputs: Sequence[Any], tasks: int
 ) -> list[Any]:
-    """What the function gives for each input, in their order; both are JSON's.
+    """Return what a function returns for each input, in order; both must be JSON values.
 
     Args:
-        spark: Where it runs.
-        function: Of a module that the workers can import.
-        inputs: What it is called with.
-        tasks: How many run side by side, at most.
+        spark: The session.
+        function: A function of a module that the workers can import.
+        inputs: Its arguments.
+        tasks: How many run at the same time, at most.
     """
     if not inputs:
         return []
@@ -51,7 +51,7 @@ def map_inputs(
 
 
 def results_table(spark: SparkSession, lines: Sequence[Mapping[str, Any]]) -> DataFrame:
-    """Lines of results as a table with a row for each metric; one that failed has one row."""
+    """Return results as a table with a row for each metric; a failed point has one row."""
     rows: list[tuple[Any, ...]] = []
     for line in lines:
         parameters = {name: str(value) for name, value in line["parameters"].items()}
@@ -70,6 +70,6 @@ def results_table(spark: SparkSession, lines: Sequence[Mapping[str, Any]]) -> Da
 
 
 def write_results(spark: SparkSession, lines: Sequence[Mapping[str, Any]], folder: Path) -> None:
-    """Write the table as Parquet, by kind."""
+    """Write the results as Parquet, partitioned by kind."""
     table = results_table(spark, lines).repartition(1)
     table.write.mode("overwrite").partitionBy("kind").parquet(folder.absolute().as_uri())

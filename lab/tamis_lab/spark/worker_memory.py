@@ -1,4 +1,4 @@
-"""How much memory Python workers on this machine take: their own, and what they share."""
+"""Memory of the Python workers on this machine: private and shared."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ _WORKER = b"pyspark.daemon"
 
 
 class Memory(NamedTuple):
-    """Of all workers together, in bytes; zero where the system does not say.
+    """Totals over all workers, in bytes; zero if unknown.
 
     Attributes:
-        workers: How many there are.
-        private: What they have to themselves.
-        shared: What is mapped from files or shared, counted once for all that share it.
-        largest: The most addresses that one of them had, which is what Spark limits.
+        workers: Number of workers.
+        private: Memory that is not shared.
+        shared: Mapped files and shared pages, divided among the processes that share them.
+        largest: The largest address space of a worker, which is what Spark limits.
     """
 
     workers: int
@@ -25,7 +25,7 @@ class Memory(NamedTuple):
 
 
 def workers_memory() -> Memory:
-    """The memory of the workers of all sessions on this machine."""
+    """Return the memory of the workers of all sessions on this machine."""
     workers = private = shared = largest = 0
     for process in Path("/proc").glob("[0-9]*"):
         try:
@@ -33,12 +33,12 @@ def workers_memory() -> Memory:
                 continue
             lines = (process / "smaps_rollup").read_text().splitlines()[1:]
             status = (process / "status").read_text()
-        except OSError:  # it has ended
+        except OSError:  # the process has ended
             continue
         sizes = {
             name: int(rest.split()[0]) << 10 for name, _, rest in (x.partition(":") for x in lines)
         }
-        if "Pss" not in sizes:  # it is ending
+        if "Pss" not in sizes:  # the process is ending
             continue
         mine = sizes["Private_Clean"] + sizes["Private_Dirty"]
         workers += 1

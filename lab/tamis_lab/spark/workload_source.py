@@ -3,8 +3,8 @@
     spark.read.format("tamis").option("workload", "flights").load()
     spark.readStream.format("tamis").option("workload", "selective").load()
 
-Event n of a workload is the same whoever asks for it, and when. So an offset of the stream is the
-number of an event, nothing is kept anywhere, and a batch that is run again gives the same rows.
+Event n of a workload is always the same. So an offset of the stream is the number of an event, no
+state is kept anywhere, and a batch that is run again gives the same rows.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from tamis.spark.sources.partitions import Span, spans
 from tamis.spark.sources.source_options import Options
 from tamis_lab.workloads.workload_catalogue import NAMES, WorkloadTables, workload_by_name
 
-# Spark is at its best with Arrow batches near this many rows.
+# Spark works best with Arrow batches of about this many rows.
 _ROWS = 10_000
-# Drawn at a time: many batches, for workloads draw whole blocks; fewer where rows are wide.
+# Cells drawn at a time: many batches, because workloads draw whole blocks; fewer for wide rows.
 _CELLS = 2_000_000
 
 _OPTIONS = ("workload", "rows", "seed", "partitions", "rowsPerBatch")
@@ -34,25 +34,25 @@ Offset = dict[str, int]
 
 
 def schema(options: Mapping[str, str]) -> StructType:
-    """The columns, as the workload has them."""
+    """Return the columns of the workload."""
     return from_arrow_schema(_SourceOptions.of(options).tables.schema)
 
 
 def reader(options: Mapping[str, str], schema: StructType) -> DataSourceReader:
-    """For `spark.read`."""
+    """Return a reader for `spark.read`."""
     asked = _SourceOptions.of(options)
     if asked.rows is None:
-        raise InputError("has no end: say how many, option('rows', 1000)", asked.workload)
+        raise InputError("is unlimited; set a number of rows, option('rows', 1000)", asked.workload)
     return _WorkloadReader(asked, asked.rows)
 
 
 def stream_reader(options: Mapping[str, str], schema: StructType) -> DataSourceStreamReader:
-    """For `spark.readStream`."""
+    """Return a reader for `spark.readStream`."""
     return _WorkloadStreamReader(_SourceOptions.of(options))
 
 
 class _SourceOptions(NamedTuple):
-    """The options, read and checked; `rows` is None for a workload without end."""
+    """The options, parsed and checked; `rows` is None for an unlimited workload."""
 
     workload: str
     rows: int | None
@@ -65,7 +65,7 @@ class _SourceOptions(NamedTuple):
         given = Options(options, _OPTIONS)
         workload = given.text("workload")
         if workload is None:
-            raise InputError(f"is missing; there are {', '.join(NAMES)}", "workload")
+            raise InputError(f"is missing; set it to one of {', '.join(NAMES)}", "workload")
         asked = cls(
             workload,
             given.integer("rows", 0),
@@ -75,20 +75,20 @@ class _SourceOptions(NamedTuple):
         )
         length = asked.tables.length
         if length is not None and (asked.rows or 0) > length:
-            raise InputError(f"{asked.workload} has {length:,}, not {asked.rows:,}", "rows")
+            raise InputError(f"{asked.workload} has {length:,} events, not {asked.rows:,}", "rows")
         return asked._replace(rows=length if asked.rows is None else asked.rows)
 
     @property
     def tables(self) -> WorkloadTables:
-        # Not kept: it would be pickled, and making it costs nothing that is not kept anyway.
+        # Not stored: it would be pickled, and what is expensive is cached anyway.
         return workload_by_name(self.workload, self.seed)
 
     def spans(self, start: int, stop: int) -> list[Span]:
-        """The rows in so many parts, or in fewer if there are not so many rows; in one if none."""
+        """Split rows into `partitions` parts, or fewer if there are fewer rows; at least one."""
         return spans(start, stop, min(self.partitions, stop - start))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The rows of a part."""
+        """Yield the rows of a part."""
         assert isinstance(partition, Span)
         listed = self.tables
         step = max(1, _CELLS // len(listed.schema))
@@ -127,13 +127,13 @@ class _WorkloadStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow)
     def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:
         first = start["event"]
         if self._end is None and self._only_now:
-            # What is there now, of a workload without end: one batch, from wherever we are.
+            # "Available now" of an unlimited workload is one batch, from the current offset.
             self._end = first + self._asked.rows_per_batch
         if isinstance(limit, ReadMaxRows):
             most = first + limit.max_rows
         else:  # everything
             most = first + self._asked.rows_per_batch if self._end is None else self._end
-        # Never backwards: a query may be taken up again with fewer `rows` than it had.
+        # Never backwards: a query may be restarted with fewer `rows` than it had.
         return {"event": max(first, most if self._end is None else min(most, self._end))}
 
     def partitions(self, start: Offset, end: Offset) -> list[Span]:

@@ -1,11 +1,11 @@
-"""The subscriptions and events of a workload as tables of Spark, for large sizes.
+"""The subscriptions and events of a workload as Spark tables, for large sizes.
 
     subscriptions(spark, "selective", 10_000_000).write.parquet(...)
     events(spark, "selective", 100_000_000, seed=7).write.parquet(...)
 
-Row n of a workload is the same whoever draws it: each task draws the rows of its own part, from the
-name, the seed and the parameters alone, and nothing is sent but these. Rows and their order are
-those of `tamis_lab.workloads.workload_catalogue.named`, in one process.
+Row n of a workload is always the same: each task draws the rows of its own part, from the name, the
+seed and the parameters, and nothing else is sent. Rows and their order are those of
+`tamis_lab.workloads.workload_catalogue.workload_by_name`, in one process.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 Drawn = TypeVar("Drawn")
 
-# Rows of a partition by itself: some blocks of each workload, some seconds of drawing.
+# Default rows of a partition: some blocks of each workload, some seconds of drawing.
 _PART = 1 << 18
-# Rows of an Arrow batch, and cells that are drawn at a time.
+# Rows of an Arrow batch, and cells drawn at a time.
 _ROWS, _CELLS = 10_000, 2_000_000
 
 
@@ -42,18 +42,18 @@ def subscriptions(
     parameters: Mapping[str, Any] | None = None,
     partitions: int | None = None,
 ) -> DataFrame:
-    """So many subscriptions of a workload: `id`, `selector`, `priority`.
+    """Return `count` subscriptions of a workload: `id`, `selector`, `priority`.
 
     Args:
         spark: The session.
         name: One of `tamis_lab.workloads.workload_catalogue.NAMES`.
-        count: How many.
-        seed: Instead of the workload's own.
-        parameters: Others of the workload.
-        partitions: How many parts there are; by itself one for each 262,144 rows.
+        count: Number of subscriptions.
+        seed: Replaces the workload's own seed.
+        parameters: Replaces parameters of the workload.
+        partitions: Number of partitions; by default one for each 262,144 rows.
 
     Raises:
-        InputError: There is no such workload, or a parameter is out of range.
+        InputError: The workload is unknown, or a parameter is out of range.
     """
     made = partial(workload_by_name, name, seed, count, dict(parameters or {}))
     return _frame(spark, count, partitions, made().subscriptions_schema, made, _subscriptions)
@@ -69,23 +69,22 @@ def events(
     drawn: Mapping[str, Any] | None = None,
     partitions: int | None = None,
 ) -> DataFrame:
-    """So many events of a workload; `drawn` is what else its `events` take.
+    """Return `count` events of a workload; `drawn` holds more arguments for its `events`.
 
     Raises:
-        InputError: There is no such workload, or a parameter is out of range, or there are not so
-            many events.
+        InputError: The workload is unknown, a parameter is out of range, or there are fewer events.
     """
     made = partial(workload_by_name, name, seed, None, dict(parameters or {}), dict(drawn or {}))
     length = made().length
     if length is not None and count > length:
-        raise InputError(f"{name} has {length:,}, not {count:,}", "events")
+        raise InputError(f"{name} has {length:,} events, not {count:,}", "events")
     return _frame(spark, count, partitions, made().schema, made, _events)
 
 
 def overlay_subscriptions(
     spark: SparkSession, overlay: OverlayWorkload, partitions: int | None = None
 ) -> DataFrame:
-    """The subscriptions of a network of brokers: `number`, `broker`, `selector`."""
+    """Return the subscriptions of a network of brokers: `number`, `broker`, `selector`."""
     made = partial(OverlayWorkload, **asdict(overlay))
     count = overlay.subscriptions
     return _frame(
@@ -96,7 +95,7 @@ def overlay_subscriptions(
 def overlay_events(
     spark: SparkSession, overlay: OverlayWorkload, count: int, partitions: int | None = None
 ) -> DataFrame:
-    """So many events of a network of brokers: `broker`, and `event` as JSON."""
+    """Return `count` events of a network of brokers: `broker`, and `event` as JSON."""
     made = partial(OverlayWorkload, **asdict(overlay))
     return _frame(spark, count, partitions, EVENTS, made, _overlay_events)
 
@@ -137,6 +136,6 @@ def _frame(
                     table = rows(listed, start, min(step, stop - start))
                     yield from table.cast(schema).to_batches(max_chunksize=_ROWS)
 
-    # One number for each partition, which says what it is to draw.
+    # One number for each partition, which determines what the partition draws.
     numbers = spark.range(0, parts, 1, parts)
     return numbers.mapInArrow(draw_batches, from_arrow_schema(schema))

@@ -97,12 +97,12 @@ def test_flights(source: SparkSession) -> None:
     [
         ({}, "url: is missing: set option('url', 'nats://127.0.0.1:4222'), or 'workload'"),
         ({"workload": "flihgts"}, "unknown workload 'flihgts'; did you mean 'flights'?"),
-        ({"workload": "selective"}, "has no end: say how many"),
+        ({"workload": "selective"}, "is unlimited; set a number of rows"),
         ({"workload": "selective", "row": 5}, "row: unknown option; did you mean 'rows'?"),
         ({"workload": "selective", "rows": "many"}, "rows: must be a whole number, not 'many'"),
         ({"workload": "selective", "rows": -1}, "rows: must be 0 or more, not -1"),
         ({"workload": "selective", "rows": 1, "partitions": 0}, "partitions: must be 1 or more"),
-        ({"workload": "flights", "rows": 336_777}, "flights has 336,776, not 336,777"),
+        ({"workload": "flights", "rows": 336_777}, "flights has 336,776 events, not 336,777"),
     ],
 )
 def test_what_cannot_be_read_says_why(

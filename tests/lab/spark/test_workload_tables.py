@@ -56,7 +56,7 @@ def test_what_is_refused(spark: SparkSession) -> None:
 
     with pytest.raises(InputError, match="did you mean 'selective'"):
         subscriptions(spark, "selectiv", 1)
-    with pytest.raises(InputError, match="flights has 336,776, not 336,777"):
+    with pytest.raises(InputError, match="flights has 336,776 events, not 336,777"):
         events(spark, "flights", 336_777)
     with pytest.raises(InputError, match="partitions"):
         events(spark, "nulls", 1, partitions=0)
