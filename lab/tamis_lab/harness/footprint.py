@@ -21,12 +21,17 @@ def memory_growth(engine: str, size: int) -> Row:
     workload = SelectiveWorkload(subscriptions=size, predicates=PREDICATES)
     events = workload.events(1000)
     few = Matcher(engine=engine)
-    few.add_many(enumerate(islice(workload.selectors(), _WARM)))  # caches the texts of all tests
-    too few.match_batch(events) settled_memory(few._engine) few = Matcher(engine=engine) before =
-    settled_memory(few._engine) matcher = Matcher(engine=engine) matcher.add_many((f"s{number:07}",
-    text) for number, text in enumerate(workload.selectors())) added =
-    settled_memory(matcher._engine) - before matcher.match_batch(events) matched =
-    settled_memory(matcher._engine) - before return {
+    few.add_many(enumerate(islice(workload.selectors(), _WARM)))  # and caches texts
+    few.match_batch(events)
+    settled_memory(few._engine)
+    few = Matcher(engine=engine)
+    before = settled_memory(few._engine)
+    matcher = Matcher(engine=engine)
+    matcher.add_many((f"s{number:07}", text) for number, text in enumerate(workload.selectors()))
+    added = settled_memory(matcher._engine) - before
+    matcher.match_batch(events)
+    matched = settled_memory(matcher._engine) - before
+    return {
         "engine": engine,
         "subscriptions": len(matcher),
         "predicates": PREDICATES,
