@@ -1,7 +1,7 @@
 """Analysis of rule sets with BDDs: dead, duplicate and covered selectors, and effects of changes.
 
 Every verdict is proved, or shown by an event that `evaluate` confirmed, or it is "undecided".
-docs/lint.md explains how.
+docs/guides/lint.md explains how.
 """
 
 from __future__ import annotations

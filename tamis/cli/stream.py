@@ -26,7 +26,7 @@ EXAMPLES = """\
 With [cyan]--format kafka[/cyan], events are the values of Kafka messages, as JSON. This needs
 --schema, [cyan]--option kafka.bootstrap.servers=host:9092[/cyan],
 [cyan]--option subscribe=topic[/cyan] and Spark's Kafka connector, which
-[cyan]--conf spark.jars.packages=…[/cyan] loads; see docs/spark.md for an example.
+[cyan]--conf spark.jars.packages=…[/cyan] loads; see docs/guides/spark.md for an example.
 
 It runs until Ctrl-C. The next run continues from the checkpoint, so every event is in the output
 once. Each micro-batch is matched with the newest version of the index.

@@ -1,7 +1,7 @@
 """The meaning of a selector: the oracle whose answers every engine must give.
 
 One small function per node class, without optimisations. Truth is True, False or None (unknown),
-after Kleene. docs/language.md describes the same in words.
+after Kleene. docs/guides/language.md describes the same in words.
 """
 
 from __future__ import annotations

@@ -537,7 +537,7 @@ class _Parser(LiteralReader):
         name = self.texts[at]
         known = [*BUILT_IN, *self.functions]
         if name.lower() in ("first", "at"):
-            hint = f"{name.upper()} begins a construct: see docs/language.md"
+            hint = f"{name.upper()} begins a construct: see docs/guides/language.md"
         else:
             hint = spelling_hint(name, known) or f"known functions: {', '.join(known)}"
         return self.error(f"unknown function {shorten(name, 40)!r}", at, hint=hint)

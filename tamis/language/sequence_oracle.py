@@ -1,7 +1,7 @@
 """The meaning of a sequence: the oracle whose answers `tamis.sequences` must give.
 
 An *occurrence* is a choice of events, one for each step. All choices are tried, so this is for
-short lists only. docs/language.md describes the same in words.
+short lists only. docs/guides/language.md describes the same in words.
 """
 
 from __future__ import annotations

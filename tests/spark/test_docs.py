@@ -1,4 +1,4 @@
-"""The examples of docs/spark.md give the output they show."""
+"""The examples of docs/guides/spark.md give the output they show."""
 
 from __future__ import annotations
 
