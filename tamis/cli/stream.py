@@ -138,6 +138,10 @@ def stream(
         raise typer.BadParameter("give either --events DIR, or --format kafka with --option …")
     if once and every:
         raise typer.BadParameter("give only one of --once and --every")
+    if format is StreamSource.kafka and schema is None:
+        raise typer.BadParameter("--format kafka needs --schema")
+    if schema is not None:
+        schema = (Path(schema).read_text() if Path(schema).is_file() else schema).strip()
     options = pairs(option, "--option")
     with spark_session(master, conf) as spark:
         from tamis.spark import match
@@ -158,59 +162,6 @@ def stream(
             _follow(query, index, quiet)
         finally:
             query.stop()
-
-
-def _columns(
-    spark: SparkSession, schema: str | None, format: StreamSource, events: str | None
-) -> StructType:
-    """Return the columns of the events; text formats get one more, for unreadable records."""
-    from pyspark.sql.types import StringType, StructType
-
-    if schema is not None:
-        text = Path(schema).read_text() if Path(schema).is_file() else schema
-        columns = _parse_columns(text.strip())
-    elif events is not None:
-        columns = spark.read.format(format.value).load(events).schema
-    else:
-        raise typer.BadParameter("--format kafka needs --schema")
-    if not columns.fields:
-        raise InputError(
-            "there are no events yet to infer the columns from; give --schema", events or ""
-        )
-    if format is not StreamSource.parquet and CORRUPT not in columns.fieldNames():
-        columns = StructType([*columns.fields]).add(CORRUPT, StringType())
-    return columns
-
-
-def _parse_columns(text: str) -> StructType:
-    from pyspark.sql.types import StructType
-
-    columns = StructType.fromDDL(text)
-    if not isinstance(columns, StructType):
-        raise InputError(f"--schema takes columns: 'a INT, b STRING', not {text!r}")
-    return columns
-
-
-def _source(
-    spark: SparkSession,
-    format: StreamSource,
-    events: str | None,
-    columns: StructType,
-    options: dict[str, str],
-) -> DataFrame:
-    reader = spark.readStream.format(format.value).options(**options)
-    if format is StreamSource.kafka:
-        return parse_events(reader.load(), columns)
-    return reader.schema(columns).load(events)
-
-
-def parse_events(messages: DataFrame, columns: StructType) -> DataFrame:
-    """Return the events in the values of messages, parsed as JSON."""
-    from pyspark.sql import functions as F
-
-    how = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": CORRUPT}
-    event = F.from_json(F.col("value").cast("string"), columns, how)
-    return messages.select(event.alias("event")).select("event.*")
 
 
 def _follow(query: Any, index: str, quiet: bool) -> None:

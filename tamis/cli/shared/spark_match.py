@@ -58,20 +58,3 @@ def match_on_spark(
         )
     if skipped:
         raise typer.Exit(exit_codes.SOME_SKIPPED)
-
-
-def _count_results(
-    spark: SparkSession, out: str, lists: bool, bad: BadLinePolicy, found: DataFrame
-) -> tuple[int, int]:
-    """Count the pairs, and the events that could not be evaluated, in the files written."""
-    from pyspark.sql import functions as F
-
-    format = "json" if lists else "parquet"
-    read = spark.read.schema(found.schema).format(format).load(out)
-    # An event that was not evaluated has no list, whose size may be -1 in Spark.
-    size = F.greatest(F.size("subscriptions"), F.lit(0)) if lists else None
-    pairs = F.count("subscription") if size is None else F.sum(size)
-    faults = F.count("error") if bad is BadLinePolicy.skip else F.lit(0)
-    row = read.agg(F.coalesce(pairs, F.lit(0)).alias("pairs"), faults.alias("faults")).first()
-    assert row is not None  # an aggregate has one row
-    return row.pairs, row.faults
