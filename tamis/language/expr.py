@@ -1,9 +1,9 @@
 """Selectors as trees.
 
-There are two kinds of node, as in docs/guides/language.md: values (`Attribute`, `Literal`, `Arithmetic`,
-…) and Booleans (`Comparison`, `And`, …). `Attribute`, `Literal` and `Custom` are both. Nodes are
-immutable by convention and for mypy, not at run time: creating a frozen dataclass costs twice as
-much, and parsing a million selectors creates tens of millions of nodes.
+There are two kinds of node, as in docs/guides/language.md: values (`Attribute`, `Literal`,
+`Arithmetic`, …) and Booleans (`Comparison`, `And`, …). `Attribute`, `Literal` and `Custom` are
+both. Nodes are immutable by convention and for mypy, not at run time: creating a frozen dataclass
+costs twice as much, and parsing a million selectors creates tens of millions of nodes.
 
 `start` and `end` are the node's position in the text it was parsed from. Equality ignores them.
 

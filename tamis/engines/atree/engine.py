@@ -123,8 +123,8 @@ class AtreeEngine:
         self._free.append(code)
 
     def __getstate__(self) -> dict[str, object]:
-        """Leave out the lock, which cannot be pickled."""
-        return {**self.__dict__, "_lock": None}
+        """Leave out the lock, which cannot be pickled, and the scratch, which no copy shares."""
+        return {**self.__dict__, "_lock": None, "_scratch": ScratchPool(_TreeScratch)}
 
     def __setstate__(self, state: dict[str, object]) -> None:
         """Restore the engine with a new lock."""

@@ -108,7 +108,7 @@ def test_the_command_refuses_what_is_not_there(tmp_path: Path) -> None:
     assert done.exit_code == 2 and "tamis bench papers --out" in done.stderr
     (tmp_path / "empty.jsonl").touch()
     done = run("bench", "report", str(tmp_path / "empty.jsonl"), "--no-plots")
-    assert done.exit_code == 2 and "does not say its scale" in done.stderr
+    assert done.exit_code == 2 and "names no scale" in done.stderr
 
 
 def test_papers_measures_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
