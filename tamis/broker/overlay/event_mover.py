@@ -25,7 +25,7 @@ from tamis.broker.fabric.follow import ReadStart
 from tamis.broker.fabric.publish import Publisher, PublishGroup
 from tamis.broker.fabric.pull import Pull
 from tamis.broker.fabric.tasks import run_until_first
-from tamis.broker.overlay.link_ends import End, LinkInterruptedError
+from tamis.broker.overlay.link_ends import LinkEnd, LinkInterruptedError
 from tamis.broker.protocol.link_permissions import LinkFeed, link_source
 from tamis.broker.protocol.time_to_live import remaining_ttl, remaining_ttl_headers
 from tamis.broker.protocol.wire import (
@@ -61,7 +61,7 @@ class _Progress:
     place: int
 
 
-class Mover:
+class EventMover:
     """Moves events from one end of a link to the other.
 
     Attributes:
@@ -69,7 +69,7 @@ class Mover:
         skipped: How many it has skipped: stored at the other end already, or expired.
     """
 
-    def __init__(self, source: End, target: End) -> None:
+    def __init__(self, source: LinkEnd, target: LinkEnd) -> None:
         """Choose the ends."""
         self._source = source
         self._target = target

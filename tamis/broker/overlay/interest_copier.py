@@ -15,7 +15,7 @@ from nats.aio.msg import Msg
 
 from tamis.broker.fabric.follow import SnapshotEnd, mark_snapshots
 from tamis.broker.fabric.publish import Publisher, PublishGroup
-from tamis.broker.overlay.link_ends import End, LinkInterruptedError
+from tamis.broker.overlay.link_ends import LinkEnd, LinkInterruptedError
 from tamis.broker.overlay.route_bucket import REMOVAL
 from tamis.broker.protocol.link_permissions import LinkFeed
 from tamis.broker.protocol.wire import is_delete_marker, place_of
@@ -23,10 +23,10 @@ from tamis.broker.protocol.wire import is_delete_marker, place_of
 _EXPECTED = "Nats-Expected-Last-Subject-Sequence"
 
 
-class Copier:
+class InterestCopier:
     """Copies interests from one end of a link to the other."""
 
-    def __init__(self, source: End, target: End) -> None:
+    def __init__(self, source: LinkEnd, target: LinkEnd) -> None:
         """Choose the ends."""
         self._source = source
         self._target = target

@@ -32,7 +32,7 @@ class LinkConsumer(msgspec.Struct):
     queue: str = ""
 
 
-Maker = Callable[[LinkFeed, int], Awaitable[LinkConsumer]]
+ConsumerMaker = Callable[[LinkFeed, int], Awaitable[LinkConsumer]]
 
 
 async def make_consumer(

@@ -9,12 +9,12 @@ from nats.aio.msg import Msg
 
 from tamis.broker.fabric.connection import Connection
 from tamis.broker.fabric.follow import ReadStart, follow_consumer
-from tamis.broker.overlay.link_consumers import Maker
+from tamis.broker.overlay.link_consumers import ConsumerMaker
 from tamis.broker.protocol.link_permissions import LinkFeed, link_source
 from tamis.broker.protocol.names import Names
 
 
-class End(NamedTuple):
+class LinkEnd(NamedTuple):
     """One end of a link.
 
     Attributes:
@@ -29,7 +29,7 @@ class End(NamedTuple):
     neighbour: str
     connection: Connection
     names: Names
-    make: Maker
+    make: ConsumerMaker
 
     def follow(self, what: LinkFeed, first: int = 1) -> AsyncGenerator[ReadStart | list[Msg], None]:
         """Yield the messages of a feed in order; see `tamis.broker.fabric.follow.follow_consumer`.

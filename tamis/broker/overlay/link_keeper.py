@@ -17,16 +17,16 @@ from nats.errors import Error as NatsError
 from tamis.broker.fabric.connection import Connection, log, open_connection
 from tamis.broker.fabric.lease import LASTS, Lease, run_while_held
 from tamis.broker.fabric.tasks import run_until_first
-from tamis.broker.overlay.event_mover import Mover
+from tamis.broker.overlay.event_mover import EventMover
 from tamis.broker.overlay.handshake import (
     Handshake,
     ask_neighbour,
     establish_link,
     request_consumer,
 )
-from tamis.broker.overlay.interest_copier import Copier
+from tamis.broker.overlay.interest_copier import InterestCopier
 from tamis.broker.overlay.link_consumers import make_consumer
-from tamis.broker.overlay.link_ends import End, LinkInterruptedError
+from tamis.broker.overlay.link_ends import LinkEnd, LinkInterruptedError
 from tamis.broker.overlay.overlay_records import LinkRecord
 from tamis.broker.overlay.route_bucket import link_record
 from tamis.broker.protocol.wire import encode_json, refusal
@@ -45,7 +45,7 @@ class _LinkRemovedError(Exception):
     """The link was removed."""
 
 
-class Keeper:
+class LinkKeeper:
     """Keeps a link to the node at one NATS server.
 
     Attributes:
@@ -164,21 +164,24 @@ class Keeper:
             if not await by_name.acquire():
                 raise LinkInterruptedError("another broker runs the link, to another address")
             me, you, names = handshake.description.name, self.neighbour, handshake.names
-            here = End(
+            here = LinkEnd(
                 me,
                 you,
                 handshake.connection,
                 names,
                 partial(make_consumer, handshake.js, names, you),
             )
-            other = End(you, me, there, names, partial(request_consumer, there, names, me))
+            other = LinkEnd(you, me, there, names, partial(request_consumer, there, names, me))
             self.up, self.trouble, self._linked = True, "", True
             await run_until_first(
                 [
                     closed.wait(),
                     self._watch_link(other, record, by_name),
-                    *(work.run() for work in (Mover(here, other), Mover(other, here))),
-                    *(work.run() for work in (Copier(here, other), Copier(other, here))),
+                    *(work.run() for work in (EventMover(here, other), EventMover(other, here))),
+                    *(
+                        work.run()
+                        for work in (InterestCopier(here, other), InterestCopier(other, here))
+                    ),
                     relay_requests(here, other),
                     relay_requests(other, here),
                 ]
@@ -189,7 +192,7 @@ class Keeper:
                 await by_name.release()
             await _abort(there)
 
-    async def _watch_link(self, other: End, record: LinkRecord, by_name: Lease) -> None:
+    async def _watch_link(self, other: LinkEnd, record: LinkRecord, by_name: Lease) -> None:
         """Check periodically that both sides still have the link."""
         handshake = self._handshake
         js = other.connection.nats.jetstream()
@@ -219,7 +222,7 @@ def _is_same(found: LinkRecord | None, record: LinkRecord) -> bool:
     return found is not None and found.id == record.id and not found.leaving and not found.refused
 
 
-async def relay_requests(asking: End, asked: End) -> None:
+async def relay_requests(asking: LinkEnd, asked: LinkEnd) -> None:
     """Relay requests from one end about the nodes behind the other."""
 
     async def relay(message: Msg) -> None:

@@ -21,7 +21,7 @@ from tamis.broker.overlay.advertiser import RouteWriter
 from tamis.broker.overlay.discovery import gather_nodes
 from tamis.broker.overlay.forwarder import Forwarder
 from tamis.broker.overlay.handshake import HandshakeServer
-from tamis.broker.overlay.link_keeper import Keeper
+from tamis.broker.overlay.link_keeper import LinkKeeper
 from tamis.broker.overlay.node_table import OverlayTable
 from tamis.broker.overlay.overlay_counters import NodeFigures
 from tamis.broker.overlay.overlay_records import Description
@@ -69,7 +69,7 @@ class OverlayNode:
             connection, self.table, self._route_publisher, names, holder
         )
         self._keepers = [
-            Keeper(self._handshake, url, holder, dict(node.options)) for url in node.links
+            LinkKeeper(self._handshake, url, holder, dict(node.options)) for url in node.links
         ]
         self._stack = AsyncExitStack()
         self._state: dict[str, Any] = {}

@@ -34,7 +34,7 @@ from tamis.broker.service.latency import Histogram
 from tamis.broker.service.matching import BatchMatcher, BatchOutput
 from tamis.broker.service.requests import Requests
 from tamis.broker.service.sequence_service import SequenceMatcher
-from tamis.broker.service.subscription_registry import Register
+from tamis.broker.service.subscription_registry import SubscriptionRegistry
 from tamis.matcher import Matcher
 
 # The latency of one event in so many is measured.
@@ -71,7 +71,7 @@ class Broker:
         id: A unique name.
         settings: The settings.
         names: The names of the system.
-        register: The subscriptions.
+        registry: The subscriptions.
         figures: The counters.
         latency: The time from storing an event to storing its deliveries, of a sample of events.
         node: The node of an overlay; None outside one.
@@ -103,7 +103,7 @@ class Broker:
         self._connection = connection
         self._executor = ThreadPoolExecutor(1, "tamis-match")
         self.node = self._overlay_node()
-        self.register = Register(
+        self.registry = SubscriptionRegistry(
             connection,
             self.names,
             Matcher(self.settings.schema, self.settings.semantics),
@@ -111,7 +111,7 @@ class Broker:
             None if self.node is None else self.node.table,
         )
         self._matcher = batch_matcher(
-            self.register,
+            self.registry,
             self.names,
             self.settings,
             connection.nats.max_payload,
@@ -152,10 +152,10 @@ class Broker:
             self._start(self.node.table.run())
         else:
             await check_alone(connection.nats.jetstream(), names)
-        self._start(self.register.run())
+        self._start(self.registry.run())
         self.sequence_matcher = SequenceMatcher(
             connection,
-            self.register,
+            self.registry,
             self._matcher,
             self._publisher,
             self._executor,
@@ -163,12 +163,12 @@ class Broker:
             settings,
             self.id,
         )
-        await self._wait_or_fail(self.register.ready.wait())
+        await self._wait_or_fail(self.registry.ready.wait())
         if self.node is not None:
             await self._wait_or_fail(self.node.table.ready.wait())
             await self.node.check()
             await stack.enter_async_context(self.node)
-        requests = Requests(connection, self.register, self._publisher, names, settings)
+        requests = Requests(connection, self.registry, self._publisher, names, settings)
         await stack.enter_async_context(requests)
         status = await connection.nats.subscribe(names.status, cb=self._send_status)
         stack.push_async_callback(status.unsubscribe)
@@ -214,9 +214,9 @@ class Broker:
         """Return the status that the broker reports."""
         return {
             "broker": self.id,
-            "revision": self.register.revision,
-            "subscriptions": len(self.register.entries),
-            "refused": len(self.register.refused),
+            "revision": self.registry.revision,
+            "subscriptions": len(self.registry.entries),
+            "refused": len(self.registry.refused),
             "sequences": self.sequence_matcher.leads,
             **asdict(self.figures),
             **({} if self.node is None else {"overlay": self.node.status()}),

@@ -28,7 +28,7 @@ from tamis.broker.protocol.wire import (
     MessagePlace,
     place_of,
 )
-from tamis.broker.service.subscription_registry import Register
+from tamis.broker.service.subscription_registry import SubscriptionRegistry
 from tamis.errors import EventError
 from tamis.events.batch import EventBatch
 from tamis.events.files import row_faults
@@ -83,7 +83,7 @@ class BatchMatcher:
 
     def __init__(
         self,
-        register: Register,
+        registry: SubscriptionRegistry,
         names: Names,
         settings: Settings,
         max_payload: int,
@@ -92,13 +92,13 @@ class BatchMatcher:
         """Create a matcher.
 
         Args:
-            register: The subscriptions.
+            registry: The subscriptions.
             names: The names of the system.
             settings: The settings of the broker.
             max_payload: The largest message that NATS accepts, in bytes.
             forwarder: Routes events to other nodes; None outside an overlay.
         """
-        self._register = register
+        self._registry = registry
         self._names = names
         self._settings = settings
         self._max_payload = max_payload
@@ -116,7 +116,7 @@ class BatchMatcher:
         self, events: list[Event], batch: EventBatch
     ) -> Iterator[tuple[int, Iterator[OutgoingMessage]]]:
         """Yield the positions of the events that match, each with its deliveries."""
-        matcher = self._register.matcher
+        matcher = self._registry.matcher
         if events and len(matcher):
             matches = matcher.match_batch(batch).per_event()
             for i, (event, keys) in enumerate(zip(events, matches, strict=True)):
@@ -186,7 +186,7 @@ class BatchMatcher:
         return DecodedBatch(events, batch, dead, expired)
 
     def _batch(self, rows: list[dict[str, object]]) -> EventBatch:
-        matcher = self._register.matcher
+        matcher = self._registry.matcher
         return EventBatch.from_dicts(rows, matcher.schema, matcher.semantics)
 
     def deliveries(
@@ -199,7 +199,7 @@ class BatchMatcher:
             keys: The keys of the matching subscriptions, highest priority first.
             kind: A suffix of the ids, for a second delivery of the event to a subscriber.
         """
-        entries = self._register.entries
+        entries = self._registry.entries
         tokens: dict[str, list[str]] = {}
         best: dict[str, int] = {}
         for key in keys:
@@ -216,7 +216,7 @@ class BatchMatcher:
                 EVENT: sequence,
                 SUBSCRIPTIONS: f"[{','.join(ids)}]",
                 PRIORITY: str(best[subscriber]),
-                REVISION: str(self._register.revision),
+                REVISION: str(self._registry.revision),
                 TIME: str(event.place.time),
             }
             if event.place.delivered > 1:

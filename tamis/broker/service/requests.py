@@ -25,7 +25,7 @@ from tamis.broker.fabric.streams import MARKER_TTL, subscriber_consumer
 from tamis.broker.protocol.names import Names, checked_id, checked_name, key_of
 from tamis.broker.protocol.time_to_live import ttl_headers
 from tamis.broker.protocol.wire import OPERATION, ROLLUP, TTL, decode_object, encode_json, refusal
-from tamis.broker.service.subscription_registry import Entry, Register
+from tamis.broker.service.subscription_registry import Entry, SubscriptionRegistry
 from tamis.errors import BrokerError, TamisError
 from tamis.language.expr import Sequence
 
@@ -42,7 +42,7 @@ class Requests:
     def __init__(
         self,
         connection: Connection,
-        register: Register,
+        registry: SubscriptionRegistry,
         publisher: Publisher,
         names: Names,
         settings: Settings,
@@ -50,7 +50,7 @@ class Requests:
         """Take the parts of a broker."""
         self._nats = connection.nats
         self._js: JetStreamContext = connection.nats.jetstream()
-        self._register = register
+        self._registry = registry
         self._publisher = publisher
         self._names = names
         self._settings = settings
@@ -167,9 +167,9 @@ class Requests:
             group.check()
             for (i, id), revision in zip(stored, group.sequences, strict=True):
                 results[i] = {"id": id, "revision": revision}
-            await self._register.wait_for_revision(max(group.sequences, default=0))
+            await self._registry.wait_for_revision(max(group.sequences, default=0))
         finally:
-            self._register.withdraw(keys)
+            self._registry.withdraw(keys)
         return results
 
     async def _write_checked(
@@ -180,13 +180,13 @@ class Requests:
         many: bool,
     ) -> tuple[PublishGroup, list[tuple[int, str]]]:
         """Write the subscriptions that pass the checks; return their positions in the results."""
-        held = self._register.subscription_count(subscriber)
+        held = self._registry.subscription_count(subscriber)
         group, stored = PublishGroup(), list[tuple[int, str]]()
         since = None
         for i, one in requests:
             key = key_of(subscriber, one.id)
             try:
-                others = held - 1 if key in self._register.entries else held
+                others = held - 1 if key in self._registry.entries else held
                 checked = check_subscription(
                     one,
                     self._settings.limits,
@@ -207,7 +207,7 @@ class Requests:
                 entry["ttl"] = one.ttl
             if isinstance(checked.selector, Sequence):
                 entry["since"] = since
-            self._register.offer(replace(checked, id=key))
+            self._registry.offer(replace(checked, id=key))
             await self._write(group, key, entry, one.ttl)
             stored.append((i, one.id))
         return group, stored
@@ -223,7 +223,7 @@ class Requests:
         if not isinstance(ids, list):
             raise BrokerError('give "id", or "ids" as a list', "request")
         keys = [key_of(subscriber, checked_id(id)) for id in ids]
-        known = [key for key in keys if key in self._register.entries]
+        known = [key for key in keys if key in self._registry.entries]
         if "id" in body and not known:
             raise BrokerError(f"there is no subscription {body['id']!r}", "unknown")
         return {"removed": len(known), "revision": await self._remove_keys(known)}
@@ -237,12 +237,12 @@ class Requests:
         await group.wait_confirmed()
         group.check()
         revision = max(group.sequences, default=0)
-        await self._register.wait_for_revision(revision)
+        await self._registry.wait_for_revision(revision)
         return revision
 
     async def _get(self, subscriber: str, body: dict[str, Any]) -> Answer:
         id = checked_id(body.get("id", ""))
-        entry = self._register.entries.get(key_of(subscriber, id))
+        entry = self._registry.entries.get(key_of(subscriber, id))
         if entry is None:
             raise BrokerError(f"there is no subscription {id!r}", "unknown")
         return _entry_answer(entry)
@@ -253,7 +253,7 @@ class Requests:
             raise BrokerError('"after" must be an id', "request")
         page: list[Answer] = []
         size = 0
-        entries = [entry for entry in self._register.entries_of(subscriber) if entry.id > after]
+        entries = [entry for entry in self._registry.entries_of(subscriber) if entry.id > after]
         for entry in entries:
             size += len(entry.selector) * 6 + 1024  # an upper bound of its size as JSON
             if page and (len(page) == _PAGE or size > self._nats.max_payload):
@@ -263,7 +263,7 @@ class Requests:
 
     async def _renew(self, subscriber: str, body: dict[str, Any]) -> Answer:
         entries = [
-            entry for entry in self._register.entries_of(subscriber) if entry.ttl is not None
+            entry for entry in self._registry.entries_of(subscriber) if entry.ttl is not None
         ]
         group = PublishGroup()
         for entry in entries:
@@ -296,7 +296,7 @@ class Requests:
         }
 
     async def _close(self, subscriber: str, body: dict[str, Any]) -> Answer:
-        keys = [key_of(subscriber, entry.id) for entry in self._register.entries_of(subscriber)]
+        keys = [key_of(subscriber, entry.id) for entry in self._registry.entries_of(subscriber)]
         await self._remove_keys(keys)
         stream = self._names.delivery_stream
         try:

@@ -34,7 +34,7 @@ from tamis.broker.protocol.event_messages import OutgoingMessage
 from tamis.broker.protocol.names import Names
 from tamis.broker.protocol.wire import decode_object, encode_json, place_of
 from tamis.broker.service.matching import BatchMatcher
-from tamis.broker.service.subscription_registry import Entry, Register
+from tamis.broker.service.subscription_registry import Entry, SubscriptionRegistry
 from tamis.engines import DEFAULT
 from tamis.engines.registry import make_engine
 from tamis.engines.subscription import Subscription
@@ -59,7 +59,7 @@ class SequenceMatcher:
     def __init__(
         self,
         connection: Connection,
-        register: Register,
+        registry: SubscriptionRegistry,
         matcher: BatchMatcher,
         publisher: Publisher,
         executor: Executor,
@@ -70,7 +70,7 @@ class SequenceMatcher:
         """Take the parts of a broker."""
         self._connection = connection
         self._js = connection.nats.jetstream()
-        self._register = register
+        self._registry = registry
         self._matcher = matcher
         self._publisher = publisher
         self._executor = executor
@@ -88,7 +88,7 @@ class SequenceMatcher:
         """Try to acquire the lease, and match sequences while it is held, until cancelled."""
         try:
             while True:
-                if self._register.sequences and await self._lease.acquire():
+                if self._registry.sequences and await self._lease.acquire():
                     await self._lead_while_held()
                 await asyncio.sleep(LASTS / 6)
         finally:
@@ -213,7 +213,7 @@ class SequenceMatcher:
         outgoing: list[OutgoingMessage] = []
         for row, completed in done.items():
             completed.sort(key=lambda key: (-held[key].priority, key))
-            known = [key for key in completed if key in self._register.entries]
+            known = [key for key in completed if key in self._registry.entries]
             outgoing.extend(self._matcher.deliveries(events[row], known, _KIND))
         return outgoing
 
@@ -235,8 +235,8 @@ class SequenceMatcher:
     # -- the sequences, and where to start reading ------------------------------------------------
 
     def _current_entries(self) -> dict[str, Entry]:
-        self._indexed = self._register.revision  # read it first: the entries may be newer
-        return self._register.sequences.copy()
+        self._indexed = self._registry.revision  # read it first: the entries may be newer
+        return self._registry.sequences.copy()
 
     def _build_sequences(self, entries: Iterable[Entry]) -> Sequences:
         settings = self._settings

@@ -66,7 +66,7 @@ class Listener(Protocol):
         """Remove a subscription, if there is one with this key."""
 
 
-class Register(BucketFollower):
+class SubscriptionRegistry(BucketFollower):
     """The subscriptions of the bucket, by key and in a matcher.
 
     Attributes:

@@ -231,8 +231,8 @@ def test_a_durable_subscriber_gets_what_it_missed(shared_nats: Nats, prefix: str
                 assert again[3] and not again[10]
         async with brokering(shared_nats.url, settings) as broker:  # a restart reads the bucket
             assert (
-                broker.register.subscription_count("ann") == 1
-                and broker.register.subscription_count(passing) == 0
+                broker.registry.subscription_count("ann") == 1
+                and broker.registry.subscription_count(passing) == 0
             )
 
     run(work())

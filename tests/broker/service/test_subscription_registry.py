@@ -10,13 +10,13 @@ import pytest
 from tamis.broker.fabric.connection import Connection
 from tamis.broker.protocol.names import Names
 from tamis.broker.service import subscription_registry
-from tamis.broker.service.subscription_registry import Register
+from tamis.broker.service.subscription_registry import SubscriptionRegistry
 from tamis.engines.subscription import Subscription
 from tamis.matcher import Matcher
 
 
-def _register() -> Register:
-    return Register(cast(Connection, None), Names(), Matcher(), ThreadPoolExecutor(1))
+def _registry() -> SubscriptionRegistry:
+    return SubscriptionRegistry(cast(Connection, None), Names(), Matcher(), ThreadPoolExecutor(1))
 
 
 def _entry(revision: int, key: str, selector: str, priority: int = 0) -> Any:
@@ -40,18 +40,18 @@ def test_an_offered_subscription_is_used_if_it_is_the_one_of_the_entry(
             return Subscription.of(id, text, *rest)
 
     monkeypatch.setattr(subscription_registry, "Subscription", Counting)
-    register = _register()
-    register.offer(Subscription.of("ann.a", "x = 1"))
-    register.offer(Subscription.of("ann.b", "x = 2"))
-    register._apply([_entry(1, "ann.a", "x = 1"), _entry(2, "ann.b", "x = 3")])
-    register._apply([_entry(3, "ann.c", "x = 1", priority=5)])
+    registry = _registry()
+    registry.offer(Subscription.of("ann.a", "x = 1"))
+    registry.offer(Subscription.of("ann.b", "x = 2"))
+    registry._apply([_entry(1, "ann.a", "x = 1"), _entry(2, "ann.b", "x = 3")])
+    registry._apply([_entry(3, "ann.c", "x = 1", priority=5)])
     assert parsed == ["x = 3", "x = 1"]
-    assert register.matcher.match({"x": 1}) == ["ann.c", "ann.a"]
-    assert register.matcher.match({"x": 3}) == ["ann.b"]
+    assert registry.matcher.match({"x": 1}) == ["ann.c", "ann.a"]
+    assert registry.matcher.match({"x": 3}) == ["ann.b"]
 
 
 def test_what_was_offered_can_be_withdrawn() -> None:
-    register = _register()
-    register.offer(Subscription.of("ann.a", "x = 1"))
-    register.withdraw(["ann.a", "ann.never-offered"])
-    assert not register._offered
+    registry = _registry()
+    registry.offer(Subscription.of("ann.a", "x = 1"))
+    registry.withdraw(["ann.a", "ann.never-offered"])
+    assert not registry._offered
