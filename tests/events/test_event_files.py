@@ -74,7 +74,7 @@ def test_many_bad_rows_take_little_time(tmp_path: Path) -> None:
     began = time.perf_counter()
     events, bad = read(file, Schema({"a": "INT", "b": "STR", "c": "DBL"}))
     assert (len(events), len(bad)) == (5_000, 5_000)
-    assert time.perf_counter() - began < 10  # about 0.7 s; quadratic would be minutes
+    assert time.perf_counter() - began < 10  # about 1 s; quadratic would be minutes
 
 
 def test_empty_files_hold_no_events(tmp_path: Path) -> None:
