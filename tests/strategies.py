@@ -1,8 +1,8 @@
 """Hypothesis strategies for events and selectors over one small vocabulary.
 
-Untyped on purpose: any attribute may hold anything, so that tests on the wrong type, NULL and
-mixed columns come up all the time. The trees are those that the parser makes: parse(str(e)) == e,
-and with `functions=True`, which has calls of FUNCTIONS in it, parse(str(e), FUNCTIONS) == e.
+Untyped on purpose: any attribute may hold any value, so tests on the wrong type, NULL and mixed
+columns are frequent. The trees are those that the parser produces: parse(str(e)) == e, and with
+`functions=True`, which adds calls of FUNCTIONS, parse(str(e), FUNCTIONS) == e.
 """
 
 import datetime as dt
@@ -45,12 +45,12 @@ REGEXES = ["x", "^x", "y$", "x.y", r"\d+", "", "(x|y)+", "[^x]"]
 
 
 def size(value: object) -> object:
-    """Often NULL."""
+    """A function whose result is often NULL."""
     return len(value) if isinstance(value, str | list) else None
 
 
 def turned(value: object, *others: object) -> object:
-    """Of each type another one, an opaque one among them."""
+    """A function that maps each type to another one, sometimes to an opaque value."""
     if others:
         return others[-1]
     if isinstance(value, bool):
@@ -58,7 +58,9 @@ def turned(value: object, *others: object) -> object:
     if isinstance(value, int):
         return str(value)
     if isinstance(value, float):
-        return math.copysign(1.0, value)  # -0.0 is told apart from 0.0, if one gets to see it
+        return math.copysign(
+            1.0, value
+        )  # distinguishes -0.0 from 0.0, should a function ever get -0.0
     if isinstance(value, str):
         return list(value)
     if isinstance(value, list):
@@ -67,7 +69,7 @@ def turned(value: object, *others: object) -> object:
 
 
 def alike(left: object, right: object) -> bool:
-    """A BOOL."""
+    """A function whose result is a BOOL."""
     return type(left) is type(right)
 
 
@@ -94,7 +96,7 @@ def scalars() -> st.SearchStrategy[object]:
 
 @cache
 def values() -> st.SearchStrategy[object]:
-    """Whatever an event may hold."""
+    """All values that an event may hold."""
     moments = st.sampled_from([dt.datetime(2024, 5, 1, 8), dt.date(2024, 5, 1)])
     return st.one_of(
         scalars(),
@@ -133,8 +135,8 @@ def literals() -> st.SearchStrategy[Literal]:
 
 
 # Composites that draw the kind first: one_of would flatten the alternatives of all levels into one
-# list, in which plain leaves crowd everything else out. Cached, because making a strategy costs
-# more than drawing from it.
+# list, in which simple leaves dominate. Cached, because creating a strategy costs more than drawing
+# from it.
 
 
 @cache

@@ -1,4 +1,4 @@
-"""What a new version of a set changes."""
+"""Changes between two versions of a set of subscriptions."""
 
 import pytest
 

@@ -126,7 +126,7 @@ def test_invalid_rows_are_refused() -> None:
 
 
 def test_every_cover_among_many_is_found() -> None:
-    """The index leaves nothing out: compared with all pairs, by their bounds."""
+    """The index misses no cover: compare with all pairs, by their bounds."""
     random = Random(5)
     bounds = [
         {name: sorted(random.sample(range(30), 2)) for name in random.sample("abcd", 2)}
@@ -165,13 +165,13 @@ def test_progress_is_reported() -> None:
 
 def test_findings_convert_to_json() -> None:
     (found,) = lint([("a", "t > TIMESTAMP '2024-01-01' AND t > DATE '2023-01-01'")])
-    told = found.to_dict()
-    assert told["ids"] == ["a"] and told["rule"] == "redundant" and found.rule in RULES
-    assert told["event"] == {"t": "2024-01-02 00:00:00Z"}
+    fields = found.to_dict()
+    assert fields["ids"] == ["a"] and fields["rule"] == "redundant" and found.rule in RULES
+    assert fields["event"] == {"t": "2024-01-02 00:00:00Z"}
 
 
 def test_an_event_has_the_defaults_that_would_be_filled_in() -> None:
-    """Left out, the default of s would make it match the covered one as well."""
+    """Without s in the event, its default would make it match the covered one too."""
     schema = {"b": "BOOL", "s": ("STR", "ab")}
     rows = [("outer", "b"), ("inner", "b AND s LIKE '%b'")]
     (found,) = lint(rows, schema=schema, semantics="default")

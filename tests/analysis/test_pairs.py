@@ -1,4 +1,4 @@
-"""Every verdict about random rules and pairs of them, against all events of a small domain."""
+"""Verdicts on random rules and pairs of rules, checked with all events of a small domain."""
 
 from collections import Counter
 from random import Random
@@ -28,7 +28,7 @@ def test_every_verdict_on_pairs_agrees_with_all_events(semantics: str) -> None:
         where = f"{semantics} {number}: {first!r}, {second!r}"
         verdicts.update(_check_lint(first, second, before, after, tried, semantics, where))
         verdicts[_check_diff(first, second, before, after, semantics, where)] += 1
-    # The generator makes enough of everything for this to mean something.
+    # The generator produces enough of every kind for the test to be meaningful.
     assert {"never-matches", "equivalent", "covered", "redundant"} <= set(verdicts), verdicts
     assert {"reworded", "widened", "narrowed", "changed"} <= set(verdicts), verdicts
     record(f"lint and diff on pairs, {semantics}", pairs=PAIRS, verdicts=dict(verdicts))

@@ -1,4 +1,4 @@
-"""Proofs are never contradicted, events always hold, and what is known is decided."""
+"""Proofs are never contradicted, events are confirmed, and known cases are decided."""
 
 import sys
 
@@ -33,11 +33,11 @@ def test_every_answer_holds_for_any_event(first: object, second: object, event: 
     if telling.event is not None:
         assert evaluate(first, telling.event) is True
         assert evaluate(second, telling.event) is not True
-    judged = analyse_selector(first, REASONER)
-    if judged.simplification is not None:
-        assert (evaluate(judged.simplification.selector, event) is True) is truths[0]
-    if judged.verdict is Verdict.SOMETIMES:
-        assert all(evaluate(first, shown) is True for shown in judged.events)
+    analysis = analyse_selector(first, REASONER)
+    if analysis.simplification is not None:
+        assert (evaluate(analysis.simplification.selector, event) is True) is truths[0]
+    if analysis.verdict is Verdict.SOMETIMES:
+        assert all(evaluate(first, shown) is True for shown in analysis.events)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""How the tests run the command line: in this process (quick), or as a real one."""
+"""Run the command line in tests: in this process, which is fast, or as a real process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EXAMPLES = ROOT / "examples"
 
 
 def run(*args: object, stdin: str | bytes | None = None) -> Result:
-    """Run in this process; stdout and stderr are no terminals."""
+    """Run in this process; stdout and stderr are not terminals."""
     return CliRunner().invoke(app, [str(arg) for arg in args], input=stdin, catch_exceptions=False)
 
 

@@ -1,4 +1,4 @@
-"""`tamis serve`, `tamis subscribe` and `tamis publish`, as the README has them."""
+"""`tamis serve`, `tamis subscribe` and `tamis publish`, as in the README."""
 
 import json
 import re
@@ -56,8 +56,8 @@ def test_as_the_readme_says(tmp_path: Path) -> None:
         assert published.returncode == 0
         out, _ = subscribing.communicate(timeout=30)
         assert subscribing.returncode == 0
-        told = json.loads(out)
-        assert told["event"] == {"price": 120} and told["subscriptions"] == ["price > 100"]
+        delivery = json.loads(out)
+        assert delivery["event"] == {"price": 120} and delivery["subscriptions"] == ["price > 100"]
         more(tmp_path, where)
     finally:
         serving.terminate()

@@ -73,10 +73,10 @@ def test_bad_events_are_reported(event: str, reason: str) -> None:
 
 def test_json_has_the_tree() -> None:
     done = run("explain", "a = 1 OR b", "--event", '{"a": 2}', "--format", "json")
-    told = json.loads(done.stdout)
+    answer = json.loads(done.stdout)
     assert done.exit_code == 1 and done.stdout.count("\n") == 1
-    assert told["matches"] is False and told["selector"] == "a = 1 OR b"
-    assert [part["truth"] for part in told["tree"]["parts"]] == [False, None]
+    assert answer["matches"] is False and answer["selector"] == "a = 1 OR b"
+    assert [part["truth"] for part in answer["tree"]["parts"]] == [False, None]
 
 
 def test_schema_and_semantics(tmp_path: Path) -> None:
@@ -144,10 +144,10 @@ def test_a_plan_shows_how_the_subscription_is_found(tmp_path: Path) -> None:
 
 def test_the_plan_of_a_selector_alone() -> None:
     done = run("explain", "--plan", "a = 1 OR b = 'x'", "--format", "json")
-    told = json.loads(done.stdout)
+    answer = json.loads(done.stdout)
     assert done.exit_code == 0 and done.stdout.count("\n") == 1
-    assert (told["id"], told["way"], told["events"]) == ("selector", "cover", 0)
-    assert {leaf["text"] for leaf in told["cover"]} == {"a = 1", "b = 'x'"}
+    assert (answer["id"], answer["way"], answer["events"]) == ("selector", "cover", 0)
+    assert {leaf["text"] for leaf in answer["cover"]} == {"a = 1", "b = 'x'"}
 
 
 def test_a_plan_after_an_explanation() -> None:

@@ -1,4 +1,4 @@
-"""`--help`: readable, with examples."""
+"""`--help` is readable and shows examples."""
 
 from __future__ import annotations
 

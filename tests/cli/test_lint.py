@@ -55,9 +55,9 @@ def test_a_table_has_carets(rules: Path) -> None:
 
 def test_sarif(rules: Path) -> None:
     done = run("lint", rules, "--format", "sarif", "--quiet")
-    told = json.loads(done.stdout)
-    assert told["version"] == "2.1.0" and told["$schema"].endswith("sarif-2.1.0.json")
-    (only,) = told["runs"]
+    report = json.loads(done.stdout)
+    assert report["version"] == "2.1.0" and report["$schema"].endswith("sarif-2.1.0.json")
+    (only,) = report["runs"]
     declared = [rule["id"] for rule in only["tool"]["driver"]["rules"]]
     for result in only["results"]:
         assert declared[result["ruleIndex"]] == result["ruleId"]
@@ -76,8 +76,8 @@ def test_sarif(rules: Path) -> None:
 def test_other_files_have_lines_and_no_columns(tmp_path: Path) -> None:
     file = tmp_path / "rules.jsonl"
     file.write_text('\n{"id": "a", "selector": "x < 1 AND x > 2"}\n{"id": "b"}\n')
-    told = json.loads(run("lint", file, "--format", "sarif", "--quiet").stdout)
-    dead, unreadable = told["runs"][0]["results"]
+    report = json.loads(run("lint", file, "--format", "sarif", "--quiet").stdout)
+    dead, unreadable = report["runs"][0]["results"]
     region = dead["locations"][0]["physicalLocation"]["region"]
     assert region == {"startLine": 2, "snippet": {"text": "x < 1"}}
     assert unreadable["ruleId"] == "bad-line"

@@ -355,8 +355,8 @@ def test_bad_subscriptions_are_skipped_and_reported(tmp_path: Path) -> None:
     done = run("match", "-s", tmp_path / "s.jsonl", "-e", tmp_path / "e.jsonl", "--bad", "skip")
     assert done.exit_code == 3
     assert done.stdout == '{"event": 0, "matches": ["good"]}\n'
-    told = [line for line in done.stderr.splitlines() if line.startswith("skipped: ")]
-    assert sorted(int(line.split(":")[2]) for line in told) == [2, 3, 4, 5, 6, 7]
+    skipped = [line for line in done.stderr.splitlines() if line.startswith("skipped: ")]
+    assert sorted(int(line.split(":")[2]) for line in skipped) == [2, 3, 4, 5, 6, 7]
     assert "s.jsonl:2: subscription 'typo': " in done.stderr
     assert "  n = = 1\n      ^\n" in done.stderr
     assert "s.jsonl:3: subscription 'good': already exists" in done.stderr

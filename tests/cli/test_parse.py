@@ -112,8 +112,8 @@ def test_a_file_is_read_to_its_end(tmp_path: Path) -> None:
     )
     done = run("parse", "--file", file)
     assert (done.exit_code, done.stdout) == (2, "x = 1\ny\n")
-    told = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
-    assert [line.split(":")[2] for line in told] == ["2", "3"]
+    errors = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert [line.split(":")[2] for line in errors] == ["2", "3"]
     ids = [json.loads(line)["id"] for line in run(
         "parse", "-f", file, "--format", "json").stdout.splitlines()]  # fmt: skip
     assert ids == ["a", "d"]

@@ -48,8 +48,8 @@ def test_compile_and_match(files: Path, spark: SparkSession) -> None:
         ["id", "position"],
         ["bad", "4"],
     ]
-    told = {row["id"]: row for row in map(json.loads, rejects.read_text().splitlines())}
-    assert told["bad"]["position"] == 4 and told["two"]["reason"].endswith("no selector")
+    rejected = {row["id"]: row for row in map(json.loads, rejects.read_text().splitlines())}
+    assert rejected["bad"]["position"] == 4 and rejected["two"]["reason"].endswith("no selector")
 
     done = run("match", "--spark", "-i", index, "-e", files / "events", "--out", files / "pairs")
     assert (done.exit_code, done.stdout) == (0, "")

@@ -1,4 +1,4 @@
-"""Nesting: a clear error beyond the limit, and everything works up to it, deep in a stack too."""
+"""Nesting beyond the limit is a clear error; up to it everything works, even deep in a stack."""
 
 import inspect
 import pickle
@@ -42,7 +42,7 @@ def test_deep_nesting_is_a_clear_error(shape) -> None:
 
 
 def deepest(shape: Callable[[int], str]) -> int:
-    """How deep a selector of a shape may be."""
+    """Return how deep a selector of a shape may nest."""
     accepted, refused = 0, MAX_DEPTH + 1
     while refused - accepted > 1:
         middle = (accepted + refused) // 2

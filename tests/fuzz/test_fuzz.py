@@ -42,11 +42,11 @@ def test_mutated_selectors_raise_tamis_errors_only(seed: int) -> None:
 
 
 class Odd:
-    """Nothing Tamis has heard of."""
+    """An object that Tamis does not know."""
 
 
 class Hostile:
-    """An object that fails whatever is done to it."""
+    """An object whose every attribute access raises."""
 
     def __getattr__(self, name: str) -> object:
         raise RuntimeError(name)

@@ -1,10 +1,10 @@
-"""Is a text a valid selector? An answer that shares no code with `tamis`.
+"""Decide whether a text is a valid selector, without any code of `tamis`.
 
-`selector.lark` holds the grammar. This module holds the refusals of docs/guides/language.md that a
-grammar cannot say. Every one of them can be seen in the tokens of a text: a word and what stands
-beside it mean the same wherever they are.
+`selector.lark` holds the grammar. This module holds the restrictions of docs/language.md that a
+grammar cannot express. All of them can be checked on the tokens of a text, because a word and its
+neighbours mean the same in every context.
 
-Where the page is silent, these readings are taken:
+Where the page does not say, these readings are assumed:
 
 - Keywords differ in case within ASCII only.
 - White space is what Python's `\\s` matches; only a line feed ends a `--` comment.
@@ -182,7 +182,7 @@ def _require(condition: bool, reason: str) -> None:
 
 
 def _count_items(types: list[str]) -> int:
-    """How many items the list has that opens with the first of `types`, a parenthesis."""
+    """Count the items of the list that begins with the first of `types`, a parenthesis."""
     depth, items = 0, 1
     for kind in types:
         depth += (kind == "LPAR") - (kind == "RPAR")

@@ -1,4 +1,4 @@
-"""Functions of the caller's: which are taken, how they are called, and what they may not do.
+"""Functions of the caller: which are accepted, how they are called, and what they may not do.
 
 tests/cases/meaning-functions.txt and refused.txt hold the golden cases.
 """

@@ -1,4 +1,4 @@
-"""What is printed is read back: the odd cases by name, and names and constants of every kind.
+"""Printed selectors are read back: special cases, and names and constants of every kind.
 
 tests/language/test_properties.py does the same for whole selectors over a small vocabulary.
 """

@@ -1,4 +1,4 @@
-"""What holds for every selector and every event."""
+"""Properties of every selector and every event."""
 
 import pickle
 
@@ -72,7 +72,7 @@ def test_rewriting_is_idempotent(selector) -> None:
     once = rewrite(selector)
     assert rewrite(once) == once
     assert parse(str(once), FUNCTIONS) == once
-    # It may drop attributes, never invent them.
+    # Rewriting may drop attributes, but never add any.
     assert attributes(once) <= attributes(selector)
 
 
@@ -104,7 +104,7 @@ TRUTHS = (True, False, None)
 
 
 def test_connectives_by_their_tables() -> None:
-    """Kleene's tables: unknown stands for both, and the answer is known where both agree."""
+    """Kleene: unknown stands for both truths; the result is known where both give the same."""
     for left in TRUTHS:
         for right in TRUTHS:
             options = [

@@ -1,8 +1,8 @@
-"""The table of random events that Tamis and the databases are asked about.
+"""The table of random events on which Tamis and the databases are compared.
 
-Every column has a type, as SQL wants it, and few values, so that tests often hit. Some columns
-hold the edges of their type and some stay tame: a dialect that cannot take the edges in some
-construct is given the tame ones there.
+Every column has a type, as SQL requires, and few values, so that tests are often true. Some columns
+hold edge cases of their type and some do not: a dialect that cannot handle edge cases in some
+construct gets a column without them there.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ Event = dict[str, object]
 NULL_SHARE = 0.17
 EXACT = 2**53  # beyond it a 64-bit float cannot tell neighbouring integers apart
 
-# What may stand in no event or selector of a dialect that leaves it out.
+# Values that a dialect may leave out of its events and selectors.
 NAN = "NaN and infinities"
 NUL = "the character U+0000"
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its type, its values, and what a dialect may leave out of them."""
+    """A column: its type, its values, and edge cases that a dialect may leave out."""
 
     type: Type
     values: tuple[object, ...]

@@ -1,4 +1,4 @@
-"""Tamis and a database on the same selectors and events: the same truth, all three kinds of it."""
+"""Compare Tamis with a database: the same three-valued truth of the same selectors and events."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _SHOWN = 5
 
 @dataclass
 class Trial:
-    """Random events and selectors, and what came of comparing them.
+    """Random events and selectors, and the result of comparing the answers.
 
     Attributes:
-        without: What the dialect leaves out.
-        pairs: How many (selector, event) pairs the database has judged.
-        truths: How often Tamis said true, false, unknown.
+        without: The constructs that the dialect leaves out.
+        pairs: The number of (selector, event) pairs that the database has evaluated.
+        truths: How often Tamis answered true, false and unknown.
     """
 
     printer: Printer
@@ -57,13 +57,13 @@ class Trial:
         )
 
     def groups(self, size: int) -> Iterable[tuple[list[BoolExpr], list[str]]]:
-        """Selectors and their SQL, several at a time for one query."""
+        """Yield selectors and their SQL, in groups for one query each."""
         for start in range(0, len(self.selectors), size):
             group = self.selectors[start : start + size]
             yield group, [self.printer.boolean(selector) for selector in group]
 
     def ask(self, run: Callable[[str], Iterable[tuple[object, ...]]]) -> None:
-        """Compare all selectors with the answers to SQL, as columns and as WHERE."""
+        """Compare all selectors with the database's answers, as columns and in WHERE."""
         for selectors, texts in self.groups(50):
             self.check(selectors, texts, run(f"SELECT id, {', '.join(texts)} FROM events"))
             for selector, text in zip(selectors, texts, strict=True):
@@ -90,7 +90,7 @@ class Trial:
         assert seen == len(self.events)
 
     def check_where(self, selector: BoolExpr, text: str, ids: Iterable[int]) -> None:
-        """Compare what matches with the ids that the database's WHERE let through."""
+        """Compare the matches with the ids that the database's WHERE selects."""
         theirs = set(ids)
         for id, event in enumerate(self.events):
             matches = evaluate(selector, event) is True
@@ -101,11 +101,11 @@ class Trial:
         self.faults.append(f"{selector}\n  SQL:   {text}\n  event: {event!r}\n  {answers}")
 
     def conclude(self, pairs: int, absent: frozenset[str] = frozenset()) -> None:
-        """Raise on a disagreement, and where too little was asked to tell.
+        """Fail on a disagreement, or if too little was compared.
 
         Args:
-            pairs: At least so many are wanted.
-            absent: Constructs that the dialect has to do without.
+            pairs: The smallest number of pairs.
+            absent: Constructs that the dialect lacks.
         """
         shown = "\n\n".join(self.faults[:_SHOWN])
         assert not self.faults, f"{len(self.faults)} of {self.pairs} pairs differ:\n\n{shown}"
@@ -118,7 +118,7 @@ class Trial:
 
 
 class Fails:
-    """What a database answers that has no answer but an error."""
+    """Stands for an error as the database's answer."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class Difference:
     """Where Tamis and a database differ by design; docs/guides/language.md lists them.
 
     Attributes:
-        sql: What the selector would be in the database's own words, the event's values in it.
+        sql: The selector in the database's SQL, with the event's values as literals.
     """
 
     selector: str
@@ -136,7 +136,7 @@ class Difference:
     theirs: Truth | type[Fails]
 
     def check(self, ask: Callable[[str], object], error: type[Exception]) -> None:
-        """See that it is as described; `ask` evaluates an expression of SQL."""
+        """Check that both answer as described; `ask` evaluates an SQL expression."""
         assert evaluate(parse(self.selector), self.event) is self.tamis  # type: ignore[arg-type]
         if self.theirs is Fails:
             with pytest.raises(error):

@@ -1,4 +1,4 @@
-"""Which constructs of the language a selector uses, so that a trial can tell it left none out."""
+"""The constructs of the language that a selector uses, to check that a trial covers all."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.oracles.static_types import static_type
 
 
 def constructs(selector: BoolExpr) -> Iterator[str]:
-    """The names of the constructs that a selector uses, the same ones over and over."""
+    """Yield the names of the constructs that a selector uses, with repetitions."""
     for e in walk(selector):
         yield type(e).__name__
         if isinstance(e, Comparison | Arithmetic):

@@ -1,4 +1,4 @@
-"""Selectors in the SQL of DuckDB."""
+"""Selectors in DuckDB's SQL."""
 
 from __future__ import annotations
 

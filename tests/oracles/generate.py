@@ -1,8 +1,7 @@
 """Random selectors over the columns, well-typed so that a database accepts them.
 
-The tree is made from the top down by a seeded generator; every construct of docs/guides/language.md
-occurs. A dialect says what it leaves out: `without`, the constants below, in terms.py and in
-columns.py.
+A seeded generator builds trees from the top down, with every construct of docs/language.md. A
+dialect names what it leaves out in `without`: the constants below, in terms.py and in columns.py.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Selectors in the SQL of Spark 4, which runs ANSI: what can fail has a try_ function."""
+"""Selectors in the SQL of Spark 4, whose ANSI mode needs try_ functions where it may fail."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Selectors to SQL: what all dialects write alike, and the parts that each fills in.
+"""Selectors to SQL: the part that all dialects share, and methods that each one fills in.
 
-The less a translation does, the more the database is asked: comparison, BETWEEN, IN, LIKE,
-IS NULL, AND, OR and NOT are its own.
+The less the translation does, the more the comparison tests: comparison, BETWEEN, IN, LIKE, IS
+NULL, AND, OR and NOT are the database's own.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from tests.oracles.static_types import common_type, static_type
 
 
 class Printer:
-    """A dialect. Subclasses write what is theirs."""
+    """Writes selectors in one dialect; subclasses fill in what differs."""
 
     types: dict[Type, str]
 
     # -- Booleans ---------------------------------------------------------------------------------
 
     def boolean(self, e: BoolExpr) -> str:
-        """A Boolean; the databases bind as Tamis does: tests, then NOT, AND, OR."""
+        """Write a Boolean; precedence in databases is as in Tamis: tests, then NOT, AND, OR."""
         if isinstance(e, And):
             return " AND ".join(self.within(o, And, Or) for o in e.operands)
         if isinstance(e, Or):
@@ -51,7 +51,7 @@ class Printer:
         if isinstance(e, Not):
             return f"NOT {self.within(e.operand, And, Or, Not)}"
         if isinstance(e, Xor):
-            # No dialect has XOR of Booleans; <> of Booleans is it.
+            # No dialect has XOR of Booleans; <> of Booleans is the same.
             first, *others = (self.enclosed(o) for o in e.operands)
             return reduce(lambda left, right: f"({left} <> {right})", others, first)
         if isinstance(e, AtLeast):
@@ -93,7 +93,7 @@ class Printer:
         return self.array_contains(self.value(e.array), self.value(e.item, kind))
 
     def beside(self, *values: ValueExpr) -> list[str]:
-        """Values that are compared: NULL alone needs no type there, least(NULL) does."""
+        """Write values to be compared: a NULL literal needs no type there, least(NULL) does."""
         kind = common_type(values)
         return [self.value(e, None if isinstance(e, Literal) else kind) for e in values]
 
@@ -134,7 +134,7 @@ class Printer:
         return self.extreme(function, parts)
 
     def total(self, parts: list[str], kinds: list[Type]) -> str:
-        """SUM, NULL skipped: a NULL counts as 0, and nothing but NULL is NULL."""
+        """Write SUM, which skips NULL: a NULL counts as 0, and only NULLs give NULL."""
         text, so_far = f"coalesce({parts[0]}, {self.zero(kinds[0])})", kinds[0]
         for part, kind in zip(parts[1:], kinds[1:], strict=True):
             so_far = Type.DBL if Type.DBL in (so_far, kind) else Type.INT

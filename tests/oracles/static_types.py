@@ -1,4 +1,4 @@
-"""The types that SQL gives to value expressions, from those of the columns."""
+"""The static types of value expressions in SQL, derived from the columns."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.oracles.columns import COLUMNS
 
 
 def static_type(expr: ValueExpr) -> Type | None:
-    """The type SQL gives to a value expression; None for NULL alone."""
+    """Return the static type of a value expression in SQL; None for the literal NULL."""
     if isinstance(expr, Attribute):
         return COLUMNS[expr.path].type if expr.path in COLUMNS else Type.OPAQUE
     if isinstance(expr, Literal):
@@ -25,7 +25,7 @@ def static_type(expr: ValueExpr) -> Type | None:
 
 
 def common_type(exprs: tuple[ValueExpr, ...]) -> Type | None:
-    """The type of several values side by side: DBL if one of the numbers is."""
+    """Return the common type of several values: DBL if one of the numbers is."""
     kinds = {static_type(e) for e in exprs} - {None}
     if Type.DBL in kinds:
         return Type.DBL

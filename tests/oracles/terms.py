@@ -1,10 +1,10 @@
 """Random values over the columns: attributes, literals, and arithmetic with bounds.
 
-Two things SQL decides by the type of the column and Tamis by the value at hand, and a bound on
-every number expression keeps selectors where they agree. First, an INT beside a DBL: where it may
-lie beyond 2^53 it is not compared with one (`MIXED`). Second, `SUM(i, d)` of a NULL `d` is an INT
-to Tamis and a DBL to SQL: `Number.integer` bounds the integers that a DBL expression may hold, and
-arithmetic keeps them below 2^53, where INT and DBL arithmetic agree.
+In two cases SQL decides by the type of the column and Tamis by the value. A bound on every number
+expression keeps selectors where both agree. First, an INT beside a DBL: if it may lie beyond 2^53
+it is not compared with one (`MIXED`). Second, `SUM(i, d)` of a NULL `d` is an INT to Tamis and a
+DBL to SQL: `Number.integer` bounds the integers that a DBL expression may hold, and arithmetic
+keeps them below 2^53, where INT and DBL arithmetic agree.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Number:
 
 
 class Terms:
-    """Makes values, for a dialect without some things."""
+    """Generates values for a dialect that lacks some constructs."""
 
     def __init__(self, rng: random.Random, without: frozenset[str]) -> None:
         self.rng = rng
@@ -55,7 +55,7 @@ class Terms:
             return Literal.of(value)  # type: ignore[arg-type]
 
     def plain(self, kind: Type) -> ValueExpr:
-        """A value that is not a number: an attribute, a literal, least or greatest."""
+        """Generate a value other than a number: an attribute, a literal, least or greatest."""
         chance = self.rng.random()
         if chance < 0.03:
             return Literal.of(None)
@@ -75,7 +75,7 @@ class Terms:
         return Attribute(path)
 
     def number(self, kind: Type, depth: int) -> Number:
-        """A number of this static type, arithmetic nested at most so deep."""
+        """Generate a number of this static type, with arithmetic nested at most `depth` deep."""
         if depth == 0:
             return self.operand(kind)
         while True:
@@ -99,7 +99,7 @@ class Terms:
         return Number(literal, kind, size if kind is Type.INT else 0, size)
 
     def computed(self, kind: Type, depth: int) -> Number | None:
-        """Arithmetic of this type; None where the bounds rule it out."""
+        """Generate arithmetic of this type; None if the bounds rule it out."""
         rng = self.rng
         function = rng.choice(
             ("+", "-", "*", "%", "/", "neg", "abs", "least", "greatest", "sum", "avg")
