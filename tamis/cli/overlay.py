@@ -166,7 +166,7 @@ async def _fetch_overlay(
             if loop.time() > deadline:
                 silent = ", ".join(shown.silent) or "none"
                 raise BrokerError(
-                    f"not all nodes know all subscriptions yet; nodes without an answer: {silent}",
+                    f"not all nodes know all subscriptions yet; silent nodes: {silent}",
                     "timeout",
                 )
             await asyncio.sleep(0.2)
