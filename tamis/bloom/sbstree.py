@@ -10,6 +10,7 @@ import numpy as np
 from tamis.bloom.filter import Bloom, filters_of
 from tamis.bloom.filter_tree import FilterTree, Offsets
 from tamis.kernels.bloom.sbstree import (
+    KeptBits,
     sbstree_find,
     sbstree_insert,
     sbstree_narrow,
@@ -17,7 +18,7 @@ from tamis.kernels.bloom.sbstree import (
 )
 from tamis.kernels.bloom.trie import Ints
 
-_NO_WORDS = np.zeros(0, np.uint64)
+_NO_BITS = KeptBits(np.zeros(0, np.uint64), 0)
 
 
 class SbsTree(FilterTree):
@@ -74,5 +75,5 @@ class SbsTree(FilterTree):
         return filters_of(self.shape, begins, bits)
 
     def _publish(self, *arguments: Any) -> tuple[Offsets, Ints, int]:
-        all_arguments = (*arguments, _NO_WORDS, 0)
+        all_arguments = (*arguments, _NO_BITS)
         return sbstree_publish(self._trie, *all_arguments)

@@ -196,7 +196,7 @@ class AtreeEngine:
                     self.tree.store,
                     results,
                     notes,
-                    *self._priorities.arrays(),
+                    self._priorities.arrays(),
                     scratch.clock,
                     highest,
                     suppress,

@@ -15,6 +15,7 @@ from tamis.engines.atree.tree import Tree
 from tamis.kernels.atree.node_store import Ints
 from tamis.kernels.atree.priorities import (
     NO_PRIORITY,
+    TreePriorities,
     fill_priorities,
     lower_priorities,
     nodes_by_level,
@@ -93,14 +94,14 @@ class Priorities:
         lower_priorities(store, self._of_nodes, self._of_subscriptions, used, priority)
         self._leaving = None
 
-    def arrays(self) -> tuple[Array, Array, Array]:
+    def arrays(self) -> TreePriorities:
         """Return the priorities by node, by subscription, and the least per group, descending."""
         distinct = np.array(sorted(self._counts, reverse=True), np.int64)
         if len(distinct) > GROUPS:
             ends = np.linspace(0, len(distinct), GROUPS + 1).astype(int)[1:] - 1
             distinct = distinct[ends]
         assert self._of_nodes is not None  # since there are several
-        return self._of_nodes, self._of_subscriptions, distinct
+        return TreePriorities(self._of_nodes, self._of_subscriptions, distinct)
 
     def _grow(self) -> Array:
         """Return the priorities of nodes, one per node; compute all of them on first use."""

@@ -12,6 +12,8 @@ Priorities go in groups, as the thesis has it, because every group has a queue p
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -144,13 +146,39 @@ def _group(bounds: Priorities, priority: int) -> int:
     return low
 
 
+class TreePriorities(NamedTuple):
+    """The priorities that a tree has.
+
+    Attributes:
+        of_nodes: By node, its priority.
+        of_subscriptions: By subscription, its priority.
+        bounds: The least priority of each group, descending.
+    """
+
+    of_nodes: Priorities
+    of_subscriptions: Priorities
+    bounds: Priorities
+
+
+class GroupQueues(NamedTuple):
+    """A queue of nodes per group and level.
+
+    Attributes:
+        of_nodes: By node, its priority.
+        bounds: The least priority of each group, descending.
+        heads: By group and level, the first node of the queue, or -1.
+    """
+
+    of_nodes: Priorities
+    bounds: Priorities
+    heads: Ints
+
+
 @kernel
 def _touch(
     nodes: Ints,
     notes: Ints,
-    of_nodes: Priorities,
-    bounds: Priorities,
-    heads: Ints,
+    queues: GroupQueues,
     stamp: int,
     node: int,
     side: int,
@@ -164,9 +192,10 @@ def _touch(
     if notes[node, STAMP] != stamp:
         notes[node, STAMP] = stamp
         notes[node, FIRST + 1 - side] = 0
-        group, level = _group(bounds, of_nodes[node]), level_of(nodes[node, KIND])
-        notes[node, LINK] = heads[group, level]
-        heads[group, level] = node
+        group = _group(queues.bounds, queues.of_nodes[node])
+        level = level_of(nodes[node, KIND])
+        notes[node, LINK] = queues.heads[group, level]
+        queues.heads[group, level] = node
     notes[node, FIRST + side] = value
 
 
@@ -175,9 +204,7 @@ def climb_by_priority(
     store: TreeStore,
     results: Phase1Results,
     notes: Ints,
-    of_nodes: Priorities,
-    of_subscriptions: Priorities,
-    bounds: Priorities,
+    priorities: TreePriorities,
     clock: int,
     highest: int,
     suppress: bool,
@@ -189,9 +216,7 @@ def climb_by_priority(
         store: The tree.
         results: What phase 1 says.
         notes: What is noted per node.
-        of_nodes: By node, its priority.
-        of_subscriptions: By subscription, its priority.
-        bounds: The least priority of each group, descending.
+        priorities: Those of the nodes, of the subscriptions, and of the groups.
         clock: The stamp of the event before the first.
         highest: The highest level of the tree.
         suppress: Zero suppression, as there.
@@ -201,12 +226,14 @@ def climb_by_priority(
         The subscriptions, where each event's end, and the clock.
     """
     nodes, arena, functions = store.nodes, store.arena, store.functions
+    of_subscriptions, bounds = priorities.of_subscriptions, priorities.bounds
     offsets, satisfied = results.offsets, results.satisfied
     compared_offsets, compared = results.compared_offsets, results.compared
     true_leaf, false_leaf = results.true_leaf, results.false_leaf
     out, size = np.empty(4096, np.int32), 0
     ends = np.empty(len(offsets) - 1, np.int64)
     heads = np.full((len(bounds), highest + 1), -1, np.int32)
+    queues = GroupQueues(priorities.of_nodes, bounds, heads)
     mixed = np.empty(64, np.int32)
     # Subscriptions that wait for the turn of their group.
     waiting, next_waiting, held = np.empty(64, np.int32), np.empty(64, np.int32), 0
@@ -220,13 +247,13 @@ def climb_by_priority(
         for i in range(offsets[event], offsets[event + 1]):
             leaf = true_leaf[satisfied[i]]
             if leaf >= 0:
-                _touch(nodes, notes, of_nodes, bounds, heads, clock, leaf, 0, TRUE)
+                _touch(nodes, notes, queues, clock, leaf, 0, TRUE)
             leaf = false_leaf[satisfied[i]]
             if leaf >= 0:
-                _touch(nodes, notes, of_nodes, bounds, heads, clock, leaf, 0, FALSE)
+                _touch(nodes, notes, queues, clock, leaf, 0, FALSE)
         for i in range(compared_offsets[event], compared_offsets[event + 1]):
             value = FALSE if compared[i] & 1 else TRUE
-            _touch(nodes, notes, of_nodes, bounds, heads, clock, compared[i] >> 1, 0, value)
+            _touch(nodes, notes, queues, clock, compared[i] >> 1, 0, value)
         for group in range(len(bounds)):
             place = first_waiting[group]
             while place >= 0:
@@ -255,13 +282,11 @@ def climb_by_priority(
                     block = nodes[node, PARENTS]
                     if block < 0:
                         parent, side = ~block >> 2, (~block >> 1) & 1
-                        _touch(nodes, notes, of_nodes, bounds, heads, clock, parent, side, result)
+                        _touch(nodes, notes, queues, clock, parent, side, result)
                     while block > 0:
                         for at in range(block + 2, block + 2 + (arena[block] >> 3)):
                             parent, side = arena[at] >> 2, (arena[at] >> 1) & 1
-                            _touch(
-                                nodes, notes, of_nodes, bounds, heads, clock, parent, side, result
-                            )
+                            _touch(nodes, notes, queues, clock, parent, side, result)
                         block = arena[block + 1]
             if size - begun >= limit:
                 heads[group + 1 :] = -1

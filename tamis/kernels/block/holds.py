@@ -103,18 +103,13 @@ def propagate(frames: Longs, depth: int, at: int, value: bool) -> tuple[int, int
 
 @kernel
 def holds(
-    code: Words,
-    at: int,
-    end: int,
-    row: Ints,
-    true: Longs,
-    clock: int,
-    set_axis: Ints,
-    set_at: Longs,
-    ranks: Ints,
-    frames: Longs,
+    code: Words, at: int, row: Ints, true: Longs, clock: int, sets: Sets, frames: Longs
 ) -> bool:
-    """Whether an event satisfies a selector; what cannot change the answer is skipped."""
+    """Return whether an event satisfies the selector at a place of `code`.
+
+    Operands that cannot change the result are skipped.
+    """
+    set_axis, set_offsets, set_ranks = sets.axis, sets.offsets, sets.ranks
     depth = 0
     while True:
         word = code[at]
@@ -128,7 +123,7 @@ def holds(
             depth += 1
             at += 1
             continue
-        value = leaf_holds(word, row, true, clock, set_axis, set_at, ranks)
+        value = leaf_holds(word, row, true, clock, set_axis, set_offsets, set_ranks)
         at += 1
         depth, at, value = propagate(frames, depth, at, value)
         if depth == 0:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from tamis.kernels.block.covers import (
@@ -13,6 +15,7 @@ from tamis.kernels.block.covers import (
     level_of,
     weigh,
 )
+from tamis.kernels.block.match import Buckets
 from tamis.kernels.block.words import (
     AND,
     AT_LEAST,
@@ -28,6 +31,20 @@ from tamis.kernels.block.words import (
     low_of,
 )
 from tamis.kernels.decorator import kernel
+
+
+class CoverEntries(NamedTuple):
+    """Entries of selectors under their covers.
+
+    Attributes:
+        bucket: The bucket of an entry.
+        program: The selector, by its place among those laid out.
+        gate: A leaf that must hold besides; see `GeneralSelectors`.
+    """
+
+    bucket: Longs
+    program: Ints
+    gate: Words
 
 
 @kernel
@@ -81,14 +98,23 @@ def lay_general(
     offsets: Longs,
     selectors: Longs,
     shares: Shares,
-    point_at: Longs,
-    predicate_at: int,
+    buckets: Buckets,
     level_bucket: Longs,
-    bucket: Longs,
-    program: Ints,
-    gate: Words,
+    entries: CoverEntries,
 ) -> None:
-    """The entries of selectors under their covers; `level_bucket` is by axis and level."""
+    """Fill in the entries of selectors under their covers.
+
+    Args:
+        code: All selectors.
+        offsets: Where each begins in `code`.
+        selectors: The selectors to lay out.
+        shares: How many events satisfy each leaf.
+        buckets: The buckets.
+        level_bucket: By axis and level, the bucket of its first piece.
+        entries: Room for exactly as many entries as `choose` has counted.
+    """
+    point_at, predicate_at = buckets.point_at, buckets.predicate_at
+    bucket, program, gate = entries.bucket, entries.program, entries.gate
     longest = 0
     for i in range(len(selectors)):
         longest = max(longest, offsets[selectors[i] + 1] - offsets[selectors[i]])

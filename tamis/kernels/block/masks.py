@@ -16,7 +16,7 @@ import numpy as np
 
 from tamis.kernels.bits import trailing_zeros
 from tamis.kernels.block.holds import Sets
-from tamis.kernels.block.ranks import Rows
+from tamis.kernels.block.match_io import EventSlice, RecordState
 from tamis.kernels.block.rows import (
     EMPTY,
     Block,
@@ -26,8 +26,8 @@ from tamis.kernels.block.rows import (
     fill_other_rows,
     fill_rows,
 )
-from tamis.kernels.block.trees import tree_mask
-from tamis.kernels.block.words import Bytes, Ints, Longs, Words
+from tamis.kernels.block.trees import MaskStack, tree_mask
+from tamis.kernels.block.words import Ints, Longs, Words
 from tamis.kernels.decorator import kernel
 from tamis.kernels.growth import grow_array
 from tamis.kernels.vectors import WORDS, and_into, copy_into, count_ones
@@ -105,16 +105,15 @@ def match_flat(
     wide: WideSelectors,
     block: Block,
     first: int,
-    alive: Bytes,
-    visits: Ints,
-    few: int,
+    records: RecordState,
     totals: Longs,
     found: MatchBuffer,
 ) -> MatchBuffer:
     """Conjunctions: stop as soon as no event is left."""
     rows, known, width = block.rows, block.known, block.width
     offsets, flat, record = wide.flat_offsets, wide.flat, wide.flat_record
-    event, records, pairs = found.event, found.record, found.pairs
+    alive, visits = records.alive, records.visits
+    event, record_out, pairs = found.event, found.record, found.pairs
     tile_first, tile_record = found.tile_first, found.tile_record
     tile_masks, tiles = found.tile_masks, found.tiles
     n = width // WORDS
@@ -139,10 +138,10 @@ def match_flat(
         count = count_ones(mask, 0, n)
         if len(totals) > 0:
             totals[record[s]] += count
-        elif count <= few:
+        elif count <= width:
             if pairs + count > len(event):
-                event, records = grow_array(event), grow_array(records)
-            pairs = _emit_pairs(mask, 0, width, first, record[s], event, records, pairs)
+                event, record_out = grow_array(event), grow_array(record_out)
+            pairs = _emit_pairs(mask, 0, width, first, record[s], event, record_out, pairs)
         else:
             if tiles == len(tile_record):
                 tile_first, tile_record = grow_array(tile_first), grow_array(tile_record)
@@ -151,7 +150,7 @@ def match_flat(
             tile_record[tiles] = record[s]
             copy_into(tile_masks, tiles * width, mask, 0, n)
             tiles += 1
-    return MatchBuffer(event, records, pairs, tile_first, tile_record, tile_masks, tiles)
+    return MatchBuffer(event, record_out, pairs, tile_first, tile_record, tile_masks, tiles)
 
 
 @kernel
@@ -166,30 +165,26 @@ def match_trees(
     wide: WideSelectors,
     block: Block,
     first: int,
-    alive: Bytes,
-    visits: Ints,
-    few: int,
+    records: RecordState,
     totals: Longs,
     found: MatchBuffer,
 ) -> MatchBuffer:
     """Any selectors, with a stack of masks."""
     rows, known, frames, everyone = block.rows, block.known, block.frames, block.everyone
     offsets, tree, record, width = wide.tree_offsets, wide.tree, wide.tree_record, block.width
-    event, records, pairs = found.event, found.record, found.pairs
+    alive, visits = records.alive, records.visits
+    event, record_out, pairs = found.event, found.record, found.pairs
     tile_first, tile_record = found.tile_first, found.tile_record
     tile_masks, tiles = found.tile_masks, found.tiles
     n = width // WORDS
-    stride = wide.planes * width
-    stack = np.empty((wide.depth + 1, 4), np.int64)
+    masks = MaskStack(frames, wide.planes * width, np.empty((wide.depth + 1, 4), np.int64))
     counting = len(visits) > 0
     for s in range(len(record)):
         if not alive[record[s]]:
             continue
         if counting:
             visits[record[s]] += 1
-        at, state, in_frame = tree_mask(
-            tree, offsets[s], rows, known, frames, stride, width, stack, everyone
-        )
+        at, state, in_frame = tree_mask(tree, offsets[s], rows, known, masks, width, everyone)
         if state == EMPTY:
             continue
         if not in_frame:  # a single leaf
@@ -198,10 +193,10 @@ def match_trees(
         count = count_ones(frames, at, n)
         if len(totals) > 0:
             totals[record[s]] += count
-        elif count <= few:
+        elif count <= width:
             if pairs + count > len(event):
-                event, records = grow_array(event), grow_array(records)
-            pairs = _emit_pairs(frames, at, width, first, record[s], event, records, pairs)
+                event, record_out = grow_array(event), grow_array(record_out)
+            pairs = _emit_pairs(frames, at, width, first, record[s], event, record_out, pairs)
         else:
             if tiles == len(tile_record):
                 tile_first, tile_record = grow_array(tile_first), grow_array(tile_record)
@@ -210,32 +205,40 @@ def match_trees(
             tile_record[tiles] = record[s]
             copy_into(tile_masks, tiles * width, frames, at, n)
             tiles += 1
-    return MatchBuffer(event, records, pairs, tile_first, tile_record, tile_masks, tiles)
+    return MatchBuffer(event, record_out, pairs, tile_first, tile_record, tile_masks, tiles)
 
 
 @kernel
 def match_blocks(
-    rows: Rows,
-    begin: int,
-    end: int,
-    satisfied_offsets: Longs,
-    satisfied: Ints,
-    local: Ints,
+    events: EventSlice,
     wide: WideSelectors,
     sets: Sets,
-    alive: Bytes,
+    records: RecordState,
     defaults: Ints,
     block: Block,
-    visits: Ints,
-    few: int,
     totals: Longs,
     found: MatchBuffer,
 ) -> MatchBuffer:
-    """What the events from `begin` up to `end` match, some at a time; see `match_rows`.
+    """Match the events of a slice, a block at a time, against the selectors without a cover.
 
-    A mask of at most `few` bits is given as pairs. If there are `totals`, by record, nothing is
-    given: the events are only counted.
+    Args:
+        events: The events.
+        wide: The selectors.
+        sets: The sets of ranks that they refer to.
+        records: Which records are alive, and how often each was checked.
+        defaults: By axis, the rank of an event without a value.
+        block: The arrays of this thread.
+        totals: By record, the number of events that match, incremented here; then no matches are
+            returned. Empty to return the matches.
+        found: The matches so far.
+
+    Returns:
+        The matches so far and those of the slice. A mask with no more bits than it has words is
+        returned as pairs, which take less room.
     """
+    rows, begin, end = events.rows, events.begin, events.end
+    satisfied_offsets, satisfied = events.predicates.offsets, events.predicates.satisfied
+    local = events.predicates.local
     size = 64 * block.width
     for first in range(begin, end, size):
         count = min(size, end - first)
@@ -246,7 +249,7 @@ def match_blocks(
             wide.leaves, block, first, first + count, satisfied_offsets, satisfied, local
         )
         if len(wide.flat_record) > 0:
-            found = match_flat(wide, block, first, alive, visits, few, totals, found)
+            found = match_flat(wide, block, first, records, totals, found)
         if len(wide.tree_record) > 0:
-            found = match_trees(wide, block, first, alive, visits, few, totals, found)
+            found = match_trees(wide, block, first, records, totals, found)
     return found

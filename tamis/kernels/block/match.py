@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from tamis.kernels.block.holds import OTHER, Sets, holds, leaf_holds
-from tamis.kernels.block.ranks import Rows
-from tamis.kernels.block.words import AXES, Bytes, Ints, Longs, Words, axis_of, high_of, low_of
+from tamis.kernels.block.match_io import EventSlice, PairBuffer, RecordState
+from tamis.kernels.block.words import AXES, Ints, Longs, Words, axis_of, high_of, low_of
 from tamis.kernels.decorator import kernel
 from tamis.kernels.growth import grow_array
 from tamis.kernels.prefetch import prefetch
@@ -76,6 +76,15 @@ class GeneralSelectors(NamedTuple):
     record: Ints
 
 
+class CoveredSelectors(NamedTuple):
+    """All selectors of a segment that have a cover, and what is needed to look them up."""
+
+    buckets: Buckets
+    narrow: NarrowSelectors
+    general: GeneralSelectors
+    sets: Sets
+
+
 class RowScratch(NamedTuple):
     """What a thread writes on.
 
@@ -85,7 +94,8 @@ class RowScratch(NamedTuple):
         defaults: The ranks of an event that has no values at all.
         true: By predicate, the clock of the last event that satisfied it.
         seen: By general selector, the clock of the last event that it was checked on.
-        frames: The operators under way; see `hand_up`.
+        frames: The operators under way; see `propagate`.
+        clock: One number: the clock of the last event.
     """
 
     row: Ints
@@ -93,59 +103,45 @@ class RowScratch(NamedTuple):
     true: Longs
     seen: Longs
     frames: Longs
+    clock: Longs
 
 
 @kernel
 def match_rows(
-    rows: Rows,
-    begin: int,
-    end: int,
-    satisfied_offsets: Longs,
-    satisfied: Ints,
-    local: Ints,
-    buckets: Buckets,
-    narrow: NarrowSelectors,
-    general: GeneralSelectors,
-    sets: Sets,
-    alive: Bytes,
+    events: EventSlice,
+    selectors: CoveredSelectors,
+    records: RecordState,
     scratch: RowScratch,
-    clock: int,
-    visits: Ints,
-    event_out: Longs,
-    record_out: Longs,
+    out: PairBuffer,
 ) -> tuple[Longs, Longs, int]:
-    """The records that the events from `begin` up to `end` match.
+    """Match the events of a slice, one at a time, against the selectors that have a cover.
 
     Args:
-        rows: The ranks.
-        begin: The first event.
-        end: The event after the last.
-        satisfied_offsets: By event, where its predicates of phase 1 begin in `satisfied`.
-        satisfied: Their numbers in the index that all segments share.
-        local: By that number, the number in this segment, or -1.
-        buckets: Where to look.
-        narrow: Conjunctions.
-        general: The other selectors.
-        sets: Sets of ranks.
-        alive: By record, 0 if it has been removed.
-        scratch: What to write on.
-        clock: Greater than every clock that the board has seen.
-        visits: By record, how often it was checked, to count up; or empty.
-        event_out: Room for the events of the answer.
-        record_out: Room for their records.
+        events: The events.
+        selectors: The selectors, by bucket.
+        records: Which records are alive, and how often each was checked.
+        scratch: The arrays of this thread.
+        out: Room for the pairs.
 
     Returns:
-        Events, records, and how many of them count.
+        The events of the pairs, their records, and how many pairs there are.
     """
+    rows, begin, end = events.rows, events.begin, events.end
+    satisfied_offsets, satisfied = events.predicates.offsets, events.predicates.satisfied
+    local = events.predicates.local
+    narrow, sets = selectors.narrow, selectors.sets
+    alive, visits = records.alive, records.visits
+    event_out, record_out = out.event, out.record
+    clock = scratch.clock[0]
     offsets, ranks, axes, dense = rows.offsets, rows.ranks, rows.axes, rows.dense
-    point_at, predicate_at = buckets.point_at, buckets.predicate_at
+    point_at, predicate_at = selectors.buckets.point_at, selectors.buckets.predicate_at
     n_offsets, second, n_record = narrow.offsets, narrow.second, narrow.record
     rest_offsets, rest = narrow.rest_offsets, narrow.rest
     last_bucket = len(n_offsets) - 2
     row, defaults, true = scratch.row, scratch.defaults, scratch.true
     set_axis, set_offsets, set_ranks = sets.axis, sets.offsets, sets.ranks
     counting = len(visits) > 0
-    any_narrow, any_general = len(second) > 0, len(general.entry_program) > 0
+    any_narrow, any_general = len(second) > 0, len(selectors.general.record) > 0
     # Where rows are dense they are read as they are; there is room behind the last for all that can
     # stand in the place of an axis.
     filling = any_general or not dense
@@ -247,50 +243,47 @@ def match_rows(
                         visits[n_record[i]] += 1
         if any_general:
             event_out, record_out, found = _match_general(
-                rows,
+                events,
                 event,
-                satisfied_offsets,
-                satisfied,
-                local,
-                buckets,
-                general,
-                sets,
-                alive,
+                selectors,
+                records,
                 scratch,
                 clock,
-                visits,
-                event_out,
-                record_out,
+                PairBuffer(event_out, record_out),
                 found,
             )
         if filling:
             for p in range(first, last):
                 axis = axes[p - shift]
                 row[axis] = defaults[axis]
+    scratch.clock[0] = clock
     return event_out, record_out, found
 
 
 @kernel
 def _match_general(
-    rows: Rows,
+    events: EventSlice,
     event: int,
-    satisfied_offsets: Longs,
-    satisfied: Ints,
-    local: Ints,
-    buckets: Buckets,
-    general: GeneralSelectors,
-    sets: Sets,
-    alive: Bytes,
+    selectors: CoveredSelectors,
+    records: RecordState,
     scratch: RowScratch,
     clock: int,
-    visits: Ints,
-    event_out: Longs,
-    record_out: Longs,
+    out: PairBuffer,
     found: int,
 ) -> tuple[Longs, Longs, int]:
-    """The selectors other than conjunctions, for an event whose row is filled."""
+    """Match an event whose row is filled against the selectors other than conjunctions."""
+    rows, buckets, general, sets = (
+        events.rows,
+        selectors.buckets,
+        selectors.general,
+        selectors.sets,
+    )
+    satisfied_offsets, satisfied = events.predicates.offsets, events.predicates.satisfied
+    local = events.predicates.local
+    alive, visits = records.alive, records.visits
+    event_out, record_out = out.event, out.record
     offsets, gates, programs = general.offsets, general.entry_gate, general.entry_program
-    code, code_offsets, records = general.code, general.code_offsets, general.record
+    code, code_offsets, record_of = general.code, general.code_offsets, general.record
     level_offsets, level_shift, level_at = (
         buckets.level_offsets,
         buckets.level_shift,
@@ -333,22 +326,11 @@ def _match_general(
                 if seen[program] == clock:
                     continue
                 seen[program] = clock
-                record = records[program]
+                record = record_of[program]
                 if counting:
                     visits[record] += 1
                 if (
-                    holds(
-                        code,
-                        code_offsets[program],
-                        code_offsets[program + 1],
-                        row,
-                        true,
-                        clock,
-                        set_axis,
-                        set_offsets,
-                        set_ranks,
-                        scratch.frames,
-                    )
+                    holds(code, code_offsets[program], row, true, clock, sets, scratch.frames)
                     and alive[record]
                 ):
                     if found == len(record_out):

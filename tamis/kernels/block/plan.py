@@ -57,6 +57,18 @@ class Choice(NamedTuple):
     entries: Longs
 
 
+class CostLimits(NamedTuple):
+    """The largest part of all events that may look at a selector under its cover.
+
+    Attributes:
+        narrow: For a conjunction under a single value.
+        general: For any other selector.
+    """
+
+    narrow: float
+    general: float
+
+
 @kernel
 def choose(
     code: Words,
@@ -64,8 +76,7 @@ def choose(
     shares: Shares,
     point_at: Longs,
     predicate_at: int,
-    narrow_below: float,
-    general_below: float,
+    below: CostLimits,
     choice: Choice,
     levels: Longs,
 ) -> None:
@@ -77,8 +88,7 @@ def choose(
         shares: How many events satisfy a leaf.
         point_at: By axis, the bucket of its first constant.
         predicate_at: The bucket of the first predicate that phase 1 decides.
-        narrow_below: A conjunction hangs under a value if fewer events have it.
-        general_below: Another selector hangs under its cover if fewer events look at it.
+        below: The costs up to which a selector is indexed.
         choice: What is chosen.
         levels: By axis, one bit for each level in use.
     """
@@ -115,13 +125,13 @@ def choose(
             for k in range(first, size):
                 if is_exact(mine[k]) and cost[k] < least:
                     exact, least = k, cost[k]
-            if exact >= 0 and least <= narrow_below and least <= 4.0 * cost[0]:
+            if exact >= 0 and least <= below.narrow and least <= 4.0 * cost[0]:
                 choice.kind[s] = NARROW
                 choice.place[s] = exact
                 choice.bucket[s] = bucket_of(mine[exact], point_at, predicate_at)
                 choice.cost[s] = least
                 continue
-        if cost[0] <= general_below:
+        if cost[0] <= below.general:
             choice.kind[s] = GENERAL
             count = cheapest_cover(mine, cost, cover, place)
             for i in range(count):

@@ -50,24 +50,27 @@ class Sources(NamedTuple):
     text_ranks: Ints
 
 
+# Columns of `Scales.axes`.
+BEGIN = 0  # where the constants of the axis begin in `floors` and `ceilings`
+LENGTH = 1  # how many they are
+BELOW = 2  # the number of constants below the range of the type
+TABLE_AT = 3  # where the ranks of all integers from LEAST on begin in `table`; -1 for no table
+LEAST = 4  # the first of these integers
+SPAN = 5  # how many they are
+
+
 class Scales(NamedTuple):
-    """The constants of all axes, as seen from one type of values; by axis.
+    """The constants of all axes, as seen from one type of values.
 
     Attributes:
-        begin, length: Where they stand in `floors` and `ceilings`.
-        below: The number of constants below the range of the type.
-        table_at: Where the ranks of all integers from `least` on stand in `table`; -1 if nowhere.
-        least, span: The first of these integers, and how many there are.
-        floors, ceilings: The constants rounded down and up, as integers.
+        axes: One row per axis, of the columns BEGIN to SPAN. One array, because each array adds to
+            the cost of a call for a single event.
+        floors: The constants rounded down, as integers.
+        ceilings: The constants rounded up, as integers.
         table: Ranks by integer.
     """
 
-    begin: Longs
-    length: Longs
-    below: Longs
-    table_at: Longs
-    least: Longs
-    span: Longs
+    axes: Longs
     floors: Longs
     ceilings: Longs
     table: Ints
@@ -105,15 +108,19 @@ def count_less(keys: Longs, begin: int, count: int, key: int) -> int:
 @kernel
 def rank_of(scales: Scales, axis: int, key: int) -> int:
     """The rank of a value, given as an integer."""
-    table_at = scales.table_at[axis]
+    table_at = scales.axes[axis, TABLE_AT]
     if table_at >= 0:
         # Beyond either end the nearest gap will do: the table has one at both. The difference is
         # taken of what is near: of others it may overflow, which the compiler takes for impossible.
-        least = scales.least[axis]
-        near = min(max(key, least), least + scales.span[axis] - 1)
+        least = scales.axes[axis, LEAST]
+        near = min(max(key, least), least + scales.axes[axis, SPAN] - 1)
         return scales.table[table_at + near - least]
-    begin, count = scales.begin[axis], scales.length[axis]
-    return 2 * scales.below[axis] + _search_rank(scales.floors, scales.ceilings, begin, count, key)
+    begin, count, below = (
+        scales.axes[axis, BEGIN],
+        scales.axes[axis, LENGTH],
+        2 * scales.axes[axis, BELOW],
+    )
+    return below + _search_rank(scales.floors, scales.ceilings, begin, count, key)
 
 
 @kernel
@@ -208,14 +215,15 @@ def _rank_keys(
     keys: Longs, at: int, scales: Scales, axis: int, begin: int, end: int, found: Ints
 ) -> None:
     """The ranks of integers: a look into a table if there is one, else a search."""
-    table_at, least, span = scales.table_at[axis], scales.least[axis], scales.span[axis]
+    mine = scales.axes[axis]
+    table_at, least, span = mine[TABLE_AT], mine[LEAST], mine[SPAN]
     table, floors, ceilings = scales.table, scales.floors, scales.ceilings
     if table_at >= 0:
         for event in range(begin, end):
             near = min(max(keys[at + event], least), least + span - 1)
             found[event - begin] = table[table_at + near - least]
         return
-    first, size, below = scales.begin[axis], scales.length[axis], 2 * scales.below[axis]
+    first, size, below = mine[BEGIN], mine[LENGTH], 2 * mine[BELOW]
     for event in range(begin, end):
         rank = _search_rank(floors, ceilings, first, size, keys[at + event])
         found[event - begin] = below + rank
@@ -225,8 +233,8 @@ def _rank_keys(
 def _rank_doubles(
     keys: Longs, at: int, scales: Scales, axis: int, begin: int, end: int, found: Ints
 ) -> None:
-    floors, ceilings = scales.floors, scales.ceilings
-    first, size, below = scales.begin[axis], scales.length[axis], 2 * scales.below[axis]
+    floors, ceilings, mine = scales.floors, scales.ceilings, scales.axes[axis]
+    first, size, below = mine[BEGIN], mine[LENGTH], 2 * mine[BELOW]
     for event in range(begin, end):
         key = ordered_double(keys[at + event])
         found[event - begin] = below + _search_rank(floors, ceilings, first, size, key)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from tamis.kernels.block.rows import EMPTY, FULL, MIXED
@@ -14,23 +16,40 @@ HELD = 2
 COUNTER = 3
 
 
+class MaskStack(NamedTuple):
+    """The operators whose operands are being evaluated, outermost first.
+
+    Attributes:
+        frames: Their masks: one frame of `stride` words for each depth.
+        stride: The words of a frame.
+        operators: By depth: the operator, where it ends, k, and how many operands it has seen.
+    """
+
+    frames: Words
+    stride: int
+    operators: Longs
+
+
 @kernel
 def tree_mask(
-    tree: Ints,
-    at: int,
-    rows: Words,
-    known: Bytes,
-    frames: Words,
-    stride: int,
-    width: int,
-    stack: Longs,
-    everyone: Words,
+    tree: Ints, at: int, rows: Words, known: Bytes, masks: MaskStack, width: int, everyone: Words
 ) -> tuple[int, int, bool]:
-    """The events that satisfy a selector: where their mask is, what is known of it, and in what.
+    """Evaluate a selector for all events of a block.
 
-    An operator on the stack has four numbers: what it is, where it ends, k, and how many operands
-    it has seen. Its masks are in the frame of its depth.
+    Args:
+        tree: The selectors; see `WideSelectors`.
+        at: Where the selector begins in it.
+        rows: By leaf, the mask of the events that satisfy it.
+        known: By leaf, EMPTY, MIXED or FULL.
+        masks: The operators whose operands are being evaluated.
+        width: The words of a mask.
+        everyone: The mask of all events of the block.
+
+    Returns:
+        Where the mask of the events that satisfy the selector begins, whether it is EMPTY, MIXED or
+        FULL, and whether it is in `masks.frames` rather than in `rows`.
     """
+    frames, stride, stack = masks.frames, masks.stride, masks.operators
     n = width // WORDS
     depth, place, state, in_frame = 0, 0, MIXED, False
     while True:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from tamis.kernels.block.holds import OTHER, Sets, leaf_holds
-from tamis.kernels.block.match import Buckets, NarrowSelectors
-from tamis.kernels.block.ranks import Rows
-from tamis.kernels.block.words import AXES, Bytes, Ints, Longs, high_of, low_of
+from tamis.kernels.block.holds import OTHER, leaf_holds
+from tamis.kernels.block.match import CoveredSelectors
+from tamis.kernels.block.match_io import EventSlice, PairBuffer, RecordState
+from tamis.kernels.block.words import AXES, Ints, Longs, high_of, low_of
 from tamis.kernels.decorator import kernel
 from tamis.kernels.growth import grow_array
 
@@ -17,17 +17,11 @@ _TOGETHER = 4096
 
 @kernel
 def match_values(
-    rows: Rows,
-    begin: int,
-    end: int,
+    events: EventSlice,
     points: Longs,
-    buckets: Buckets,
-    narrow: NarrowSelectors,
-    sets: Sets,
-    alive: Bytes,
-    visits: Ints,
-    event_out: Longs,
-    record_out: Longs,
+    selectors: CoveredSelectors,
+    records: RecordState,
+    out: PairBuffer,
 ) -> tuple[Longs, Longs, int]:
     """What `match_rows` finds among conjunctions, value by value: for long lists.
 
@@ -35,6 +29,10 @@ def match_values(
     events of a block are sorted by value, and the list of a value is read once for all of them.
     The rows must be dense, and the conjunctions without predicates that phase 1 decides.
     """
+    rows, begin, end = events.rows, events.begin, events.end
+    buckets, narrow, sets = selectors.buckets, selectors.narrow, selectors.sets
+    alive, visits = records.alive, records.visits
+    event_out, record_out = out.event, out.record
     ranks, stride = rows.ranks, len(rows.axes)
     offsets, second, record = narrow.offsets, narrow.second, narrow.record
     rest_offsets, rest = narrow.rest_offsets, narrow.rest

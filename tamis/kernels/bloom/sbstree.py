@@ -7,7 +7,7 @@ bit and all above its last are left out at once.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,6 +74,18 @@ def sbstree_find(trie: Trie, bits: Ints) -> int:
     return node
 
 
+class KeptBits(NamedTuple):
+    """The bits of all branches that an event's filter has.
+
+    Attributes:
+        words: Zeros, one bit for each of a filter; the bits of the branches found become ones.
+        most: The number of visited nodes after which the search is given up.
+    """
+
+    words: Words
+    most: int
+
+
 @kernel
 def sbstree_publish(
     trie: Trie,
@@ -83,8 +95,7 @@ def sbstree_publish(
     addresses: int,
     live: int,
     sources: Ints,
-    kept: Words,
-    most: int,
+    kept: KeptBits,
 ) -> tuple[Offsets, Ints, int]:
     """The addresses of the branches that each event's filter has, each once.
 
@@ -96,14 +107,14 @@ def sbstree_publish(
         addresses: One more than the highest address.
         live: How many addresses hang in the tree: once all are found, an event is done with.
         sources: Event e is not for the address sources[e]; for -1 there is none.
-        kept: Zeros, a bit for each of a filter, for one event: those of all branches that were
-            found become ones. If it is empty, nobody asks for them.
-        most: After more nodes than that nobody asks for them any more.
+        kept: The bits of the branches found, for a call with one event; without words, they are
+            not collected.
 
     Returns:
         Where each event's addresses begin, the addresses, and how many nodes were visited.
     """
     nodes, keys, links, entries = trie.nodes, trie.keys, trie.links, trie.entries
+    kept_words, most = kept.words, kept.most
     begins = np.zeros(len(offsets), np.int64)
     out, found = np.empty(64, np.int32), 0
     seen = np.full(addresses, -1, np.int32)
@@ -119,14 +130,14 @@ def sbstree_publish(
         if source >= 0:
             seen[source] = event
             enough -= 1
-        if len(kept):
+        if len(kept_words):
             enough = np.int64(1) << 40  # all branches, not only one of each address
         waiting = 0
         node, at = np.int64(ROOT), first
         while found < enough:
             if node >= 0:  # it is new: who hangs here, and where its children begin
                 visited += 1
-                if visited > most and len(kept):
+                if visited > most and len(kept_words):
                     break
                 entry = nodes[node, ENTRY]
                 while entry >= 0:
@@ -137,11 +148,11 @@ def sbstree_publish(
                             out = grow_array(out)
                         out[found] = address
                         found += 1
-                    if len(kept) and address != source:
+                    if len(kept_words) and address != source:
                         above = np.int64(node)
                         while above != ROOT:
                             key = np.int64(nodes[above, KEY])
-                            kept[key >> 6] |= np.uint64(1) << np.uint64(key & 63)
+                            kept_words[key >> 6] |= np.uint64(1) << np.uint64(key & 63)
                             above = np.int64(nodes[above, PARENT])
                     entry = entries[entry, NEXT]
                 if at < last and nodes[node, SIZE]:
@@ -224,7 +235,7 @@ def sbstree_narrow(
         if not whole:
             mine = np.array([0, last - first])
             _, _, visited = sbstree_publish(
-                trie, mine, bits[first:last], words, addresses, 0, sources, kept, most
+                trie, mine, bits[first:last], words, addresses, 0, sources, KeptBits(kept, most)
             )
             whole = visited > most
             vain += whole and event < _SAMPLE

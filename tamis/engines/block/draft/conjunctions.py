@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tamis.engines.block.layout.axes import INSTANT, NUMBER, TEXT, TRUTH
+from tamis.kernels.block.axis_kinds import INSTANT, NUMBER, TEXT, TRUTH
 from tamis.language.expr import And, Attribute, Between, BoolExpr, Comparison, Literal
 from tamis.values import Timestamp
 

@@ -8,10 +8,11 @@ import numpy as np
 
 from tamis.engines.block.draft.conjunctions import plain_tests
 from tamis.engines.block.draft.draft_leaves import DraftLeaves
-from tamis.engines.block.layout.axes import KINDS, MOST_CONSTANTS
+from tamis.engines.block.layout.axes import MOST_CONSTANTS
 from tamis.engines.block.layout.rules import Leaf, Rules
 from tamis.engines.block.terms import Terms
 from tamis.engines.subscription import Subscription
+from tamis.kernels.block.axis_kinds import KINDS
 from tamis.kernels.block.words import AND, AT_LEAST, AXES, FALSE, OR, TRUE, XNOR, XOR, operator_word
 from tamis.language.expr import (
     And,

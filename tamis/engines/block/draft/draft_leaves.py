@@ -11,9 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from tamis.engines.block.draft.conjunctions import KIND_OF
-from tamis.engines.block.layout.axes import INSTANT, NUMBER, PRESENCE, TEXT, TRUTH, Axes, axes_of
+from tamis.engines.block.layout.axes import Axes, axes_of
 from tamis.engines.block.layout.rules import Leaf
 from tamis.engines.block.terms import Terms
+from tamis.kernels.block.axis_kinds import INSTANT, NUMBER, PRESENCE, TEXT, TRUTH
 from tamis.kernels.block.holds import Sets
 from tamis.kernels.block.merge import draft_words
 from tamis.kernels.block.words import (

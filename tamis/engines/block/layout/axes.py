@@ -14,14 +14,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from tamis.kernels.block.axis_kinds import KINDS, PRESENCE, TEXT
+from tamis.kernels.block.event import AxisConstants
 from tamis.kernels.block.merge import gather_texts, merge_texts
 from tamis.kernels.block.ranks import Scales
 from tamis.kernels.block.words import Bytes, Longs
 from tamis.values import INT_MAX, Scalar, Timestamp
-
-# Kinds of axes. All but TEXT have their constants among the numbers.
-NUMBER, TEXT, INSTANT, TRUTH, PRESENCE = range(5)
-KINDS = 5
 
 # More constants on one axis do not fit into a word.
 MOST_CONSTANTS = (1 << 23) - 2
@@ -94,6 +92,13 @@ class Axes:
         return found
 
     @cached_property
+    def constants(self) -> AxisConstants:
+        """The constants, for the kernel that ranks the values of one event."""
+        return AxisConstants(
+            self.int_scales, self.double_scales, self.begin, self.count, self.bounds, self.texts
+        )
+
+    @cached_property
     def int_scales(self) -> Scales:
         """The constants as seen from 64-bit integers."""
         value, residual = self.value, self.residual
@@ -132,7 +137,8 @@ class Axes:
         floors, ceilings = floors[inside], ceilings[inside]
         begin = kept_before[begin]
         table_at, least, span, table = _tables(floors, ceilings, begin, count, under)
-        return Scales(begin, count, under, table_at, least, span, floors, ceilings, table)
+        columns = np.stack([begin, count, under, table_at, least, span], axis=1)
+        return Scales(np.ascontiguousarray(columns), floors, ceilings, table)
 
 
 def no_axes() -> Axes:

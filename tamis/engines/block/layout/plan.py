@@ -15,7 +15,13 @@ from tamis.engines.block.layout.axes import Axes
 from tamis.engines.block.layout.rules import Rules
 from tamis.kernels.block.covers import NO_COVER, Shares
 from tamis.kernels.block.holds import Sets
-from tamis.kernels.block.layout import lay_general, lay_narrow, lay_trees, sort_into_buckets
+from tamis.kernels.block.layout import (
+    CoverEntries,
+    lay_general,
+    lay_narrow,
+    lay_trees,
+    sort_into_buckets,
+)
 from tamis.kernels.block.masks import WideSelectors
 from tamis.kernels.block.match import Buckets, GeneralSelectors, NarrowSelectors
 from tamis.kernels.block.merge import (
@@ -28,7 +34,16 @@ from tamis.kernels.block.merge import (
     take_trees,
     tree_lengths,
 )
-from tamis.kernels.block.plan import GENERAL, NARROW, NEVER, WIDE_FLAT, WIDE_TREE, Choice, choose
+from tamis.kernels.block.plan import (
+    GENERAL,
+    NARROW,
+    NEVER,
+    WIDE_FLAT,
+    WIDE_TREE,
+    Choice,
+    CostLimits,
+    choose,
+)
 from tamis.kernels.block.rows import Leaves
 from tamis.kernels.block.trees import COUNTER
 from tamis.kernels.block.words import (
@@ -100,11 +115,11 @@ def lay_out(rules: Rules, shares: Shares) -> Plan:
         np.zeros(count, np.int64),
     )
     levels = np.zeros(len(axes), np.int64)
-    chosen_by = (code, offsets, shares, point_at, predicate_at, NARROW_BELOW)
-    choose(*chosen_by, GENERAL_BELOW, choice, levels)
+    chosen_by = (code, offsets, shares, point_at, predicate_at)
+    choose(*chosen_by, CostLimits(NARROW_BELOW, GENERAL_BELOW), choice, levels)
     is_wide = (choice.kind == WIDE_FLAT) | (choice.kind == WIDE_TREE)
     if choice.cost[is_wide].sum() * _GENERAL_COST < len(axes) * _BLOCK_COST:
-        choose(*chosen_by, NO_COVER - 0.5, choice, levels)
+        choose(*chosen_by, CostLimits(NARROW_BELOW, NO_COVER - 0.5), choice, levels)
     level_offsets, level_shift, level_at, level_bucket, total = _levels(axes, levels, points)
     buckets = Buckets(point_at, level_offsets, level_shift, level_at, predicate_at)
     chosen = [np.flatnonzero(choice.kind == kind) for kind in range(NEVER + 1)]
@@ -113,15 +128,7 @@ def lay_out(rules: Rules, shares: Shares) -> Plan:
         buckets,
         _narrow_selectors(rules, code, choice, chosen[NARROW], points),
         _general_selectors(
-            rules,
-            code,
-            choice,
-            chosen[GENERAL],
-            shares,
-            point_at,
-            predicate_at,
-            level_bucket,
-            total,
+            rules, code, choice, chosen[GENERAL], shares, buckets, level_bucket, total
         ),
         wide,
         rules.record[chosen[NEVER]],
@@ -180,31 +187,25 @@ def _general_selectors(
     choice: Choice,
     chosen: Longs,
     shares: Shares,
-    point_at: Longs,
-    predicate_at: int,
+    buckets: Buckets,
     level_bucket: Longs,
-    buckets: int,
+    bucket_count: int,
 ) -> GeneralSelectors:
     count = int(choice.entries[chosen].sum())
-    bucket, program = np.empty(count, np.int64), np.empty(count, np.int32)
-    gate = np.empty(count, np.uint64)
-    lay_general(
-        code,
-        rules.offsets,
-        chosen,
-        shares,
-        point_at,
-        predicate_at,
-        level_bucket,
-        bucket,
-        program,
-        gate,
+    entries = CoverEntries(
+        np.empty(count, np.int64), np.empty(count, np.int32), np.empty(count, np.uint64)
     )
-    offsets, order = np.zeros(buckets + 1, np.int32), np.empty(count, np.int64)
-    sort_into_buckets(bucket, offsets, order)
+    lay_general(code, rules.offsets, chosen, shares, buckets, level_bucket, entries)
+    offsets, order = np.zeros(bucket_count + 1, np.int32), np.empty(count, np.int64)
+    sort_into_buckets(entries.bucket, offsets, order)
     code_offsets, kept = _gather_words(code, rules.offsets, chosen)
     return GeneralSelectors(
-        offsets, program[order], gate[order], code_offsets, kept, rules.record[chosen]
+        offsets,
+        entries.program[order],
+        entries.gate[order],
+        code_offsets,
+        kept,
+        rules.record[chosen],
     )
 
 

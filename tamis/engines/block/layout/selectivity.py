@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tamis.engines.block.layout.axes import PRESENCE, TRUTH, Axes
+from tamis.engines.block.layout.axes import Axes
+from tamis.kernels.block.axis_kinds import PRESENCE, TRUTH
 from tamis.kernels.block.covers import Doubles, Shares
 from tamis.kernels.block.holds import Sets
 from tamis.kernels.block.ranks import Rows

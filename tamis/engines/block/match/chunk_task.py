@@ -13,6 +13,7 @@ from tamis.engines.block.segment.segment import (
 )
 from tamis.kernels.block.masks import MatchBuffer, match_blocks
 from tamis.kernels.block.match import match_rows
+from tamis.kernels.block.match_io import EventSlice, PairBuffer, PredicateResults, RecordState
 from tamis.kernels.block.ranks import Rows
 from tamis.kernels.block.values import match_values
 from tamis.kernels.block.words import Ints, Longs
@@ -42,8 +43,8 @@ class Task:
         Visits are counted of pieces that begin with one of the first `counted` events. With totals,
         by record, what is found in blocks is only counted there.
         """
-        self._segment, self._rows, self._offsets, self._ids = segment, rows, offsets, ids
-        self._local = segment.local_numbers(capacity)
+        self._segment, self._rows = segment, rows
+        self._predicates = PredicateResults(offsets, ids, segment.local_numbers(capacity))
         self._counted = counted
         least = max(LEAST_BLOCK, 1 << (chunk_events - 1).bit_length())
         self._size = min(segment.block_size, least)
@@ -54,28 +55,23 @@ class Task:
         segment, plan = self._segment, self._segment.plan
         events, size = end - begin, self._size
         visits: Ints = segment.tally.visit_counters() if begin < self._counted else NOT_COUNTED
+        piece = EventSlice(self._rows, self._predicates, begin, end)
+        records = RecordState(segment.alive, visits)
         board = segment.take_scratch()
         found = new_match_buffer(
             size // 64,
             1024 + int(1.1 * board.pairs * events),
             64 + int(1.1 * board.tiles * events),
         )
-        found = self._match_rows(begin, end, board, visits, found)
+        found = self._match_covered(piece, records, board, found)
         if len(plan.wide.leaves.words):
             found = match_blocks(
-                self._rows,
-                begin,
-                end,
-                self._offsets,
-                self._ids,
-                self._local,
+                piece,
                 plan.wide,
                 segment.sets,
-                segment.alive,
+                records,
                 plan.defaults,
                 board.block(size),
-                visits,
-                size // 64,
                 self._totals,
                 found,
             )
@@ -83,45 +79,20 @@ class Task:
         segment.return_scratch(board)
         return found
 
-    def _match_rows(
-        self, begin: int, end: int, scratch: SegmentScratch, visits: Ints, found: MatchBuffer
+    def _match_covered(
+        self, piece: EventSlice, records: RecordState, scratch: SegmentScratch, found: MatchBuffer
     ) -> MatchBuffer:
         segment, plan = self._segment, self._segment.plan
+        out = PairBuffer(found.event, found.record)
         by_value = len(plan.narrow.record) > _LONG * len(plan.leaves) and self._rows.dense
         if by_value and not len(segment.predicates) and not len(plan.general.record):
             event, record, pairs = match_values(
-                self._rows,
-                begin,
-                end,
-                segment.axes.count,
-                plan.buckets,
-                plan.narrow,
-                segment.sets,
-                segment.alive,
-                visits,
-                found.event,
-                found.record,
+                piece, segment.axes.count, segment.covered, records, out
             )
         elif len(plan.narrow.record) or len(plan.general.record):
             event, record, pairs = match_rows(
-                self._rows,
-                begin,
-                end,
-                self._offsets,
-                self._ids,
-                self._local,
-                plan.buckets,
-                plan.narrow,
-                plan.general,
-                segment.sets,
-                segment.alive,
-                scratch.row_scratch,
-                scratch.clock,
-                visits,
-                found.event,
-                found.record,
+                piece, segment.covered, records, scratch.row_scratch, out
             )
-            scratch.clock += end - begin
         else:
             return found
         return found._replace(event=event, record=record, pairs=pairs)

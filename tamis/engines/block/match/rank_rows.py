@@ -13,10 +13,11 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from tamis.engines.block.layout.axes import INSTANT, KINDS, NUMBER, PRESENCE, TEXT, TRUTH, Axes
+from tamis.engines.block.layout.axes import Axes
 from tamis.engines.block.terms import Terms
 from tamis.events.batch import EventBatch
 from tamis.kernels.block import ranks as block_ranks
+from tamis.kernels.block.axis_kinds import INSTANT, KINDS, NUMBER, PRESENCE, TEXT, TRUTH
 from tamis.kernels.block.ranks import (
     Rows,
     Sources,

@@ -1,4 +1,4 @@
-"""One event at low latency: without columns, straight from its values to their ranks."""
+"""Match a single event at low latency: without columns, directly from its values."""
 
 from __future__ import annotations
 
@@ -7,38 +7,30 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tamis.engines.block.layout.axes import INSTANT, KINDS, NUMBER, PRESENCE, TEXT, TRUTH
+from tamis.engines.block.layout.axes import pack_texts
 from tamis.engines.block.segment.segment import Segment
 from tamis.engines.block.terms import Terms
 from tamis.kernels.block import ranks as block_ranks
-from tamis.kernels.block.event import match_wide_event, rank_event
-from tamis.kernels.block.match import match_rows
-from tamis.kernels.block.ranks import Rows
+from tamis.kernels.block.event import match_event
+from tamis.kernels.block.ranks import Doubles
 from tamis.kernels.block.words import Bytes, Longs
 from tamis.matches import Id
 from tamis.values import INT_MAX, INT_MIN
 
-# By kind of value, the kind of its axis.
-_AXIS_KINDS = np.array([NUMBER, NUMBER, TEXT, TRUTH, PRESENCE], np.int64)
-_NOTHING = np.zeros(0, np.int32)
-_NO_OFFSETS = np.zeros(2, np.int64)
-
-assert INSTANT not in _AXIS_KINDS  # datetimes are for columns to deal with
+_NO_TEXTS = pack_texts([])
 
 
-class TermValues(NamedTuple):
-    """The values of an event that some term asks for; see `rank_event`."""
+class EventValues(NamedTuple):
+    """The values of an event that some term reads; see `match_event`."""
 
-    slots: Longs
-    kinds: Longs
-    ints: Longs
-    doubles: np.ndarray
+    numbers: Longs
+    doubles: Doubles
     text_bounds: Longs
     texts: Bytes
 
 
-def values_of(event: Mapping[str, object], terms: Terms) -> TermValues | None:
-    """The values of an event; None if they are of kinds that only columns know how to take."""
+def values_of(event: Mapping[str, object], terms: Terms) -> EventValues | None:
+    """Return the values of an event; None if it has values that only columns support."""
     by_path = terms.by_path
     slots: list[int] = []
     kinds: list[int] = []
@@ -63,7 +55,7 @@ def values_of(event: Mapping[str, object], terms: Terms) -> TermValues | None:
             return None
         slot = by_path.get((name,))
         if slot is None:
-            # It may be no text at all: a lone surrogate is an error.
+            # It may hold a lone surrogate, which is not UTF-8: the columns report that error.
             if not name.isascii() or (kind == block_ranks.TEXT and not value.isascii()):  # type: ignore[attr-defined]
                 return None
             continue
@@ -76,81 +68,28 @@ def values_of(event: Mapping[str, object], terms: Terms) -> TermValues | None:
         kinds.append(kind)
         ints.append(number)
         doubles.append(double)
-    bounds = np.zeros(len(texts) + 1, np.int64)
-    if texts:
-        np.cumsum([len(text) for text in texts], out=bounds[1:])
-    return TermValues(
-        np.array(slots, np.int64),
-        np.array(kinds, np.int64),
-        np.array(ints, np.int64),
-        np.array(doubles, np.float64),
-        bounds,
-        np.frombuffer(bytearray().join(texts), np.uint8),
+    bounds, data = pack_texts(texts) if texts else _NO_TEXTS
+    return EventValues(
+        np.array((slots, kinds, ints), np.int64), np.array(doubles, np.float64), bounds, data
     )
 
 
-def match_segment(values: TermValues, segment: Segment, slots: int) -> tuple[list[Id], list[int]]:
-    """The ids of the subscriptions of a segment that the event matches, and their priorities.
+def match_segment(values: EventValues, segment: Segment, slots: int) -> tuple[list[Id], list[int]]:
+    """Match an event against a segment.
 
-    No priorities stand for nothing but 0.
+    Args:
+        values: The values of the event.
+        segment: The segment.
+        slots: The number of terms of the engine.
+
+    Returns:
+        The ids of the subscriptions that match, and their priorities; these are empty if all are 0.
     """
-    plan, axes = segment.plan, segment.axes
-    owners = np.empty(2 * len(values.slots), np.int32)
-    ranks = np.empty(2 * len(values.slots), np.int32)
-    filled = rank_event(
-        *values,
-        segment.lookup(slots),
-        KINDS,
-        _AXIS_KINDS,
-        PRESENCE,
-        axes.int_scales,
-        axes.double_scales,
-        axes.begin,
-        axes.count,
-        axes.bounds,
-        axes.texts,
-        owners,
-        ranks,
-    )
     board = segment.take_scratch()
-    rows = Rows(np.array([0, filled], np.int64), ranks, owners, False)
-    records, found = np.empty(64, np.int64), 0
-    if len(plan.narrow.record) or len(plan.general.record):
-        _, records, found = match_rows(
-            rows,
-            0,
-            1,
-            _NO_OFFSETS,
-            _NOTHING,
-            _NOTHING,
-            plan.buckets,
-            plan.narrow,
-            plan.general,
-            segment.sets,
-            segment.alive,
-            board.row_scratch,
-            board.clock,
-            _NOTHING,
-            np.empty(64, np.int64),
-            records,
-        )
-        board.clock += 1
-    if len(plan.wide.leaves.words):
-        records, found = match_wide_event(
-            plan.wide,
-            segment.flat_first,
-            owners,
-            ranks,
-            filled,
-            board.row_scratch.row,
-            plan.defaults,
-            board.row_scratch.true,
-            segment.sets,
-            segment.alive,
-            records,
-            found,
-        )
+    records, found = match_event(
+        *values, segment.lookup(slots), segment.event_index, segment.alive, board.row_scratch
+    )
     segment.return_scratch(board)
     ledger, records = segment.ledger, records[:found]
-    urgent = ledger.priorities[records].tolist() if len(ledger.priorities) else []
-    return ledger.few_ids(records), urgent
+    priorities = ledger.priorities[records].tolist() if len(ledger.priorities) else []
+    return ledger.few_ids(records), priorities

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from tamis.engines.block.layout.axes import INSTANT, NUMBER, PRESENCE, TEXT, TRUTH, Axes
+from tamis.engines.block.layout.axes import Axes
 from tamis.engines.block.segment.segment import Segment
 from tamis.engines.block.terms import Terms
+from tamis.kernels.block.axis_kinds import INSTANT, NUMBER, PRESENCE, TEXT, TRUTH
 from tamis.kernels.block.words import AXES, AXIS_SHIFT, CONSTANT, FIELD, LOW_SHIFT, PREDICATE
 from tamis.language.expr import Between, Comparison, IsNull, Literal, Not, Predicate, ValueExpr
 from tamis.language.printer import literal_text

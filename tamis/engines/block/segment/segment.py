@@ -16,12 +16,13 @@ from tamis.engines.block.report.tally import Tally
 from tamis.engines.block.segment.ledger import Ledger
 from tamis.engines.block.terms import Terms, calls_function
 from tamis.kernels.block.covers import Shares
+from tamis.kernels.block.event import EventIndex
 from tamis.kernels.block.holds import Sets
 from tamis.kernels.block.masks import MatchBuffer
-from tamis.kernels.block.match import RowScratch as Arrays
+from tamis.kernels.block.match import CoveredSelectors, RowScratch
 from tamis.kernels.block.ranks import Rows
 from tamis.kernels.block.rows import Block
-from tamis.kernels.block.words import Bytes, Ints, Longs, Words
+from tamis.kernels.block.words import Bytes, Ints, Longs
 from tamis.predicates import PredicateIndex
 
 RowsOn = Callable[[Axes], Rows]
@@ -147,10 +148,17 @@ class Segment:
         return self._calls
 
     @cached_property
-    def flat_first(self) -> Words:
-        """The first leaf of every conjunction that is looked at in blocks."""
+    def covered(self) -> CoveredSelectors:
+        """The selectors that have a cover, for the kernels that match them."""
+        plan = self.plan
+        return CoveredSelectors(plan.buckets, plan.narrow, plan.general, self.sets)
+
+    @cached_property
+    def event_index(self) -> EventIndex:
+        """What a single event is matched with."""
         wide = self.plan.wide
-        return wide.leaves.words[wide.flat[wide.flat_offsets[:-1]]]
+        flat_first = wide.leaves.words[wide.flat[wide.flat_offsets[:-1]]]
+        return EventIndex(self.axes.constants, self.covered, wide, flat_first)
 
     def take_scratch(self) -> SegmentScratch:
         """What to write on: several threads may match at once, each on its own."""
@@ -223,18 +231,18 @@ class SegmentScratch:
     def __init__(self, segment: Segment) -> None:
         """Make them for a segment."""
         plan = segment.plan
-        self.clock = 0
         # What was found last, per event: as much room is made next time.
         self.pairs = self.tiles = 0.0
         depth = max(DEEP, _max_depth(plan))
         row = np.full(1 << 16, -1, np.int32)
         row[: len(plan.defaults)] = plan.defaults
-        self.row_scratch = Arrays(
+        self.row_scratch = RowScratch(
             row,
             plan.defaults,
             np.zeros(len(segment.predicates), np.int64),
             np.zeros(len(plan.general.record), np.int64),
             np.zeros((depth, 5), np.int64),
+            np.zeros(1, np.int64),
         )
         self._blocks: dict[int, Block] = {}
         self._wide = plan.wide

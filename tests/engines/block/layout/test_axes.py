@@ -11,11 +11,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tamis.engines.block.layout.axes import (
-    INSTANT,
-    KINDS,
-    NUMBER,
-    TEXT,
-    TRUTH,
     axes_of,
     join_axes,
     no_axes,
@@ -23,6 +18,7 @@ from tamis.engines.block.layout.axes import (
     pack_texts,
 )
 from tamis.engines.block.layout.rules import no_sets
+from tamis.kernels.block.axis_kinds import INSTANT, KINDS, NUMBER, TEXT, TRUTH
 from tamis.kernels.block.ranks import ordered_double, rank_of, rank_texts
 from tamis.values import Timestamp
 

@@ -7,7 +7,7 @@ import random
 import numpy as np
 
 from tamis.kernels.block.covers import NO_COVER, Shares, cheapest_cover, entries_of, weigh
-from tamis.kernels.block.plan import GENERAL, Choice, choose
+from tamis.kernels.block.plan import GENERAL, Choice, CostLimits, choose
 from tamis.kernels.block.words import AND, OR, PREDICATE, TRUE, Words, operator_word
 
 
@@ -49,7 +49,7 @@ def chosen(code: Words, shares: Shares) -> int:
     offsets, none = np.array([0, len(code)]), np.zeros(0, np.int64)
     byte, double, longs = np.zeros(1, np.uint8), np.zeros(1), [np.zeros(1, np.int64) for _ in "123"]
     choice = Choice(byte, longs[0], longs[1], double, longs[2])
-    choose(code, offsets, shares, none, 0, -1.0, NO_COVER - 0.5, choice, none)
+    choose(code, offsets, shares, none, 0, CostLimits(-1.0, NO_COVER - 0.5), choice, none)
     assert choice.kind[0] == GENERAL
     return int(choice.entries[0])
 
