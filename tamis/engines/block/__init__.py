@@ -1,15 +1,19 @@
 """The block engine: the default.
 
-Its parts, in the order in which a subscription meets them: `draft` turns selectors into words on
-the `axes`; `plan` hangs each under its cheapest cover, by the `shares` of events that satisfy its
-leaves; with their `ledger` they are a `segment`, which never changes. `reader` brings events onto
-the axes.
+A subscription passes through these parts:
 
-What an engine holds, under one lock, is its `contents`: the `stack` of segments, what is `pending`,
-what is known of `recent` events. A `worker` does the `upkeep`; `engine` takes changes and matches.
+- `draft/` turns its selector into words whose leaves are intervals of ranks on axes.
+- `layout/` indexes each selector under its cheapest cover, given the share of events that satisfies
+  each leaf (`selectivity`), or leaves it to be matched in blocks of events (`plan`).
+- `segment/` holds the result, which never changes, and its `ledger` of ids, texts and priorities.
+- `match/` ranks events on the axes and matches them.
 
-What people see of it: `describe` (one subscription), `costs` (by what each `tally` has counted),
-`survey` and `draw` (all of it).
+`contents` is the state of an engine, under one lock: the `stack` of segments, the pending
+subscriptions (`draft/head`) and the sample of recent events (`event_sample`). A `worker` thread
+does the `maintenance`; `engine` takes changes and matches.
+
+`report/` describes an engine to people: `describe` (one subscription), `costs` (from the counters
+of `tally`), `statistics` and `draw` (the whole engine).
 """
 
 from __future__ import annotations

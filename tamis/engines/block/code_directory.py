@@ -1,4 +1,4 @@
-"""Which segment a code is in: merging gives segments new codes, so they stand in no order."""
+"""Which segment a code belongs to: merged segments get new codes, so the stack is not sorted."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from tamis.engines.block.segment.segment import Segment
 
 
 class Directory:
-    """Segments by their codes; never changed, as the stack of segments is not."""
+    """Segments by their codes. Immutable, as is the stack of segments."""
 
     def __init__(self, segments: Iterable[Segment] = ()) -> None:
-        """Put the segments in order."""
+        """Sort the segments by their first code."""
         self._held = sorted(segments, key=lambda segment: segment.base)
         self._bases = [segment.base for segment in self._held]
 
     def find(self, code: int) -> tuple[Segment, int]:
-        """The segment and the record of a code that is in use."""
+        """Return the segment and the record of a code that is in use."""
         segment = self._held[bisect_right(self._bases, code) - 1]
         return segment, code - segment.base

@@ -1,8 +1,8 @@
-"""All that a block engine holds, and the one lock over it.
+"""The state of a block engine, and the one lock that protects it.
 
-The lock protects all of it: the stack, what is pending, the index of predicates, what is known of
-events. Only a segment, once somebody has it, may be read without; so may the tuple of those in the
-stack, as it is replaced and never changed. The engine and its worker meet here.
+The lock protects the stack, the pending subscriptions, the predicate index and the sample of
+events. Two things may be read without it: a segment, and the tuple of the stack's segments, which
+is replaced and never changed. The engine and its worker share this state.
 """
 
 from __future__ import annotations
@@ -25,23 +25,24 @@ from tamis.predicates import PredicateIndex
 
 
 class Contents:
-    """Segments, what is not in one yet, and what is known of events.
+    """Segments, pending subscriptions, and a sample of events.
 
     Attributes:
-        lock: To be held during every call, and while the parts are used.
-        terms, index: What selectors are about: common to all segments.
-        stack: The segments that stay.
-        pending: The subscriptions that are in none of them.
-        whole: Those that are left to the oracle.
-        recent: What is known of events.
-        calls: Whether functions of the caller's may be called.
-        calls_less: Whether one has been removed since, for which they may be.
-        watcher: Told when there are other segments, and whether the draft was sealed; nobody by
-            default.
+        lock: Held during every call, and while the parts are used.
+        terms: The terms of all selectors, shared by all segments.
+        index: The predicates that phase 1 decides, shared by all segments.
+        stack: The sealed segments.
+        pending: The subscriptions that are in none of them yet.
+        unindexed: The subscriptions that are left to the oracle.
+        recent: The sample of recent events.
+        may_call_functions: Whether a selector may call functions of the user.
+        has_removed_caller: Whether a subscription was removed since then that may call them.
+        watcher: Called when the set of segments changes, with whether the draft was sealed; None
+            by default.
     """
 
     def __init__(self) -> None:
-        """Begin with nothing."""
+        """Create an empty state."""
         self.lock = RLock()
         self.terms = Terms()
         self.index = PredicateIndex()
@@ -53,31 +54,31 @@ class Contents:
         self.watcher: Callable[[bool], None] | None = None
 
     def __len__(self) -> int:
-        """How many subscriptions there are."""
+        """Return the number of subscriptions."""
         return len(self.pending) + len(self.unindexed) + len(self.stack)
 
     def segments(self) -> tuple[Segment, ...]:
-        """All segments, the tail last."""
+        """Return all segments, the tail last."""
         stack, tail = self.stack.segments, self.pending.tail
         return stack if tail is None else (*stack, tail)
 
     def sample(self) -> EventSample | None:
-        """What is known of events, to lay out selectors by."""
+        """Return the sample of events to lay out selectors with; None if there is none."""
         return self.recent.sample(self.terms, self.index, self.segments())
 
     def prepare(self) -> None:
-        """See that the segments hold all subscriptions, but for those left to the oracle."""
+        """Bring the segments up to date: they hold all subscriptions but those for the oracle."""
         self.stack.intern_restored()
         self._drop_removed_callers()
         self.refresh()
 
     def refresh(self) -> None:
-        """Bring the tail up to the draft."""
+        """Rebuild the tail if the draft has changed since."""
         if self.pending.is_behind(self.recent.has_events):
             self.pending.catch_up(self.sample)
 
     def seal(self) -> None:
-        """Make a segment of the draft that stays."""
+        """Turn the draft into a segment of the stack."""
         self.refresh()
         tail = self.pending.tail
         if tail is not None:
@@ -90,13 +91,13 @@ class Contents:
             self.watcher(True)
 
     def swap(self, old: Sequence[Segment], new: Segment, kept: Sequence[Longs]) -> None:
-        """Put a segment into the place of others; see `Stack.swap`."""
+        """Replace segments by one; see `Stack.swap`."""
         self.stack.swap(old, new, kept)
         if self.watcher is not None:
             self.watcher(False)
 
     def _drop_removed_callers(self) -> None:
-        """Forget what was removed at once, if functions of the caller's are called for it."""
+        """Rebuild segments so that functions of removed subscriptions are not called any more."""
         if not self.has_removed_caller:
             return
         self.has_removed_caller = False
@@ -107,30 +108,30 @@ class Contents:
                 self.swap((segment,), new, [kept])
 
     def snapshot(self) -> Snapshot:
-        """What there is in segments now."""
+        """Return the current segments, with the records that are alive in each."""
         stack = self.stack.segments
         whole = [(held.id, held.text, held.priority) for held in self.unindexed.values()]
         return Snapshot(stack, [segment.alive.copy() for segment in stack], whole)
 
     def restore(self, segments: Iterable[PackedSegment], read: Read) -> tuple[Segment, ...]:
-        """Take segments that were stored, of subscriptions that are not here; it takes the lock.
+        """Add stored segments, whose subscriptions must not be in the engine; takes the lock.
 
         Raises:
-            OtherLayout: They were written by a Tamis with another layout.
+            LayoutMismatch: They were written by a version of Tamis with another layout.
         """
         stack = tuple(unpack_segment(segment, self.terms, read) for segment in segments)
         with self.lock:
             self.stack.restore(stack)
-            self.may_call_functions = True  # perhaps: to know, all predicates would have to be read
+            self.may_call_functions = True  # a safe guess: checking means reading all predicates
         return stack
 
     def __getstate__(self) -> dict[str, object]:
-        """Leave out what is only for this process; the parts are those of one moment."""
+        """Return a consistent copy of the state, without the lock and the watcher."""
         with self.lock:
             parts = {name: copy(getattr(self, name)) for name in ("stack", "pending", "recent")}
             return {**self.__dict__, **parts, "lock": None, "watcher": None}
 
     def __setstate__(self, state: dict[str, object]) -> None:
-        """Begin with a lock of its own."""
+        """Restore the state with a lock of its own."""
         self.__dict__.update(state)
         self.lock = RLock()

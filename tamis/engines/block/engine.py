@@ -1,9 +1,10 @@
-"""The block engine: a stack of segments that never change, and what is not in one yet.
+"""The block engine: a stack of immutable segments, and the subscriptions that are in none yet.
 
-Readers take the stack as it is at the moment and go on with it. New subscriptions wait in a draft;
-the next match makes a small segment of it, the *tail*, and when the tail is large enough it stays.
+Readers use the stack as it was when they took it. New subscriptions go into a draft. The next match
+builds a small segment from the draft, the *tail*; once it is large enough, it joins the stack.
 
-It is long as all that is asked of an engine is asked here; what it does is done beside it.
+This file is long because it has the whole public surface of the engine. The work is done in the
+modules beside it.
 """
 
 from __future__ import annotations
@@ -43,30 +44,30 @@ from tamis.language.expr import Sequence
 from tamis.matches import Id, Matches
 from tamis.predicates import SatisfiedPredicates
 
-# With more segments than this, who adds waits a little for those who merge.
+# With more segments than this, `add` waits briefly for the worker to merge some.
 _BEHIND = 5
 # Events that are matched at a time.
 _CHUNK = 1 << 16
-# An event by itself counts for so many: to it every segment costs as much as to a small batch.
+# A single event counts as this many: a segment costs it as much as it costs a small batch.
 _ALONE = 64
 
 
 class BlockEngine:
-    """Segments of subscriptions; the whole language."""
+    """An engine of immutable segments. It supports the whole language but sequences."""
 
     name: ClassVar[str] = "block"
 
     def __init__(self, threads: int = 1) -> None:
-        """Begin with no subscriptions.
+        """Create an engine without subscriptions.
 
         Args:
             threads: How many threads share the events of a batch.
 
         Raises:
-            InputError: There is no thread.
+            InputError: `threads` is not a positive integer.
         """
         if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
-            raise InputError(f"threads is a number from 1 on, not {threads!r}")
+            raise InputError(f"threads must be an integer of 1 or more, not {threads!r}")
         self.threads = threads
         self._contents = Contents()
         self._worker = Worker(self._contents)
@@ -76,7 +77,7 @@ class BlockEngine:
     # -- subscriptions ----------------------------------------------------------------------------
 
     def add(self, subscription: Subscription) -> None:
-        """Take a subscription.
+        """Add a subscription.
 
         Raises:
             UnsupportedExpression: It is a sequence.
@@ -99,7 +100,7 @@ class BlockEngine:
             held.recent.reset_unchanged()
 
     def remove(self, id: Id) -> None:
-        """Forget a subscription.
+        """Remove a subscription.
 
         Raises:
             KeyError: There is no such subscription.
@@ -115,11 +116,11 @@ class BlockEngine:
                 held.stack.remove(id)
 
     def __len__(self) -> int:
-        """How many subscriptions there are."""
+        """Return the number of subscriptions."""
         return len(self._contents)
 
     def __contains__(self, id: Id) -> bool:
-        """Whether there is a subscription of that id."""
+        """Return whether there is a subscription with this id."""
         held = self._contents
         if id in held.pending or id in held.unindexed:
             return True
@@ -131,7 +132,7 @@ class BlockEngine:
             return True
 
     def __iter__(self) -> Iterator[Id]:
-        """The ids in the order of adding; those of selectors for the oracle come last."""
+        """Iterate over the ids in insertion order; those left to the oracle come last."""
         held = self._contents
         with held.lock:
             stack, rest = held.stack.segments, [*held.pending, *held.unindexed]
@@ -140,7 +141,7 @@ class BlockEngine:
         yield from rest
 
     def text(self, id: Id) -> tuple[str, int]:
-        """The selector of an id as it was written, and its priority.
+        """Return the selector of a subscription as it was written, and its priority.
 
         Raises:
             KeyError: There is no such subscription.
@@ -154,18 +155,18 @@ class BlockEngine:
             segment, record = held.stack.locate(id)
             return segment.ledger.text(record), segment.ledger.priority(record)
 
-    # -- upkeep -----------------------------------------------------------------------------------
+    # -- maintenance ------------------------------------------------------------------------------
 
     def _seal(self) -> None:
-        """Make a segment of the draft that stays."""
+        """Turn the draft into a segment of the stack."""
         self._contents.seal()
         self._worker.wake()
 
     def settle(self) -> None:
-        """Wait until nothing is left to be merged or laid out anew.
+        """Wait until no segment is left to merge or rebuild.
 
         Raises:
-            Exception: It cannot be done: it failed again, when it was tried for this call.
+            Exception: Maintenance failed twice in a row; the second attempt was for this call.
         """
         held = self._contents
         tried = False
@@ -182,7 +183,7 @@ class BlockEngine:
             self._worker.wake()
 
     def gather(self) -> None:
-        """Make one segment of all subscriptions, or as few as they fit into."""
+        """Merge all subscriptions into one segment, or as few as they fit into."""
         with self._contents.lock:
             self._seal()
             self._contents.recent.assume_quiet()
@@ -193,7 +194,7 @@ class BlockEngine:
 
     @property
     def watcher(self) -> Callable[[bool], None] | None:
-        """Told when there are other segments, and whether the draft was sealed."""
+        """A callback for changes of the segments; its argument is whether the draft was sealed."""
         return self._contents.watcher
 
     @watcher.setter
@@ -201,42 +202,42 @@ class BlockEngine:
         self._contents.watcher = watcher
 
     def snapshot(self, seal: bool) -> Snapshot:
-        """What there is in segments now; with the draft, which is sealed then, if asked for."""
+        """Return the current segments; with `seal`, seal the draft first to include it."""
         with self._contents.lock:
             if seal:
                 self._seal()
             return self._contents.snapshot()
 
     def pack_segment(self, segment: Segment) -> PackedSegment:
-        """A segment as arrays."""
+        """Return a segment as arrays."""
         return pack_segment(segment, self._contents.terms)
 
     def restore(self, segments: Iterable[PackedSegment], read: Read) -> tuple[Segment, ...]:
-        """Take segments that were stored, of subscriptions that are not here.
+        """Add stored segments, whose subscriptions must not be in the engine.
 
         Raises:
-            OtherLayout: They were written by a Tamis with another layout.
+            LayoutMismatch: They were written by a version of Tamis with another layout.
         """
         return self._contents.restore(segments, read)
 
     # -- events -----------------------------------------------------------------------------------
 
     def match(self, batch: EventBatch, limit: int | None = None) -> Matches:
-        """All subscriptions that each event of the batch satisfies."""
+        """Return all subscriptions that each event of the batch satisfies."""
         answer = MatchCollector(len(batch))
         with self._switch_interval():
             self._match_into(batch, answer)
             return answer.matches()
 
     def counts(self, batch: EventBatch) -> dict[Id, int]:
-        """How many events of the batch each subscription matches, for those that match any."""
+        """Return how many events each subscription matches, for those that match any."""
         counted = CountCollector()
         with self._switch_interval():
             self._match_into(batch, counted)
             return counted.counts()
 
     def _switch_interval(self) -> AbstractContextManager[None]:
-        """Short turns with a thread that has been adding since the last match, if there is one."""
+        """Shorten the switch interval if another thread has added since the last match."""
         adder, self._adder = self._adder, 0
         return short_switch_interval() if adder not in (0, get_ident()) else nullcontext()
 
@@ -254,14 +255,15 @@ class BlockEngine:
             self._match_chunk(chunk, begin, stack, satisfied, collector, min(len(batch), _CHUNK))
         if whole:
             collector.add_unindexed(whole, batch)
-        # Last: upkeep that begins now carries over what has just been counted.
+        # Last, so that maintenance that starts now carries over what has just been counted.
         self._notice(batch)
 
     def match_event(self, event: Mapping[str, object]) -> list[Id] | None:
-        """The ids that one event matches, highest priority first; None if `match` must be asked.
+        """Return the ids that one event matches, highest priority first.
 
-        That is where a value needs columns to be taken (a date, a list, an object), or where a
-        term must be computed, or a text looked into.
+        Returns:
+            The ids, or None if only `match` can answer: a value needs columns (a date, a list, an
+            object), a term must be computed, or phase 1 must evaluate a predicate.
         """
         held = self._contents
         with held.lock:
@@ -320,7 +322,7 @@ class BlockEngine:
                 collector.add(segment, begin, found)
 
     def _notice(self, batch: EventBatch) -> None:
-        """Learn from the events, and see when nothing changes."""
+        """Sample the events, and count those that arrive without a change of subscriptions."""
         with self._contents.lock:
             fresh = self._contents.recent.notice(batch)
             self._count_unchanged(len(batch))
@@ -328,16 +330,16 @@ class BlockEngine:
             self._worker.wake()
 
     def _count_unchanged(self, events: int) -> None:
-        """So many events have come without a change: when it is enough, make one segment of all."""
+        """Count events without a change; when there are enough, merge all into one segment."""
         if self._contents.recent.count_unchanged(events):
             if len(self._contents.pending):
                 self._seal()
             self._worker.wake()
 
-    # -- looking around ---------------------------------------------------------------------------
+    # -- introspection ----------------------------------------------------------------------------
 
     def stats(self) -> Mapping[str, object]:
-        """Sizes and choices, by name."""
+        """Return sizes and layout choices, by name."""
         held = self._contents
         with held.lock:
             return {
@@ -351,7 +353,7 @@ class BlockEngine:
             }
 
     def learn(self, events: EventBatch) -> None:
-        """Go by these events from now on, and lay out what has been laid out by guesses."""
+        """Use these events as the sample, and rebuild segments that were laid out without one."""
         with self._contents.lock:
             if len(events):
                 self._contents.recent.keep(events)
@@ -360,11 +362,11 @@ class BlockEngine:
         self.settle()
 
     def plan_of(self, id: Id, events: EventBatch | None = None) -> SubscriptionPlan:
-        """Where a subscription is, and why.
+        """Describe where a subscription is indexed, and why.
 
         Args:
             id: The subscription.
-            events: Typical events, for the engine to go by from now on.
+            events: Typical events, which become the engine's sample.
 
         Raises:
             KeyError: There is no such subscription.
@@ -382,7 +384,7 @@ class BlockEngine:
             return describe_record(segment, 1 + stack.index(segment), record, known)
 
     def costs(self, limit: int = 20) -> Costs:
-        """The most expensive subscriptions, by a few of the events."""
+        """Return the most expensive subscriptions, measured on a fraction of the events."""
         held = self._contents
         with held.lock:
             return most_expensive(
@@ -390,18 +392,18 @@ class BlockEngine:
             )
 
     def to_dot(self) -> str:
-        """The structure, as a Graphviz digraph."""
+        """Return the structure as a Graphviz digraph."""
         held = self._contents
         with held.lock:
             held.refresh()
             return to_dot(held.segments(), held.terms, len(held.unindexed))
 
     def __getstate__(self) -> dict[str, object]:
-        """Leave out what is only for this process."""
+        """Return the state without the worker, which belongs to this process."""
         self.settle()
         return {**self.__dict__, "_worker": None}
 
     def __setstate__(self, state: dict[str, object]) -> None:
-        """Begin with nobody at work."""
+        """Restore the state with a new worker."""
         self.__dict__.update(state)
         self._worker = Worker(self._contents)

@@ -1,4 +1,4 @@
-"""What is known of events: a few of them, which plans go by, and how long nothing has changed."""
+"""A sample of recent events to plan with, and how long subscriptions have not changed."""
 
 from __future__ import annotations
 
@@ -14,39 +14,40 @@ from tamis.events.batch import Column, EventBatch
 from tamis.kernels.block.words import Longs
 from tamis.predicates import PredicateIndex
 
-# Events that the plans go by, and how many pass before others are taken.
+# The size of the sample, the smallest batch it is taken from, and the number of events after which
+# it is replaced.
 _SAMPLED = 1024
 _SAMPLE_LEAST = 64
 _RESAMPLED = 1 << 20
-# When so many events have come since the last change, one segment is made of all.
+# After this many events without a change, all segments are merged into one.
 _QUIET = 1 << 17
 
 
 class RecentEvents:
-    """Recent events. It is for one thread at a time: whoever asks holds the engine's lock."""
+    """A sample of recent events. Not thread-safe: callers hold the engine's lock."""
 
     def __init__(self) -> None:
-        """Begin with none."""
+        """Create an empty sample."""
         self._events: EventBatch | None = None
         self._seen = 0
         self._unchanged = 0
 
     def __len__(self) -> int:
-        """How many events were kept."""
+        """Return the number of events in the sample."""
         return 0 if self._events is None else len(self._events)
 
     @property
     def has_events(self) -> bool:
-        """Whether there are events to go by."""
+        """Whether the sample has events."""
         return self._events is not None
 
     @property
     def is_quiet(self) -> bool:
-        """Whether subscriptions have not changed for long."""
+        """Whether subscriptions have not changed for many events."""
         return self._unchanged >= _QUIET
 
     def notice(self, batch: EventBatch) -> bool:
-        """Keep some events now and then; whether these are kept."""
+        """Replace the sample if it is missing or old; return whether it was replaced."""
         self._seen += len(batch)
         stale = self._events is None or self._seen >= _RESAMPLED
         if not stale or len(batch) < _SAMPLE_LEAST:
@@ -55,32 +56,32 @@ class RecentEvents:
         return True
 
     def keep(self, batch: EventBatch) -> None:
-        """Go by these events from now on."""
+        """Replace the sample by one of these events."""
         self._events, self._seen = _sample_events(batch), 0
 
     def count_unchanged(self, events: int) -> bool:
-        """So many events have come without a change; whether it has just become enough."""
+        """Count events without a change; return whether subscriptions have just become quiet."""
         was_quiet = self.is_quiet
         self._unchanged += events
         return self.is_quiet and not was_quiet
 
     def reset_unchanged(self) -> None:
-        """There is a new subscription."""
+        """Restart the count of events without a change."""
         self._unchanged = 0
 
     def assume_quiet(self) -> None:
-        """Do as if nothing had changed for long."""
+        """Treat subscriptions as quiet now."""
         self._unchanged = max(self._unchanged, _QUIET)
 
     def sample(
         self, terms: Terms, index: PredicateIndex, segments: Iterable[Segment]
     ) -> EventSample | None:
-        """The events, to lay out selectors by; None if there are none.
+        """Return the sample to lay out selectors with; None if there are no events.
 
         Args:
             terms: All terms.
-            index: All predicates: one that is not in it yet counts as satisfied by none.
-            segments: Those whose terms must be computed.
+            index: All predicates; one that is missing counts as satisfied by no event.
+            segments: The segments whose derived terms must be computed.
         """
         events = self._events
         if events is None:
@@ -94,7 +95,8 @@ class RecentEvents:
                 found = index.satisfied_predicates(events).ids
                 counts = np.bincount(found, minlength=index.capacity)
         except FunctionError:
-            # A function is not made for these events: it is those to come that it must answer for.
+            # A function of the user fails on sampled events. Only new events must report that, so
+            # the sample is dropped.
             self._events = None
             return None
 
@@ -106,7 +108,7 @@ class RecentEvents:
 
 
 def _sample_events(batch: EventBatch) -> EventBatch:
-    """Some of the events, from all over the batch, in memory of their own."""
+    """Return events spread evenly over the batch, copied."""
     chosen = np.unique(np.linspace(0, len(batch) - 1, _SAMPLED).astype(np.int64))
     columns = {
         path: tuple(Column(column.type, column.data.take(chosen)) for column in found)

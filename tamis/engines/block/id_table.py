@@ -1,4 +1,4 @@
-"""Which subscription has an id: a flat table, because a million Python strings are 100 MB."""
+"""The codes of subscriptions by id, in a flat table: a million Python strings take 100 MB."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FIRST = 1024
 
 
 def tag_of(id: Id) -> int:
-    """32 bits that depend on all of an id, and are the same in every process."""
+    """Return a 32-bit hash of an id that is the same in every process."""
     if isinstance(id, str):
         return xxhash.xxh3_64_intdigest(id.encode()) & 0xFFFFFFFF
     return xxhash.xxh3_64_intdigest(id.to_bytes(8, "little", signed=True)) & 0xFFFFFFFF
@@ -23,12 +23,12 @@ class IdTable:
     """Codes by tag; several ids may share a tag."""
 
     def __init__(self) -> None:
-        """Begin with none."""
+        """Create an empty table."""
         self._slots = np.zeros(_FIRST, np.uint64)
-        self._taken = 0  # with those that are gone
+        self._taken = 0  # slots in use, including those of removed ids
 
     def next(self, tag: int, after: int = -1) -> tuple[int, int]:
-        """The slot and the code of a tag, the next after a slot; (-1, -1) if there is none."""
+        """Return the next slot of a tag after a slot, and its code; (-1, -1) if there is none."""
         at = find(self._slots, tag, after)
         return (at, (int(self._slots[at]) & GONE) - 1) if at >= 0 else (-1, -1)
 
@@ -40,20 +40,20 @@ class IdTable:
         self._taken += len(tags)
 
     def drop(self, at: int) -> None:
-        """Forget the code in a slot."""
+        """Remove the code in a slot."""
         self._slots[at] |= np.uint64(GONE)
 
     def move(self, tags: Longs, old: Longs, new: Longs) -> None:
-        """Give tags other codes."""
+        """Change the codes of tags."""
         move(self._slots, tags, old, new)
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Remove all entries."""
         self._slots, self._taken = np.zeros(_FIRST, np.uint64), 0
 
     @property
     def bytes(self) -> int:
-        """The room it takes."""
+        """The size of the table in bytes."""
         return int(self._slots.nbytes)
 
     def _grow(self, more: int) -> None:

@@ -1,4 +1,4 @@
-"""Keeping the stack of segments short, and their plans up to date, in the background."""
+"""Which segments to merge or rebuild next, to keep the stack short and the plans up to date."""
 
 from __future__ import annotations
 
@@ -10,33 +10,34 @@ from tamis.engines.block.layout.axes import MOST_CONSTANTS
 from tamis.engines.block.segment.segment import Segment
 from tamis.kernels.block.words import AXES, FIELD
 
-# A segment is merged with the one after it unless it is so many times as large.
+# A segment is merged with the one after it unless it is more than this many times as large.
 _RATIO = 4
-# From so many subscriptions on it pays to lay them out anew when events are known.
+# The fewest subscriptions for which a rebuild pays.
 _WORTH = 512
-# A segment is written anew when this part of it has been removed.
+# A segment is rebuilt when more than this fraction of it has been removed.
 _DEAD = 0.25
 
 
 class UpkeepStep(NamedTuple):
-    """What to do next: merge the segment at a place with the one after it, or lay it out anew."""
+    """Merge the segment at `place` with the one after it, or rebuild it."""
 
     place: int
     merge: bool
 
 
 def next_step(stack: Sequence[Segment], events_known: bool, quiet: bool) -> UpkeepStep | None:
-    """What to do next with a stack, if anything.
+    """Return the next maintenance step of a stack, if there is any.
 
-    Every segment costs every event something: where nothing changes any more, one is best.
+    Every segment adds to the cost of every event. When subscriptions do not change any more
+    (`quiet`), one segment is best.
     """
     for place in range(len(stack) - 2, -1, -1):
         small = len(stack[place]) <= _RATIO * len(stack[place + 1])
         if small and not quiet and _can_merge(*stack[place : place + 2]):
             return UpkeepStep(place, True)
     if quiet:
-        # The smallest two beside each other first: so sixteen equal ones take four rounds, where
-        # from the end on the last would be copied fifteen times.
+        # The smallest adjacent pair first: sixteen equal segments then take four rounds. Merging
+        # from the end would copy the last one fifteen times.
         pairs = [
             (len(a) + len(b), n) for n, (a, b) in enumerate(pairwise(stack)) if _can_merge(a, b)
         ]
@@ -51,7 +52,7 @@ def next_step(stack: Sequence[Segment], events_known: bool, quiet: bool) -> Upke
 
 
 def _can_merge(left: Segment, right: Segment) -> bool:
-    """Whether all that the words of both name can be numbered in the words of one."""
+    """Return whether the numbers that the words of both refer to fit into the words of one."""
     return (
         len(left.axes) + len(right.axes) < AXES
         and int(left.axes.count.max(initial=0)) + int(right.axes.count.max(initial=0))

@@ -1,7 +1,7 @@
-"""The stack of segments that stay, and where in it an id is.
+"""The stack of sealed segments, and where in it each id is.
 
-A subscription has a code, the base of its segment and its record there; merging gives segments new
-bases. The stack itself is never changed, only replaced: readers go on with the one they took.
+The code of a subscription is the base of its segment plus its record there. Merging gives segments
+new bases. The tuple of segments is replaced, never changed: readers keep using the one they took.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from tamis.kernels.block.words import Longs
 from tamis.matches import Id
 from tamis.predicates import PredicateIndex
 
-# Ids that are read at a time, to begin with.
+# Ids that are read first; each further read takes more.
 _FIRST_IDS = 64
 
 
 class Stack:
-    """Segments, in the order of adding. Whoever calls a method that changes it holds the lock."""
+    """Segments in insertion order. Callers of methods that change it hold the engine's lock."""
 
     def __init__(self, index: PredicateIndex) -> None:
-        """Begin with none; the predicates of segments are numbered in the index."""
+        """Create an empty stack whose segments number their predicates in `index`."""
         self.segments: tuple[Segment, ...] = ()
         self._index = index
         self._directory = Directory()
@@ -36,11 +36,11 @@ class Stack:
         self._restored: tuple[Segment, ...] = ()
 
     def __len__(self) -> int:
-        """How many subscriptions there are."""
+        """Return the number of subscriptions."""
         return sum(map(len, self.segments))
 
     def locate(self, id: Id) -> tuple[Segment, int]:
-        """The segment of an id, and its record there.
+        """Return the segment of an id, and its record there.
 
         Raises:
             KeyError: There is no such subscription.
@@ -49,7 +49,7 @@ class Stack:
         return segment, record
 
     def remove(self, id: Id) -> None:
-        """Forget a subscription.
+        """Remove a subscription.
 
         Raises:
             KeyError: There is no such subscription.
@@ -60,7 +60,7 @@ class Stack:
         segment.dead += 1
 
     def _find(self, id: Id) -> tuple[int, Segment, int]:
-        """The slot of an id, its segment and its record there."""
+        """Return the slot of an id, its segment and its record there."""
         tag = tag_of(id)
         at, code = self._codes.next(tag)
         while at >= 0:
@@ -71,18 +71,18 @@ class Stack:
         raise KeyError(id)
 
     def push(self, segment: Segment) -> None:
-        """Put a segment on top."""
+        """Push a segment."""
         self._assign_base(segment)
         self._enter(segment)
         self._put((*self.segments, segment))
 
     def swap(self, old: Sequence[Segment], new: Segment, kept: Sequence[Longs]) -> None:
-        """Put a segment into the place of neighbours.
+        """Replace adjacent segments by one.
 
         Args:
-            old: The neighbours. Records of them may have been removed since `new` was made.
-            new: The segment.
-            kept: By neighbour, the records of it that are in the segment, in order.
+            old: The adjacent segments. Records may have been removed since `new` was built.
+            new: The segment that replaces them.
+            kept: By old segment, its records that are in `new`, in order.
         """
         new.numbers = numbers_of(new.predicates, self._index)
         self._assign_base(new)
@@ -106,13 +106,13 @@ class Stack:
             segment.release_predicates(self._index)
 
     def restore(self, segments: tuple[Segment, ...]) -> None:
-        """Take segments from disk, of subscriptions that are not here."""
+        """Add segments from disk, whose subscriptions must not be in the stack."""
         self._put((*self.segments, *segments))
         self._renumber()
         self._restored = (*self._restored, *segments)
 
     def intern_restored(self) -> None:
-        """Number the predicates of segments from disk: late, as reading many takes seconds."""
+        """Number the predicates of restored segments; deferred, as parsing many takes seconds."""
         for segment in self._restored:
             if segment in self.segments:
                 segment.numbers = numbers_of(segment.predicates, self._index)
@@ -128,7 +128,7 @@ class Stack:
         self._next_base += len(segment.ledger)
 
     def _renumber(self) -> None:
-        """Begin with codes from 0 again: merging has used them up."""
+        """Number all segments from 0 again, after merging has used the codes up."""
         self._codes.clear()
         self._next_base = 0
         for segment in self.segments:
@@ -143,7 +143,10 @@ class Stack:
 
 
 def ids_in(segments: Sequence[Segment], alive: Sequence[Longs]) -> Iterator[Id]:
-    """The ids of some records of each segment; few are read at first, as one may be enough."""
+    """Iterate over the ids of some records of each segment.
+
+    Few are read at first, as the caller may need only one.
+    """
     for segment, records in zip(segments, alive, strict=True):
         begin, end = 0, _FIRST_IDS
         while begin < len(records):

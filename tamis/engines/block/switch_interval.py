@@ -1,9 +1,9 @@
-"""Shorter turns at Python's lock, while one thread matches and another changes subscriptions.
+"""A shorter switch interval while one thread matches and another changes subscriptions.
 
-Matching is a few long calls into kernels and many short ones into NumPy. After each of them the
-thread must get Python's lock back, and a thread that is busy adding gives it up only every 5 ms: a
-call of 4 ms (2,048 events, 50,000 subscriptions) took 100 ms so, and half of that with turns of a
-tenth of a millisecond.
+Matching makes a few long calls into kernels and many short ones into NumPy. After each call the
+thread must reacquire the GIL, and a thread that is busy adding releases it only every 5 ms. A call
+of 4 ms (2,048 events, 50,000 subscriptions) took 100 ms that way, and half of that with a switch
+interval of 0.1 ms.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _usual = 0.0
 
 @contextmanager
 def short_switch_interval() -> Iterator[None]:
-    """Have threads take turns more often, until the last one that wants it is done."""
+    """Shorten the switch interval until the last of the nested or concurrent blocks ends."""
     global _matching, _usual
     with _lock:
         _matching += 1

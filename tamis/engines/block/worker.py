@@ -1,4 +1,4 @@
-"""A thread that merges segments and lays them out anew, while there is anything to do."""
+"""A background thread that merges and rebuilds segments while there is anything to do."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ from tamis.engines.block.contents import Contents
 from tamis.engines.block.maintenance import UpkeepStep, next_step
 from tamis.engines.block.segment.segment import merge_segments, rebuild_segment
 
-# Who adds much waits for it so many seconds at most.
+# The longest that `add` waits for the worker, in seconds.
 _PATIENCE = 0.1
 
 
 class Worker:
-    """Upkeep in the background.
+    """Maintenance in the background.
 
-    What it makes of segments it makes without the lock, of what they were a moment ago. It ends
-    while it has the lock in which it saw that nothing is left, so nobody who then finds something
-    to do takes it for at work.
+    It builds segments without holding the lock, from copies of what was alive. The thread ends
+    under the same lock under which it saw that no work is left, so `wake` never mistakes a thread
+    that is about to end for one that will do the work.
     """
 
     def __init__(self, contents: Contents) -> None:
-        """Begin with nobody at work."""
+        """Create a worker; its thread starts with the first `wake`."""
         self._contents = contents
         self._thread: Thread | None = None
         self._failure: Exception | None = None
 
     def next_step(self) -> UpkeepStep | None:
-        """What is to be done next, if anything; with the lock."""
+        """Return the next step, if there is any; the caller holds the lock."""
         held = self._contents
         return next_step(held.stack.segments, held.recent.has_events, held.recent.is_quiet)
 
     def wake(self) -> None:
-        """See that somebody is at work, if there is anything to do."""
+        """Start the thread if there is work and it is not running."""
         with self._contents.lock:
             idle = self._thread is None or not self._thread.is_alive()
             if idle and self.next_step() is not None:
@@ -41,13 +41,13 @@ class Worker:
                 self._thread.start()
 
     def wait_briefly(self) -> None:
-        """Let it catch up a little: every event looks into every segment."""
+        """Let the thread catch up a little: every event searches every segment."""
         thread = self._thread
         if thread is not None:
             thread.join(_PATIENCE)
 
     def wait(self) -> Exception | None:
-        """Wait until it ends; why it did, if it failed."""
+        """Wait until the thread ends; return the exception if it failed."""
         thread = self._thread
         if thread is not None:
             thread.join()
@@ -59,10 +59,10 @@ class Worker:
                 pass
         except Exception as error:
             self._failure = error
-            raise  # as everybody's threads do: nobody may ever ask for it
+            raise  # for `threading.excepthook`: `wait` may never be called
 
     def _step(self) -> bool:
-        """Do what is to be done next; whether there was anything."""
+        """Do the next step; return whether there was one."""
         held = self._contents
         with held.lock:
             work = self.next_step()

@@ -1,1 +1,1 @@
-"""From selectors to drafts: what is not in an immutable segment yet."""
+"""Drafts: selectors that are not in an immutable segment yet."""

@@ -1,4 +1,4 @@
-"""Selectors that are plain to see: conjunctions of tests of attributes against literals."""
+"""Plain selectors: conjunctions that compare attributes with literals."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ from tamis.kernels.block.axis_kinds import INSTANT, NUMBER, TEXT, TRUTH
 from tamis.language.expr import And, Attribute, Between, BoolExpr, Comparison, Literal
 from tamis.values import Timestamp
 
-# The kind of axis that a literal is on.
+# The kind of axis of a literal.
 KIND_OF: dict[type, int] = {int: NUMBER, str: TEXT, bool: TRUTH, Timestamp: INSTANT, float: NUMBER}
 
 
 def plain_tests(expr: BoolExpr) -> tuple[Comparison | Between, ...] | None:
-    """The tests of a conjunction of tests of different attributes against literals; else None.
+    """Return the tests of a conjunction that compares different attributes with literals.
 
-    Most selectors are such. For them the rewriter has nothing to do, and `strict` asks for nothing
-    more: every attribute that is named is tested.
+    Most selectors are of this form. The rewriter cannot simplify them, and `strict` adds nothing:
+    every attribute that they name is tested.
+
+    Returns:
+        The tests, or None if the expression is of another form.
     """
     operands = expr.operands if isinstance(expr, And) else (expr,)
     tested = set()

@@ -1,4 +1,4 @@
-"""Selectors on their way into a segment: words in prefix order, with NOT at the leaves."""
+"""Selectors before they are in a segment: words in prefix order, with NOT at the leaves."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ from tamis.predicates.shapes import Text
 
 # A selector of more words is left to the oracle: nested XOR takes two copies of every operand.
 MOST_WORDS = 20_000
-# So is one with a longer list of values: a rank has 24 bits.
+# A selector with a longer list of values, too: a rank has 24 bits.
 MOST_POINTS = 1 << 20
 
-# What becomes of a part of a selector.
+# Results of writing a part of a selector.
 _NEVER, _ALWAYS, _WRITTEN = 0, 1, 2
 
 
 class TooManyWords(Exception):
-    """A selector takes more words than are worth it."""
+    """A selector takes too many words or values to be indexed."""
 
 
 class Draft:
     """Selectors, one after the other."""
 
     def __init__(self, terms: Terms) -> None:
-        """Begin with none."""
+        """Create an empty draft."""
         self._terms = terms
         self._leaves = DraftLeaves(terms)
         self._points_before = 0
@@ -56,23 +56,23 @@ class Draft:
         self._offsets: list[int] = [0]
 
     def __len__(self) -> int:
-        """How many selectors there are."""
+        """Return the number of selectors."""
         return len(self._offsets) - 1
 
     @property
     def has_room(self) -> bool:
-        """Whether another selector surely fits into the words of one segment."""
-        # The last leaf that fits may be of several words.
+        """Whether any other selector fits into the words of one segment."""
+        # The last leaf that fits may take several words.
         return (
             self._leaves.axes + MOST_WORDS + KINDS < AXES
             and self._leaves.constants + 2 * MOST_WORDS + MOST_POINTS < MOST_CONSTANTS
         )
 
     def add(self, subscription: Subscription) -> None:
-        """Take a subscription.
+        """Add a subscription.
 
         Raises:
-            TooLarge: It takes too many words; nothing has been added.
+            TooManyWords: It takes too many words; nothing has been added.
         """
         selector = subscription.selector
         begin, self._points_before = len(self._code), self._leaves.points
@@ -92,7 +92,7 @@ class Draft:
         self._offsets.append(len(self._code))
 
     def select(self, numbers: Iterable[int]) -> Draft:
-        """A draft of some of the selectors, in the order given."""
+        """Return a draft of some of the selectors, in the order given."""
         new = Draft(self._terms)
         predicates = list(self._leaves.predicates)
         for number in numbers:
@@ -102,14 +102,14 @@ class Draft:
         return new
 
     def rules(self) -> Rules:
-        """The selectors on axes; the record of each is its number."""
-        made = self._leaves.words()
+        """Return the selectors on axes; the record of each is its number."""
+        leaves = self._leaves.words()
         code = np.array(self._code, np.uint64)
-        leaf = code < (AXES << 48)
-        code[leaf] = made.words[code[leaf].astype(np.int64)]
+        is_leaf = code < (AXES << 48)
+        code[is_leaf] = leaves.words[code[is_leaf].astype(np.int64)]
         return Rules(
-            made.axes,
-            made.sets,
+            leaves.axes,
+            leaves.sets,
             tuple(self._leaves.predicates),
             code,
             np.array(self._offsets, np.int64),
@@ -117,7 +117,7 @@ class Draft:
         )
 
     def _top(self, condition: BoolExpr) -> None:
-        """A whole selector. What `strict` adds is left out where another test implies it."""
+        """Write a whole selector, without the tests of `strict` that another test implies."""
         if isinstance(condition, And):
             tested = {_tested_attribute(operand) for operand in condition.operands}
             kept = tuple(o for o in condition.operands if _present_attribute(o) not in tested)
@@ -127,7 +127,7 @@ class Draft:
             self._code.append(TRUE if became == _ALWAYS else FALSE)
 
     def _put(self, expr: BoolExpr, wanted: bool) -> int:
-        """Write where a part is certainly true, or certainly false if that is wanted."""
+        """Write the condition that a part is certainly true, or certainly false if not `wanted`."""
         if isinstance(expr, Not):
             return self._put(expr.operand, not wanted)
         if isinstance(expr, (And, Or)):
@@ -156,17 +156,17 @@ class Draft:
         words = [word for test in place.tests for word in leaves.tests(place.term, test, leaf)]
         if leaves.points > self._points_before + MOST_POINTS:
             raise TooManyWords
-        words = list(dict.fromkeys(words))  # two texts tests of one predicate are one leaf
+        words = list(dict.fromkeys(words))  # two text tests of one predicate are one leaf
         if len(words) > 1:
             self._code.append(operator_word(OR, 0, 1 + len(words)))
         self._code.extend(words)
         return _WRITTEN if words else _NEVER
 
     def _put_other_text(self, term: ValueExpr, leaf: Not) -> int:
-        """A text that does not satisfy a test.
+        """Write the condition that a term is a text that does not satisfy a test.
 
-        Most texts do not, and phase 1 would have to name every such test for every text. So it is
-        asked for the others: there must be a text, and the test must not be among them.
+        Most texts do not, and phase 1 would have to report every such test for every text. So phase
+        1 reports the satisfied tests: the term must be a text, and the test not among them.
         """
         number = self._leaves.predicate(leaf.operand) | 1  # type: ignore[arg-type]
         self._code += (operator_word(AND, 0, 3), self._leaves.any_text(term), number)
@@ -228,7 +228,7 @@ class Draft:
 
 
 def _tested_attribute(operand: BoolExpr) -> Attribute | None:
-    """The attribute that must have a value for this to hold, if that is plain to see."""
+    """Return the attribute that must have a value for a comparison to hold; None for others."""
     found: object = None
     if isinstance(operand, Comparison):
         found = operand.left
@@ -238,7 +238,7 @@ def _tested_attribute(operand: BoolExpr) -> Attribute | None:
 
 
 def _present_attribute(operand: BoolExpr) -> Attribute | bool:
-    """The attribute of `attribute IS NOT NULL`; False, which nothing tests, of others."""
+    """Return the attribute of `attribute IS NOT NULL`; for others False, which nothing tests."""
     if isinstance(operand, Not) and isinstance(operand.operand, IsNull):
         tested = operand.operand.operand
         if isinstance(tested, Attribute):

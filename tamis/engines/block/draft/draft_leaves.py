@@ -1,6 +1,6 @@
-"""What the words of a draft refer to: leaves on axes whose constants are not in order yet.
+"""The leaves of a draft, on axes whose constants are not sorted yet.
 
-The word of such a leaf is its number; the others are as they will be in a segment.
+The word of such a leaf is its number. All other words are as they will be in a segment.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ _FAMILIES = {
 
 
 class LeafWords(NamedTuple):
-    """Leaves as they are in a segment.
+    """Leaves as words of a segment.
 
     Attributes:
         axes: Their axes.
-        sets: The sets that words name.
+        sets: The sets that words refer to.
         words: By number of a leaf, its word.
     """
 
@@ -64,15 +64,15 @@ class LeafWords(NamedTuple):
 
 
 class DraftLeaves:
-    """Axes, leaves, sets and predicates, in the order in which they came.
+    """Axes, leaves, sets and predicates, in insertion order.
 
     Attributes:
-        points: How many constants are in sets.
-        predicates: What phase 1 must decide, by predicate its number.
+        points: The number of constants in sets.
+        predicates: The predicates that phase 1 decides, with their numbers.
     """
 
     def __init__(self, terms: Terms) -> None:
-        """Begin with none."""
+        """Create an empty collection."""
         self._terms = terms
         self._axes: tuple[dict[int, int], ...] = ({}, {}, {}, {}, {})
         self._slots: list[int] = []
@@ -88,16 +88,16 @@ class DraftLeaves:
 
     @property
     def axes(self) -> int:
-        """How many axes there are."""
+        """The number of axes."""
         return len(self._slots)
 
     @property
     def constants(self) -> int:
-        """How many constants there are at most: a leaf has two of them, or one, or none."""
+        """An upper bound for the number of constants: a leaf has at most two."""
         return 2 * len(self._leaf_axis) + self.points
 
     def axis(self, slot: int, kind: int) -> int:
-        """The axis of a term and a kind of values."""
+        """Return the axis of a term and a kind of values; create it if it is new."""
         axes = self._axes[kind]
         axis = axes.get(slot)
         if axis is None:
@@ -108,7 +108,7 @@ class DraftLeaves:
         return axis
 
     def plain_test(self, test: Comparison | Between) -> int:
-        """A test of an attribute against literals, as `plain_tests` found it."""
+        """Add a test that `plain_tests` returned; return its word."""
         if type(test) is Comparison:
             value: Scalar = test.right.value  # type: ignore[union-attr, assignment]
             slot = self._terms.by_path.get(test.left.path)  # type: ignore[union-attr]
@@ -134,7 +134,7 @@ class DraftLeaves:
     def leaf(
         self, axis: int, low: Scalar | None = None, high: Scalar | None = None, flags: int = 0
     ) -> int:
-        """A value between two constants; without them, any value."""
+        """Add a leaf for the values between two constants, or any value; return its word."""
         constants = self._constants[axis]
         self._leaf_axis.append(axis)
         self._leaf_flags.append(flags)
@@ -160,7 +160,7 @@ class DraftLeaves:
         return operator_word(SET, len(self._sets) - 1, unwanted)
 
     def tests(self, term: ValueExpr, test: Test, leaf: Leaf) -> list[int]:
-        """The leaves of which one must hold for a test to hold."""
+        """Add a test; return the words of the leaves of which one must hold."""
         slot = self._terms.slot(term)
         if isinstance(test, Null):
             axis = self.axis(slot, PRESENCE)
@@ -180,7 +180,10 @@ class DraftLeaves:
         return [self.predicate(leaf)]
 
     def _presence(self, axis: int, null: bool) -> int:
-        """Rank 1 is a value, rank 0 none; the one constant there is from the beginning."""
+        """Add a test for a value (rank 1) or for none (rank 0).
+
+        A PRESENCE axis has its one constant from the beginning.
+        """
         self._leaf_axis.append(axis)
         self._leaf_low.append(-1 if null else 0)
         self._leaf_high.append(0)
@@ -193,11 +196,11 @@ class DraftLeaves:
         return operator_word(PREDICATE, number, 0)
 
     def any_text(self, term: ValueExpr) -> int:
-        """Whether a term is a text."""
+        """Add a leaf that holds if a term is a text; return its word."""
         return self.leaf(self.axis(self._terms.slot(term), TEXT))
 
     def copy_word(self, other: DraftLeaves, predicates: list[Leaf], word: int) -> int:
-        """A word that refers to others, as it is with these; with the others' predicates."""
+        """Copy a word of other leaves, whose predicates are `predicates`; return the new word."""
         kind, number = word >> AXIS_SHIFT, (word >> LOW_SHIFT) & FIELD
         if kind < AXES:
             return self._copy_leaf(other, word)
@@ -222,7 +225,7 @@ class DraftLeaves:
         return self.axis(other._slots[axis], other._kinds[axis])
 
     def words(self) -> LeafWords:
-        """All of it with the constants in order."""
+        """Return the leaves as words, with the constants sorted."""
         axes, at, places = axes_of(self._slots, self._kinds, self._constants)
         axis = np.array(self._leaf_axis, np.int64)
         low, high = np.array(self._leaf_low, np.int64), np.array(self._leaf_high, np.int64)

@@ -1,7 +1,7 @@
-"""Subscriptions that are in no segment that stays yet.
+"""Pending subscriptions: those that are in no segment of the stack yet.
 
-Each is in the draft at once. The next match makes a small segment of it, the *tail*, and another
-one when there are more; when the tail is large enough it stays.
+They go into a draft. The next match builds a small segment from it, the *tail*, and builds it again
+when the draft has grown. When the draft is large enough, its tail joins the stack.
 """
 
 from __future__ import annotations
@@ -21,47 +21,47 @@ from tamis.engines.subscription import Subscription
 from tamis.matches import Id
 from tamis.predicates import PredicateIndex
 
-# A draft of so many subscriptions becomes a segment that stays.
+# A draft of this many subscriptions becomes a segment of the stack.
 _SEALED = 4096
-# It is begun again when so many in it have been removed, and most of it.
+# The draft is rebuilt when more than this many and most of its subscriptions have been removed.
 _IDLE = 64
 
 
 class PendingSubscriptions:
-    """A draft and its tail. Whoever calls a method that changes it holds the engine's lock.
+    """A draft and its tail. Callers of methods that change it hold the engine's lock.
 
     Attributes:
-        tail: The segment of those that were in the draft at the last match, if there were any.
+        tail: The segment of the draft as of the last match; None if the draft was empty.
     """
 
     def __init__(self, terms: Terms, index: PredicateIndex) -> None:
-        """Begin with none."""
+        """Create an empty draft."""
         self._terms, self._index = terms, index
         self.clear()
 
     def clear(self) -> None:
-        """Begin again with none; the tail goes on to whoever has taken it."""
+        """Start an empty draft. The tail, if the stack has taken it, is not affected."""
         self._draft = Draft(self._terms)
-        # By record: ids, texts and priorities. The trees are not needed any more.
+        # By record: id, text and priority. The syntax tree is not needed any more.
         self._drafted: list[tuple[Id, str, int]] = []
         self._places: dict[Id, int] = {}
         self.tail: Segment | None = None
 
     def __len__(self) -> int:
-        """How many subscriptions there are, without those removed."""
+        """Return the number of subscriptions, without those removed."""
         return len(self._places)
 
     def __contains__(self, id: Id) -> bool:
-        """Whether a subscription is here."""
+        """Return whether a subscription is pending."""
         return id in self._places
 
     def __iter__(self) -> Iterator[Id]:
-        """The ids in the order of adding."""
+        """Iterate over the ids in insertion order."""
         return iter(self._places)
 
     @property
     def is_full(self) -> bool:
-        """Whether there are enough for a segment that stays."""
+        """Whether the draft is large enough to be sealed."""
         return len(self._drafted) >= _SEALED
 
     @property
@@ -70,40 +70,40 @@ class PendingSubscriptions:
         return not self.is_full and self._draft.has_room
 
     def place(self, id: Id) -> int:
-        """The record in the tail of a subscription that is here."""
+        """Return the record of a pending subscription in the tail."""
         return self._places[id]
 
     def text(self, id: Id) -> tuple[str, int]:
-        """The selector of a subscription that is here as it was written, and its priority."""
+        """Return the selector of a pending subscription as it was written, and its priority."""
         return self._drafted[self._places[id]][1:]
 
     def add(self, subscription: Subscription) -> None:
-        """Take a subscription.
+        """Add a subscription.
 
         Raises:
-            TooLarge: It takes too many words; nothing has been added.
+            TooManyWords: It takes too many words; nothing has been added.
         """
         self._draft.add(subscription)
         self._places[subscription.id] = len(self._drafted)
         self._drafted.append((subscription.id, subscription.text, subscription.priority))
 
     def remove(self, id: Id) -> None:
-        """Forget a subscription that is here."""
+        """Remove a pending subscription."""
         place = self._places.pop(id)
         if self.tail is not None and place < len(self.tail.ledger):
             self.tail.alive[place] = 0
             self.tail.dead += 1
-        # When none is left, the next ids may be of the other kind.
+        # When none is left, the next ids may be of the other type (integers or texts).
         if not self._places or len(self._drafted) > _IDLE + 4 * len(self._places):
             self._redraft()
 
     def forget_removed(self) -> None:
-        """Begin again without those that were removed, if there are any."""
+        """Rebuild the draft without the removed subscriptions, if there are any."""
         if len(self._drafted) > len(self._places):
             self._redraft()
 
     def _redraft(self) -> None:
-        """Begin the draft again, with those that have not been removed."""
+        """Rebuild the draft from the subscriptions that have not been removed."""
         places = list(self._places.values())
         draft, kept = self._draft.select(places), [self._drafted[place] for place in places]
         if self.tail is not None:
@@ -113,7 +113,7 @@ class PendingSubscriptions:
         self._places = {id: place for place, (id, _, _) in enumerate(kept)}
 
     def is_behind(self, events_known: bool) -> bool:
-        """Whether the tail is not what it would be if it were made now."""
+        """Return whether the tail must be rebuilt: the draft has grown, or events are known now."""
         if self.tail is None:
             return bool(self._drafted)
         if len(self.tail.ledger) < len(self._drafted):
@@ -121,10 +121,10 @@ class PendingSubscriptions:
         return events_known and not self.tail.informed
 
     def catch_up(self, sample: Callable[[], EventSample | None]) -> None:
-        """Make the tail anew of all that is in the draft.
+        """Rebuild the tail from the whole draft.
 
         Args:
-            sample: What is known of events, as soon as all predicates have numbers.
+            sample: Returns the sample of events; called after all predicates have numbers.
         """
         drafted = self._drafted
         ids, texts, priorities = zip(*drafted, strict=True)

@@ -1,8 +1,8 @@
-"""The axes of a segment: a term, a family of values, and the constants it is compared with.
+"""The axes of a segment: each is a term, a family of values, and the constants it is compared with.
 
-All constants of all axes stand in flat arrays, so that a million of them open as fast as one, and
-two segments' are joined by sorting once. A number is kept as the nearest double and what is missing
-to the exact value: so 2^53 + 1 has its place between 2^53 and 2^53 + 2.
+All constants of all axes are in flat arrays, so that a million of them open as fast as one, and the
+axes of two segments are joined by one sort. A number is stored as the nearest double and the
+difference to the exact value, so that 2^53 + 1 is between 2^53 and 2^53 + 2.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from tamis.kernels.block.ranks import Scales
 from tamis.kernels.block.words import Bytes, Longs
 from tamis.values import INT_MAX, Scalar, Timestamp
 
-# More constants on one axis do not fit into a word.
+# The most constants on one axis: a rank has 24 bits in a word.
 MOST_CONSTANTS = (1 << 23) - 2
 
-# A table of ranks for all integers from the least to the greatest constant may be so much larger
-# than the constants themselves: one look instead of a search.
+# A table of ranks, for all integers from the least to the greatest constant, replaces a search by
+# one lookup. It may have this many times as many entries as the axis has constants.
 _ROOMY = 8
-# Among fewer constants a search takes no longer.
+# With fewer constants, a search takes no longer.
 _MANY = 8
 _EXACT = 1 << 53
 
@@ -41,9 +41,9 @@ class Axes:
     Attributes:
         slot: The number of the term.
         kind: NUMBER, TEXT …
-        begin, count: Where its constants stand: among the numbers or among the texts.
-        value, residual: The numbers, in order on every axis: the nearest double, and the rest.
-        bounds, texts: The texts, in order on every axis: text i is texts[bounds[i]:bounds[i + 1]].
+        begin, count: The range of its constants, among the numbers or among the texts.
+        value, residual: The numbers, sorted on every axis: the nearest double, and the rest.
+        bounds, texts: The texts, sorted on every axis: text i is texts[bounds[i]:bounds[i + 1]].
     """
 
     slot: Longs
@@ -56,12 +56,12 @@ class Axes:
     texts: Bytes
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Return the number of axes."""
         return len(self.slot)
 
     @cached_property
     def rank_at(self) -> Longs:
-        """By axis, where its ranks begin if those of all axes are numbered through; one more."""
+        """By axis, its first rank if all ranks are numbered consecutively; one more at the end."""
         ends = np.zeros(len(self) + 1, np.int64)
         np.cumsum(2 * self.count + 2, out=ends[1:])
         return ends
@@ -72,7 +72,7 @@ class Axes:
         return np.where(self.kind == PRESENCE, 0, -1).astype(np.int32)
 
     def select(self, kept: Longs) -> Axes:
-        """Some of the axes, in their order."""
+        """Return some of the axes, in their order."""
         if len(kept) == len(self):
             return self
         begin, count, kind = self.begin[kept], self.count[kept], self.kind[kept]
@@ -86,10 +86,10 @@ class Axes:
         return Axes(self.slot[kept], kind, new, count, value, residual, bounds, texts)
 
     def lookup(self, slots: int) -> Longs:
-        """By slot * KINDS + kind, the axis; -1 if there is none."""
-        found = np.full(slots * KINDS, -1, np.int64)
-        found[self.slot * KINDS + self.kind] = np.arange(len(self))
-        return found
+        """Return the axis by slot * KINDS + kind; -1 if there is none."""
+        axes = np.full(slots * KINDS, -1, np.int64)
+        axes[self.slot * KINDS + self.kind] = np.arange(len(self))
+        return axes
 
     @cached_property
     def constants(self) -> AxisConstants:
@@ -105,7 +105,7 @@ class Axes:
         down, up = np.floor(value), np.ceil(value)
         inside = (value >= -(2.0**63)) & ((value < 2.0**63) | ((value == 2.0**63) & (residual < 0)))
         edge = inside & (value == 2.0**63)
-        # 2^63 itself is no 64-bit integer: what stands just below it is counted from INT_MAX.
+        # The double 2^63 is no 64-bit integer: constants just below it are counted from INT_MAX.
         with np.errstate(invalid="ignore"):
             floors = np.where(inside & ~edge, down, 0).astype(np.int64) + residual
             ceilings = np.where(inside & ~edge, up, 0).astype(np.int64) + residual
@@ -116,9 +116,9 @@ class Axes:
 
     @cached_property
     def double_scales(self) -> Scales:
-        """The constants as seen from doubles, as integers in their order."""
+        """The constants as seen from doubles, as integers in the order of the doubles."""
         value, residual = self.value, self.residual
-        with np.errstate(over="ignore"):  # beyond the last double there is infinity
+        with np.errstate(over="ignore"):  # infinity follows the last finite double
             floors = np.where(residual < 0, np.nextafter(value, -np.inf), value)
             ceilings = np.where(residual > 0, np.nextafter(value, np.inf), value)
         inside = np.ones(len(value), np.bool_)
@@ -128,7 +128,7 @@ class Axes:
     def _scales(
         self, floors: Longs, ceilings: Longs, inside: NDArray[np.bool_], below: Longs
     ) -> Scales:
-        """Constants in the range of the type, by axis; on each they are next to each other."""
+        """Return the scales of the constants in the range of a type; each axis has one range."""
         held = np.where(self.kind == TEXT, 0, self.count)
         kept_before, below_before = _counts_before(inside), _counts_before(below)
         begin = np.where(self.kind == TEXT, 0, self.begin)
@@ -142,7 +142,7 @@ class Axes:
 
 
 def no_axes() -> Axes:
-    """No axes at all."""
+    """Return an empty collection of axes."""
     none = np.zeros(0, np.int64)
     return Axes(
         none, none, none, none, np.zeros(0), none, np.zeros(1, np.int64), np.zeros(0, np.uint8)
@@ -150,21 +150,21 @@ def no_axes() -> Axes:
 
 
 def order_of_doubles(doubles: Doubles) -> Longs:
-    """Integers in the order of the doubles: -0.0 is 0.0, NaN is one and the greatest."""
+    """Return integers in the order of the doubles; -0.0 is 0.0, and every NaN is the greatest."""
     clean = np.where(np.isnan(doubles), np.nan, doubles + 0.0)
     bits = clean.view(np.int64)
-    # Negative doubles grow with the magnitude of their bits: turn them around.
+    # The bits of negative doubles grow with their magnitude: reverse them.
     return np.where(bits < 0, bits ^ np.int64(INT_MAX), bits)
 
 
 def axes_of(
     slots: Sequence[int], kinds: Sequence[int], constants: Sequence[list[Scalar]]
 ) -> tuple[Axes, Longs, Longs]:
-    """Make axes from the constants that tests have, in any order and repeated.
+    """Build axes from the constants of tests, which may be unsorted and repeated.
 
     Returns:
-        The axes; where the constants of each begin in the third; and, by constant, its number on
-        its axis.
+        The axes; where the constants of each begin in the third result; and, by constant, its
+        number on its axis.
     """
     at = np.zeros(len(slots) + 1, np.int64)
     np.cumsum([len(some) for some in constants], out=at[1:])
@@ -196,9 +196,9 @@ def axes_of(
 
 
 def pack_texts(words: Sequence[bytes]) -> tuple[Longs, Bytes]:
-    """Texts end to end, and where each begins.
+    """Return where each text begins, and the texts end to end.
 
-    In memory that can be written to: what cannot is another type to Numba.
+    The arrays are writable: a read-only array is another type to Numba.
     """
     bounds = np.zeros(len(words) + 1, np.int64)
     np.cumsum(np.fromiter(map(len, words), np.int64, len(words)), out=bounds[1:])
@@ -206,7 +206,7 @@ def pack_texts(words: Sequence[bytes]) -> tuple[Longs, Bytes]:
 
 
 def join_axes(left: Axes, right: Axes) -> tuple[Axes, tuple[AxisMapping, AxisMapping]]:
-    """The axes of both, and how to get there from either."""
+    """Return the axes of both, and the mapping from either to them."""
     slots = int(max(left.slot.max(initial=0), right.slot.max(initial=0))) + 1
     known = left.lookup(slots)
     key = right.slot * KINDS + right.kind
@@ -237,12 +237,13 @@ def join_axes(left: Axes, right: Axes) -> tuple[Axes, tuple[AxisMapping, AxisMap
 
 @dataclass(frozen=True)
 class AxisMapping:
-    """From the axes of a segment to others.
+    """A mapping from the axes of a segment to others.
 
     Attributes:
         axis: By axis, its new number.
-        constant_at: By axis, where its constants begin in the next.
-        constant: By constant, its new number on its axis; at the end of each axis, that of the end.
+        constant_at: By axis, where its constants begin in `constant`.
+        constant: By constant, its new number on its axis; after the last of each axis, the new
+            number of the end.
     """
 
     axis: Longs
@@ -260,9 +261,9 @@ def _counts_before(flags: NDArray[np.generic]) -> Longs:
 
 
 def _exact_numbers(constants: Sequence[Scalar]) -> tuple[Doubles, Longs]:
-    """Numbers, instants and truths as doubles and what is missing."""
+    """Return numbers, instants and truth values as doubles, and the differences to them."""
     try:
-        # By far the most common: numbers, of which none is large.
+        # By far the most common case: only numbers.
         value = np.array(constants, np.float64)
     except TypeError:
         constants = [c.micros if isinstance(c, Timestamp) else c for c in constants]
@@ -279,7 +280,12 @@ def _exact_numbers(constants: Sequence[Scalar]) -> tuple[Doubles, Longs]:
 def _distinct_numbers(
     owner: Longs, value: Doubles, residual: Longs
 ) -> tuple[Doubles, Longs, Longs, Longs]:
-    """The distinct numbers of each owner in order; their owners; by number, its place there."""
+    """Sort the numbers of each owner and remove duplicates.
+
+    Returns:
+        The values, residuals and owners of the distinct numbers; and, by number given, its place
+        among those of its owner.
+    """
     keys = (value, owner) if not residual.any() else (residual, value, owner)
     order = np.lexsort(keys)
     owner, value, residual = owner[order], value[order], residual[order]
@@ -299,7 +305,7 @@ def _distinct_numbers(
 
 
 def _owners(axes: Axes, new: Longs) -> Longs:
-    """By number, the new axis that it is on; axes have theirs in the order of their own numbers."""
+    """Return the new axis of each number; numbers are in the order of the axes' ranges."""
     numeric = np.flatnonzero(axes.kind != TEXT)
     numeric = numeric[np.argsort(axes.begin[numeric], kind="stable")]
     return np.repeat(new[numeric], axes.count[numeric])
@@ -324,11 +330,15 @@ def _mapping(axes: Axes, new: Longs, numbers: Longs, texts: Longs, count: Longs)
 def _joined_texts(
     left: Axes, right: Axes, right_axis: Longs, axes: int
 ) -> tuple[Longs, Bytes, Longs, Longs]:
-    """The texts of both on every axis: bounds, texts, how many by axis, and their new places."""
+    """Merge the texts of both on every axis.
+
+    Returns:
+        The bounds, the texts, their number by axis, and by text given its new place on its axis.
+    """
     cut = len(left.bounds) - 1
     bounds = np.concatenate([left.bounds, left.bounds[-1] + right.bounds[1:]])
     data = np.concatenate([left.texts, right.texts])
-    # The runs of each axis next to each other: first the left, then the right.
+    # The runs of each axis are adjacent: first the left one, then the right one.
     begin, count = np.zeros((2, axes), np.int64), np.zeros((2, axes), np.int64)
     for side, (some, new) in enumerate(((left, np.arange(len(left))), (right, right_axis))):
         mine = some.kind == TEXT
@@ -356,14 +366,14 @@ def _joined_texts(
 
 
 def _ranges(begin: Longs, count: Longs) -> Longs:
-    """begin[0], begin[0] + 1, … count[0] of them, then those of the next."""
+    """Return count[0] numbers from begin[0] on, then count[1] from begin[1] on, and so forth."""
     before = np.cumsum(count) - count
     numbers: Longs = np.arange(count.sum()) + np.repeat(begin - before, count)
     return numbers
 
 
 def take_texts(bounds: Longs, data: Bytes, chosen: Longs) -> tuple[Longs, Bytes]:
-    """Some texts, end to end."""
+    """Return some texts: where each begins, and the texts end to end."""
     new_bounds = np.zeros(len(chosen) + 1, np.int64)
     np.cumsum(bounds[chosen + 1] - bounds[chosen], out=new_bounds[1:])
     out = np.empty(new_bounds[-1], np.uint8)
@@ -374,7 +384,11 @@ def take_texts(bounds: Longs, data: Bytes, chosen: Longs) -> tuple[Longs, Bytes]
 def _tables(
     floors: Longs, ceilings: Longs, begin: Longs, count: Longs, below: Longs
 ) -> tuple[Longs, Longs, Longs, NDArray[np.int32]]:
-    """Tables of ranks for the axes whose constants are integers that lie close together."""
+    """Build tables of ranks for the axes whose constants are integers close to each other.
+
+    Returns:
+        `TABLE_AT`, `LEAST` and `SPAN` by axis, and the table; see `Scales`.
+    """
     axes = len(begin)
     table_at, least, span = (
         np.full(axes, -1, np.int64),
@@ -385,7 +399,7 @@ def _tables(
     first, last = floors[begin[some]], floors[begin[some] + count[some] - 1]
     uneven = _counts_before(floors != ceilings)
     whole = uneven[begin[some] + count[some]] == uneven[begin[some]]
-    # As doubles: the difference of two integers may overflow.
+    # As doubles, because the difference of two integers may overflow.
     wide = last.astype(np.float64) - first.astype(np.float64)
     close = (
         whole

@@ -1,4 +1,4 @@
-"""Which part of the events satisfies a leaf; and how many look at it, if it can be looked up."""
+"""The selectivity of a leaf, for reports: the share of events that satisfies or looks it up."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from tamis.kernels.block.words import AXES, CONSTANT, PREDICATE
 class LeafShares:
     """The shares of leaves, by their words.
 
-    The kernel that chooses covers need not know the shares of leaves that can be in no bucket, such
-    as `a <> 5`; people want to.
+    The kernel that chooses covers does not need the shares of leaves that cannot be in a bucket,
+    such as `a <> 5`. Reports do.
     """
 
     def __init__(self, axes: Axes, shares: Shares) -> None:
-        """Take what is known of the events."""
+        """Create it from the shares on some axes."""
         self._axes, self._shares = axes, shares
 
     def share(self, word: int) -> float:
-        """The part of the events that satisfies a leaf."""
+        """Return the share of events that satisfies a leaf."""
         axis, low, high = parts_of(word)
         if axis < AXES:
             if low == 0 and self._shares.lacking[axis]:  # IS NULL
@@ -36,7 +36,7 @@ class LeafShares:
         return self._set_share(low, high == 1)
 
     def bucket_share(self, word: int) -> float:
-        """The part of the events that finds a leaf in a bucket; NO_COVER if it can be in none."""
+        """Return the share of events that finds a leaf in a bucket; NO_COVER if it has none."""
         axis, low, high = parts_of(word)
         if axis < AXES:
             nowhere = low > high or (low == 0 and bool(self._shares.lacking[axis]))

@@ -1,7 +1,7 @@
-"""How selectors are laid out for matching: which hang under a value, which are looked at in blocks.
+"""How selectors are laid out: which are indexed under a cover, and which are matched in blocks.
 
-Everything here follows from the words and the shares; nothing is decided for good: when events turn
-out otherwise the words are taken out again and laid out anew.
+The plan depends only on the words of the selectors and the shares of their leaves. It is not final:
+when other events arrive, the words are extracted and laid out again.
 """
 
 from __future__ import annotations
@@ -61,15 +61,14 @@ from tamis.kernels.block.words import (
     Words,
 )
 
-# Where looking at a selector for every event that its cover lets through costs as much as the
-# selector's part of a block, per event: 10 and 100 ns per look against 0.02 to 0.15 ns, on the
-# workloads of `tamis bench block`.
+# The shares of events at which checking a selector under its cover costs as much as its part of a
+# block, per event: 10 and 100 ns per check against 0.02 to 0.15 ns, on the workloads of
+# `tamis bench block`.
 NARROW_BELOW = 0.005
 GENERAL_BELOW = 0.002
 
-# What a block costs each of its events before any selector is looked at, per axis, and what it
-# costs an event to look at a selector under its cover, in nanoseconds. Where few selectors are wide
-# it is cheaper to do without blocks.
+# In nanoseconds: the fixed cost of a block per event and axis, and the cost of checking a selector
+# under its cover. Where few selectors are wide, it is cheaper to do without blocks.
 _BLOCK_COST = 4.0
 _GENERAL_COST = 80.0
 
@@ -78,15 +77,15 @@ LEVELS = 25
 
 @dataclass(frozen=True)
 class Plan:
-    """Selectors laid out.
+    """Selectors laid out for matching.
 
     Attributes:
-        buckets, narrow, general: Those that hang under a cover.
-        wide: Those that are looked at in blocks.
-        never: The records of those that nothing satisfies.
+        buckets, narrow, general: The selectors that are indexed under a cover.
+        wide: The selectors that are matched in blocks.
+        never: The records of selectors that no event satisfies.
         leaves: By bucket of a value or a predicate, its leaf.
         defaults: By axis, the rank of an event without a value.
-        narrow_cost, general_cost: Estimates: how many of them an event looks at.
+        narrow_cost, general_cost: Estimates of how many of them an event checks.
     """
 
     buckets: Buckets
@@ -101,7 +100,7 @@ class Plan:
 
 
 def lay_out(rules: Rules, shares: Shares) -> Plan:
-    """Lay selectors out."""
+    """Lay out selectors, given the shares of their leaves."""
     axes, code, offsets = rules.axes, rules.code.copy(), rules.offsets
     count = len(offsets) - 1
     point_at = np.cumsum(axes.count) - axes.count
@@ -140,7 +139,12 @@ def lay_out(rules: Rules, shares: Shares) -> Plan:
 
 
 def _levels(axes: Axes, used: Longs, first: int) -> tuple[Longs, Longs, Longs, Longs, int]:
-    """Give every level in use its buckets, from `first` on."""
+    """Assign buckets, from `first` on, to every level in use.
+
+    Returns:
+        `level_offsets`, `level_shift` and `level_at` of `Buckets`; by axis and level, its first
+        bucket, or -1; and the number of all buckets.
+    """
     shifts = np.arange(LEVELS)
     is_used = (used[:, None] >> shifts) & 1 == 1
     axis, shift = np.nonzero(is_used)
@@ -154,7 +158,7 @@ def _levels(axes: Axes, used: Longs, first: int) -> tuple[Longs, Longs, Longs, L
 
 
 def _leaves(axes: Axes, predicates: int) -> Words:
-    """The leaf of each bucket of a value or a predicate."""
+    """Return the leaf of each bucket of a value or a predicate."""
     axis = np.repeat(np.arange(len(axes)), axes.count)
     place = np.arange(len(axis)) - np.repeat(np.cumsum(axes.count) - axes.count, axes.count)
     points = axis << AXIS_SHIFT | (2 * place + 1) << LOW_SHIFT | (2 * place + 2)
@@ -210,7 +214,7 @@ def _general_selectors(
 
 
 def _gather_words(code: Words, offsets: Longs, chosen: Longs) -> tuple[Longs, Words]:
-    """The words of some selectors, one after the other."""
+    """Return where each of some selectors begins, and their words end to end."""
     lengths = offsets[chosen + 1] - offsets[chosen]
     kept = np.zeros(len(chosen) + 1, np.int64)
     np.cumsum(lengths, out=kept[1:])
@@ -233,7 +237,7 @@ def _wide_selectors(
     row_of[is_leaf] = number
     cut = len(flat_code)
 
-    # Conjunctions: the words but for the ANDs.
+    # Conjunctions are stored without their ANDs.
     in_flat = is_leaf[:cut]
     before = np.zeros(cut + 1, np.int64)
     np.cumsum(in_flat, out=before[1:])
@@ -272,7 +276,7 @@ def _wide_selectors(
         laid_offsets,
         tree,
         rules.record[trees],
-        # One for the parity's other rail, or as many as a counter has bits.
+        # One plane for the other rail of a parity, or one per bit of the counter.
         COUNTER + max(int(largest).bit_length(), 1),
         int(depth),
     )
@@ -284,7 +288,7 @@ def _is_operator(words: Words) -> np.ndarray:
 
 
 def _distinct_leaves(words: Words, sets: Sets) -> tuple[Words, Longs, Ints]:
-    """The leaves by the axis that they are on, that axis, and by word the number of its leaf."""
+    """Return the leaves sorted by axis, the axis of each, and the number of each word's leaf."""
     distinct, inverse = np.unique(words, return_inverse=True)
     owner = (distinct >> np.uint64(AXIS_SHIFT)).astype(np.int64)
     number = ((distinct >> np.uint64(LOW_SHIFT)) & np.uint64(FIELD)).astype(np.int64)
@@ -297,7 +301,7 @@ def _distinct_leaves(words: Words, sets: Sets) -> tuple[Words, Longs, Ints]:
 
 
 def _grades(rules: Rules, leaves: Words, owner: Longs, axes: Longs) -> tuple[Longs, Ints, Longs]:
-    """By axis, the ends of its leaves; by rank, how many of them are at it or below."""
+    """Return `grade_at`, `grades` and `ends` of `Leaves`."""
     low = ((leaves >> np.uint64(LOW_SHIFT)) & np.uint64(FIELD)).astype(np.int64)
     high = (leaves & np.uint64(FIELD)).astype(np.int64)
     is_set = (leaves >> np.uint64(AXIS_SHIFT)) == SET
@@ -309,7 +313,7 @@ def _grades(rules: Rules, leaves: Words, owner: Longs, axes: Longs) -> tuple[Lon
     end_owner = np.concatenate([owner[~is_set], owner[~is_set], set_owner, set_owner])
     ranks = 2 * rules.axes.count[axes] + 1
     grade_at = np.cumsum(ranks) - ranks
-    # An end at rank 0 is below every rank, and one above the last rank above all: no events there.
+    # No event is below an end at rank 0, or above one after the last rank.
     at = grade_at[np.searchsorted(axes, end_owner)] + end
     inner = end < ranks[np.searchsorted(axes, end_owner)]
     steps = np.zeros(int(ranks.sum()) + 1, np.int32)
@@ -321,11 +325,11 @@ def _grades(rules: Rules, leaves: Words, owner: Longs, axes: Longs) -> tuple[Lon
     return grade_at, grades, ends
 
 
-# -- taking out -----------------------------------------------------------------------------------
+# -- extraction -----------------------------------------------------------------------------------
 
 
 def words_of(plan: Plan, alive: Bytes) -> tuple[Words, Longs, Ints]:
-    """The selectors of a plan as they were before, but for those that have been removed.
+    """Return the selectors of a plan that are alive, as they were before they were laid out.
 
     Returns:
         The words, where each selector begins, and its record; in the order of the records.
@@ -369,7 +373,7 @@ def words_of(plan: Plan, alive: Bytes) -> tuple[Words, Longs, Ints]:
 def _take_words(
     record: Ints, measure: Callable[[Longs], None], take: Callable[[Longs, Words], None]
 ) -> tuple[Words, Longs, Ints]:
-    """The words of the selectors of one kind, their lengths, and their records."""
+    """Return the words of the selectors of one kind, their lengths, and their records."""
     lengths = np.zeros(len(record), np.int64)
     measure(lengths)
     words = np.empty(int(lengths.sum()), np.uint64)

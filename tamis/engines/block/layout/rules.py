@@ -1,4 +1,4 @@
-"""Selectors as words on axes: what a draft makes, what a plan lays out, what a merge joins."""
+"""Selectors as words on axes: a draft produces them, a plan lays them out, a merge joins them."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Rules:
     """Selectors.
 
     Attributes:
-        axes: What their leaves refer to.
-        sets: Sets of ranks that leaves name.
-        predicates: What phase 1 must decide, by the number that leaves name.
+        axes: The axes of their leaves.
+        sets: The sets of ranks that leaves refer to.
+        predicates: The predicates that phase 1 decides, by the number that leaves refer to.
         code: The selectors, one after the other, in prefix order.
         offsets: Where each begins; one more at the end.
         record: The record of each.
@@ -38,12 +38,12 @@ class Rules:
 
 
 def no_sets() -> Sets:
-    """No sets at all."""
+    """Return an empty collection of sets."""
     return Sets(np.zeros(0, np.int32), np.zeros(1, np.int64), np.zeros(0, np.int32))
 
 
 def join(left: Rules, right: Rules) -> Rules:
-    """The selectors of both, on common axes; the records of the right have their numbers."""
+    """Return the selectors of both, on common axes; records keep their numbers."""
     axes, (left_map, right_map) = join_axes(left.axes, right.axes)
     left_sets, right_sets = _move_sets(left.sets, left_map), _move_sets(right.sets, right_map)
     known = {predicate: i for i, predicate in enumerate(left.predicates)}
@@ -80,9 +80,9 @@ def _move_sets(sets: Sets, mapping: AxisMapping) -> Sets:
 
 
 def prune_rules(rules: Rules) -> Rules:
-    """Without the axes, sets and predicates that nothing names any more.
+    """Remove the axes, sets and predicates that no selector refers to any more.
 
-    Constants stay: one that nothing asks for does no harm.
+    Constants stay: an unused one does no harm.
     """
     axes, sets, predicates = rules.axes, rules.sets, rules.predicates
     axis_used, set_used = np.zeros(len(axes), np.uint8), np.zeros(len(sets.axis), np.uint8)
@@ -104,7 +104,7 @@ def prune_rules(rules: Rules) -> Rules:
     return Rules(
         axes.select(np.flatnonzero(axis_used)),
         Sets(_places(axis_used)[sets.axis[kept]].astype(np.int32), offsets, sets.ranks[where]),
-        tuple(p for p, wanted in zip(predicates, used, strict=True) if wanted),
+        tuple(p for p, is_used in zip(predicates, used, strict=True) if is_used),
         code,
         rules.offsets,
         rules.record,
@@ -112,5 +112,5 @@ def prune_rules(rules: Rules) -> Rules:
 
 
 def _places(used: Bytes) -> Longs:
-    """By number, the place among those that are used."""
+    """Return, by number, the new number among those that are used."""
     return np.cumsum(used, dtype=np.int64) - 1

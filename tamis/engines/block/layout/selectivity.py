@@ -1,7 +1,7 @@
-"""Which part of the events satisfies a leaf: what the choice of covers goes by.
+"""The selectivity of leaves: the share of events that satisfies each. Covers are chosen by it.
 
-Before any event has been seen the predicates themselves are all there is to go by: constants are
-where values are, and a value is rarely equal to a given one. From then on a sample of events tells.
+Before any event has been seen, it is guessed from the constants: values are where constants are,
+and a value is rarely equal to a given one. From then on, a sample of events gives the shares.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from tamis.kernels.block.holds import Sets
 from tamis.kernels.block.ranks import Rows
 from tamis.kernels.block.words import Longs
 
-# The weight of a constant against that of the gap beside it, as long as no events are known.
+# The weight of a constant relative to the gap beside it, while no events are known.
 _POINT = 0.02
-# So many events the guess counts for, once events are known.
+# The number of events that the guess counts as, once events are known.
 _GUESSED = 0.5
-# What phase 1 decides, as long as no events are known.
+# The share of a predicate that phase 1 decides, while no events are known.
 _PREDICATE = 0.005
 
 
 def shares_of(
     axes: Axes, sets: Sets, predicates: int, rows: Rows | None, satisfied: Longs | None
 ) -> Shares:
-    """The shares of all leaves.
+    """Return the shares of all leaves.
 
     Args:
         axes: The axes.
         sets: The sets of ranks.
-        predicates: How many predicates phase 1 decides.
-        rows: A sample of events, on these axes; None if there is none.
-        satisfied: By predicate, how many of them satisfy it.
+        predicates: The number of predicates that phase 1 decides.
+        rows: A sample of events, ranked on these axes; None if there is none.
+        satisfied: By predicate, how many events of the sample satisfy it.
     """
     at = axes.rank_at
     weights: Doubles = _guess(axes)
@@ -42,12 +42,12 @@ def shares_of(
         events = len(rows.offsets) - 1
         ranks = rows.ranks[: rows.offsets[-1]]
         axis = np.tile(rows.axes, events) if rows.dense else rows.axes
-        there = ranks >= 0
-        seen = np.bincount(at[axis[there]] + ranks[there], minlength=len(weights))
+        present = ranks >= 0
+        seen = np.bincount(at[axis[present]] + ranks[present], minlength=len(weights))
         weights = np.asarray((weights * _GUESSED + seen) / (events + _GUESSED), np.float64)
     below: Doubles = np.zeros(len(weights) + 1)
     np.cumsum(weights, out=below[1:])
-    # By axis, so that rounding on one does not spill over to the next.
+    # Relative to the start of each axis, so that rounding on one does not affect the next.
     below = below[:-1] - np.repeat(below[at[:-1]], np.diff(at))
     found: Doubles = np.full(predicates, _PREDICATE)
     if satisfied is not None and events:
@@ -64,7 +64,7 @@ def shares_of(
 
 
 def _guess(axes: Axes) -> Doubles:
-    """The weight of each rank; those of an axis make 1, and the one at its end is 0."""
+    """Guess the weight of each rank; those of an axis add up to 1, and the one at its end is 0."""
     at = axes.rank_at
     weights = np.ones(at[-1])
     place = np.arange(at[-1]) - np.repeat(at[:-1], np.diff(at))

@@ -1,4 +1,4 @@
-"""The ways of a plan, and what a look at a subscription costs in each: what costs are told by."""
+"""The ways in which a plan can match a subscription, and what a check costs in each."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from tamis.kernels.block.words import Bytes
 NAMES = ("value", "cover", "block", "never")
 VALUE, COVER, BLOCK, NEVER = range(4)
 
-# To evaluate a selector on one event in Python, in looks at a subscription under a value.
+# The cost of evaluating a selector on one event in Python, in checks of the way `value`.
 ORACLE = 5000.0
 
 
 def ways(plan: Plan) -> Bytes:
-    """By record, its way."""
+    """Return the way of each record."""
     parts = _parts(plan)
-    # Every record is in one part.
+    # Every record is in exactly one part.
     found = np.full(sum(map(len, parts)), NEVER, np.uint8)
     for way, records in enumerate(parts):
         found[records] = way
@@ -27,34 +27,34 @@ def ways(plan: Plan) -> Bytes:
 
 
 def way_of(plan: Plan, record: int) -> str:
-    """The way of one record."""
+    """Return the way of one record."""
     return NAMES[int(ways(plan)[record])]
 
 
 def counts(plan: Plan) -> dict[str, int]:
-    """How many subscriptions go each way."""
+    """Return the number of subscriptions per way."""
     return {name: len(records) for name, records in zip(NAMES, _parts(plan), strict=True)}
 
 
 def weights(segment: Segment) -> NDArray[np.float64]:
-    """By way, what a look costs, where 1 is a look at a subscription under a value.
+    """Return the cost of a check per way, relative to one of the way `value`.
 
-    It follows from the thresholds: at them the ways cost the same.
+    The costs follow from the thresholds, at which the ways cost the same.
     """
     whole = NARROW_BELOW * segment.block_size
     return np.array([1.0, NARROW_BELOW / GENERAL_BELOW, whole, 0.0])
 
 
 def weight(way: str, segment: Segment) -> float:
-    """The same of one way."""
+    """Return the cost of a check in one way; see `weights`."""
     return float(weights(segment)[NAMES.index(way)])
 
 
 def average_cost(segment: Segment) -> float:
-    """What a subscription of a segment costs an event, as estimated when it was laid out."""
+    """Return the estimated cost of a subscription of a segment per event."""
     plan = segment.plan
-    looks = [plan.narrow_cost, plan.general_cost, counts(plan)["block"] / segment.block_size, 0.0]
-    return float(weights(segment) @ looks) / max(1, len(segment.ledger))
+    checks = [plan.narrow_cost, plan.general_cost, counts(plan)["block"] / segment.block_size, 0.0]
+    return float(weights(segment) @ checks) / max(1, len(segment.ledger))
 
 
 def _parts(plan: Plan) -> list[np.ndarray]:

@@ -1,1 +1,1 @@
-"""Matching: from events to ranks, from ranks to answers."""
+"""Matching: rank events on the axes of a segment, run the kernels, collect the matches."""

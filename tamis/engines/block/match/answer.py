@@ -1,4 +1,4 @@
-"""The answers of segments, put together."""
+"""Collect the matches of all segments."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ N = TypeVar("N", bound=np.generic)
 
 
 class _Pieces:
-    """What one segment has found so far."""
+    """The matches of one segment so far."""
 
     def __init__(self) -> None:
         self.event: list[Longs] = []
@@ -31,10 +31,10 @@ class _Pieces:
 
 
 class MatchCollector:
-    """Pairs of events and subscriptions, and masks, as they come in."""
+    """Collects pairs of events and subscriptions, and masks."""
 
     def __init__(self, events: int) -> None:
-        """Begin with nothing."""
+        """Create an empty collector for a batch of `events` events."""
         self._events = events
         self._pieces: dict[Segment, _Pieces] = {}
         self._event: list[Longs] = []
@@ -45,10 +45,10 @@ class MatchCollector:
         self._named = 0
 
     def totals(self, segment: Segment) -> None:
-        """There are no totals: every match is kept."""
+        """Return None: every match is kept, not only counted."""
 
     def add(self, segment: Segment, first: int, found: MatchBuffer) -> None:
-        """Take what was found in some events; `first` is the event that their chunk begins with."""
+        """Add the matches of some events, whose chunk begins with the event `first`."""
         pieces = self._pieces.setdefault(segment, _Pieces())
         if found.pairs:
             event = found.event[: found.pairs]
@@ -62,7 +62,7 @@ class MatchCollector:
             pieces.tile_masks.append(found.tile_masks.reshape(-1, width)[: found.tiles])
 
     def add_unindexed(self, subscriptions: Sequence[Subscription], batch: EventBatch) -> None:
-        """Ask the oracle about subscriptions that are in no segment."""
+        """Match subscriptions that are in no segment with the oracle."""
         rows = batch.rows()
         for subscription in subscriptions:
             events = [e for e, row in enumerate(rows) if satisfies(row, subscription)]
@@ -72,7 +72,7 @@ class MatchCollector:
                 self._code.append(np.full(len(events), self._named - 1, np.int64))
 
     def matches(self) -> Matches:
-        """All of it."""
+        """Return all matches."""
         for segment, pieces in self._pieces.items():
             self._take(segment, pieces)
         ids = pa.concat_arrays(self._ids) if self._ids else pa.array([], pa.string())
@@ -89,16 +89,16 @@ class MatchCollector:
         event, record = _join_arrays(pieces.event), _join_arrays(pieces.record)
         tile_record = _join_arrays(pieces.tile_record).astype(np.int64)
         if not len(record) and not len(tile_record):
-            return  # its ids may be of another kind, if all of it has been removed
+            return  # if all its records are removed, its ids may be of another type
         size = len(segment.ledger)
         if len(record) + len(tile_record) >= size:
-            # Most are in it: to name all is less work than to find out which.
+            # Most records match: to include all ids is cheaper than to find the distinct ones.
             every = np.arange(size)
             codes, tile_codes = record, tile_record
         else:
             both = np.concatenate([record, tile_record])
-            every, found = np.unique(both, return_inverse=True)
-            codes, tile_codes = found[: len(record)], found[len(record) :]
+            every, places = np.unique(both, return_inverse=True)
+            codes, tile_codes = places[: len(record)], places[len(record) :]
         if self._named:
             codes = codes + self._named
         self._event.append(event)
@@ -116,7 +116,7 @@ class MatchCollector:
 
 
 def _tiles(parts: list[Tiles]) -> Tiles | None:
-    """All tiles, brought to the width of the narrowest."""
+    """Return all tiles, split to the width of the narrowest."""
     if not parts:
         return None
     words = min(part.masks.shape[1] for part in parts)

@@ -1,4 +1,4 @@
-"""The matching of a chunk of events against a segment: which kernel to ask, and with what."""
+"""Match a chunk of events against a segment: choose the kernels and call them."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from tamis.kernels.block.ranks import Rows
 from tamis.kernels.block.values import match_values
 from tamis.kernels.block.words import Ints, Longs
 
-# From so many conjunctions per value on they are read value by value.
+# With more conjunctions per value than this, they are matched value by value.
 _LONG = 12
 
 
 class Task:
-    """A chunk and a segment; called with the first of its events and the one after the last."""
+    """A chunk and a segment; a call matches a slice of the chunk."""
 
     def __init__(
         self,
@@ -36,12 +36,19 @@ class Task:
         chunk_events: int,
         totals: Longs | None = None,
     ) -> None:
-        """Take the rows of the chunk, and the predicates that its events satisfy.
+        """Create a task.
 
-        Blocks need not be larger than for `together` events; all masks of an answer are as wide.
-
-        Visits are counted of pieces that begin with one of the first `counted` events. With totals,
-        by record, what is found in blocks is only counted there.
+        Args:
+            segment: The segment.
+            rows: The ranks of the chunk's events on the segment's axes.
+            offsets: By event, where its predicates begin in `ids`.
+            ids: The predicates that the events satisfy, as phase 1 found them.
+            capacity: The capacity of the predicate index.
+            counted: Visits are counted for slices that begin before the event `counted`.
+            chunk_events: The size of the largest chunk of the batch. Blocks need not be larger, and
+                all masks of an answer have the same width.
+            totals: By record, the number of matches, for what is matched in blocks; then no masks
+                are returned. None to return all matches.
         """
         self._segment, self._rows = segment, rows
         self._predicates = PredicateResults(offsets, ids, segment.local_numbers(capacity))
@@ -51,7 +58,7 @@ class Task:
         self._totals = np.zeros(0, np.int64) if totals is None else totals
 
     def __call__(self, begin: int, end: int) -> MatchBuffer:
-        """What some of the events match."""
+        """Match the events from `begin` up to `end` of the chunk."""
         segment, plan = self._segment, self._segment.plan
         events, size = end - begin, self._size
         visits: Ints = segment.tally.visit_counters() if begin < self._counted else NOT_COUNTED
@@ -99,8 +106,8 @@ class Task:
 
 
 def cuts(events: int, threads: int, counted: int) -> list[int]:
-    """Where to cut a batch: whole blocks for each thread, and those that are counted apart."""
+    """Return where to cut a batch: whole blocks per thread, and the counted events apart."""
     pieces = min(threads, -(-events // 2048))
     step = -(-events // max(pieces, 1) // 2048) * 2048
-    found = [*range(0, events, max(step, 1)), events] if pieces > 1 else [0, events]
-    return sorted({*found, counted}) if 0 < counted < events else found
+    bounds = [*range(0, events, max(step, 1)), events] if pieces > 1 else [0, events]
+    return sorted({*bounds, counted}) if 0 < counted < events else bounds

@@ -1,4 +1,4 @@
-"""Answers of which only the counts are wanted: nothing is kept of which events matched."""
+"""Count the matches of each subscription, without keeping which events matched."""
 
 from __future__ import annotations
 
@@ -15,38 +15,38 @@ from tamis.matches import Id
 
 
 class CountCollector:
-    """How many events each subscription has matched so far."""
+    """Counts the events that each subscription has matched."""
 
     def __init__(self) -> None:
-        """Begin with none."""
+        """Create an empty collector."""
         self._totals: dict[Segment, Longs] = {}
         self._others: dict[Id, int] = {}
 
     def totals(self, segment: Segment) -> Longs:
-        """By record of a segment, its count, to count up."""
+        """Return the counts of a segment by record, for kernels to increment."""
         totals = self._totals.get(segment)
         if totals is None:
             totals = self._totals[segment] = np.zeros(len(segment.ledger), np.int64)
         return totals
 
     def add(self, segment: Segment, first: int, found: MatchBuffer) -> None:
-        """Take what was found as pairs."""
+        """Add the matches that were found as pairs."""
         if found.pairs:
             record = found.record[: found.pairs]
             self._totals[segment] += np.bincount(record, minlength=len(segment.ledger))
 
     def add_unindexed(self, subscriptions: Sequence[Subscription], batch: EventBatch) -> None:
-        """Ask the oracle about subscriptions that are in no segment."""
+        """Match subscriptions that are in no segment with the oracle."""
         for subscription in subscriptions:
             count = sum(satisfies(row, subscription) for row in batch.rows())
             if count:
                 self._others[subscription.id] = count
 
     def counts(self) -> dict[Id, int]:
-        """The counts by id, for those that matched any event."""
-        found = dict(self._others)
+        """Return the counts by id, for the subscriptions that matched any event."""
+        counts = dict(self._others)
         for segment, totals in self._totals.items():
             records = np.flatnonzero(totals)
             ids = segment.ledger.ids_of(records).to_pylist()
-            found.update(zip(ids, totals[records].tolist(), strict=True))
-        return found
+            counts.update(zip(ids, totals[records].tolist(), strict=True))
+        return counts

@@ -1,8 +1,8 @@
-"""From a batch of events to rows of ranks, for the axes of any segment.
+"""Rank the events of a batch on the axes of any segment.
 
-The columns of a batch are laid end to end once; each segment then has one kernel rank all of its
-columns. Few and large calls: between two calls a thread that adds subscriptions may hold Python's
-lock for milliseconds.
+The columns of a batch are laid end to end once. For each segment, one kernel then ranks all of its
+columns. Few large calls are best: between two calls, a thread that adds subscriptions may hold the
+GIL for milliseconds.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from tamis.kernels.block.words import Bytes, Ints, Longs
 from tamis.predicates.term_values import Sheet, TermColumn
 from tamis.values import Type
 
-# Below this part of all cells it is quicker to note down where there are values.
+# Rows are dense if at least this fraction of all cells has values; else it is faster to list them.
 _DENSE = 0.4
-# Room behind the last row, so that whatever stands in the place of an axis can be looked up.
+# Room behind the last row, so that the axis field of any word is a valid index.
 BEHIND = 1 << 16
-# No table of ranks has more cells.
+# The most cells of dense rows.
 _CELLS = 1 << 24
 
 _KIND_OF = {
@@ -54,12 +54,18 @@ class _Texts(NamedTuple):
 
 
 class Columns:
-    """The columns of a batch that some term asks for, end to end."""
+    """The columns of a batch that some term reads, end to end."""
 
     def __init__(
         self, batch: EventBatch, terms: Terms, derived: Iterable[int] | None = None
     ) -> None:
-        """Lay out what the terms ask for; of derived ones, all if None."""
+        """Lay out the columns.
+
+        Args:
+            batch: The events.
+            terms: The terms of the engine.
+            derived: The derived terms to compute; None for all.
+        """
         self.events = len(batch)
         self._slot: list[int] = []
         self._axis_kind: list[int] = []
@@ -76,13 +82,13 @@ class Columns:
         for slot, type, data in _attributes(batch, terms):
             self._add(slot, type, data)
         sheet = Sheet(batch)
-        # A copy: another thread may be adding subscriptions.
+        # A copy, because another thread may be adding subscriptions.
         for slot in list(terms.derived.values()) if derived is None else derived:
             for cells in sheet.cells(terms[slot]):
                 self._add_derived(slot, cells)
         self._finish()
 
-    # -- laying out -------------------------------------------------------------------------------
+    # -- layout -----------------------------------------------------------------------------------
 
     def _add(self, slot: int, type: Type, data: pa.Array) -> None:
         buffers = data.buffers()
@@ -167,7 +173,7 @@ class Columns:
     # -- ranking ----------------------------------------------------------------------------------
 
     def rows(self, axes: Axes, lookup: Longs) -> Rows:
-        """The events on some axes; `lookup` is the axes' own, for all terms."""
+        """Return the events ranked on some axes; `lookup` is that of the axes, for all terms."""
         axis = np.full(len(self._key), -1, np.int64)
         known = self._key < len(lookup)
         axis[known] = lookup[self._key[known]]
@@ -188,21 +194,21 @@ class Columns:
         return Rows(offsets, ranks, owners, False)
 
     def _is_dense(self, sources: Sources, axes: int) -> bool:
-        """Whether most events have values on most axes, as far as can be told without looking."""
+        """Estimate, without reading the cells, whether most events have values on most axes."""
         if axes * self.events > _CELLS:
             return False
         columns = max(1, int(np.count_nonzero(self._kinds == block_ranks.PRESENCE)))
         filled = self.cells / (columns * max(self.events, 1))
         return bool(len(sources.axis) * filled >= _DENSE * axes)
 
-    def _sources(self, axes: Axes, wanted: Longs, axis: Longs) -> Sources:
-        ranks_at = np.zeros(len(wanted), np.int64)
+    def _sources(self, axes: Axes, columns: Longs, axis: Longs) -> Sources:
+        ranks_at = np.zeros(len(columns), np.int64)
         ranks: list[Ints] = []
         filled = 0
-        for i in np.flatnonzero(self._kinds[wanted] == block_ranks.TEXT).tolist():
-            text = self._texts[self._texts_of[wanted[i]]]
-            mine = axis[wanted[i]]
-            found = np.empty(len(text.bounds) - 1, np.int32)
+        for i in np.flatnonzero(self._kinds[columns] == block_ranks.TEXT).tolist():
+            text = self._texts[self._texts_of[columns[i]]]
+            mine = axis[columns[i]]
+            text_ranks = np.empty(len(text.bounds) - 1, np.int32)
             rank_texts(
                 text.bounds,
                 text.data,
@@ -210,15 +216,15 @@ class Columns:
                 axes.count[mine],
                 axes.bounds,
                 axes.texts,
-                found,
+                text_ranks,
             )
-            ranks_at[i], filled = filled, filled + len(found)
-            ranks.append(found)
+            ranks_at[i], filled = filled, filled + len(text_ranks)
+            ranks.append(text_ranks)
         return Sources(
-            axis[wanted],
-            self._kinds[wanted],
-            self._data[wanted],
-            self._valid[wanted],
+            axis[columns],
+            self._kinds[columns],
+            self._data[columns],
+            self._valid[columns],
             ranks_at,
             self._all_keys,
             self._all_codes,
@@ -228,7 +234,7 @@ class Columns:
 
 
 def _attributes(batch: EventBatch, terms: Terms) -> Iterator[tuple[int, Type, pa.Array]]:
-    """The columns of attributes that some term asks for."""
+    """Iterate over the columns of attributes that some term reads."""
     columns, by_path = batch.columns, terms.by_path
     if len(columns) < len(by_path):
         for path, found in columns.items():
@@ -243,7 +249,7 @@ def _attributes(batch: EventBatch, terms: Terms) -> Iterator[tuple[int, Type, pa
 
 
 def _codes(indices: pa.Array) -> Ints:
-    """The numbers of texts; any number where there is none."""
+    """Return the dictionary codes of texts; nulls have arbitrary codes."""
     offset, buffer = indices.offset, indices.buffers()[1]
     return np.frombuffer(buffer, np.int32, len(indices), 4 * offset)
 
@@ -260,5 +266,5 @@ def _utf8(texts: pa.Array) -> _Texts:
 
 
 def _join_arrays(parts: list[np.ndarray], kind: type) -> np.ndarray:
-    """The parts end to end, in memory of our own: Arrow's is read-only, another type to Numba."""
+    """Return a copy of the parts end to end: Arrow's read-only memory is another type to Numba."""
     return np.concatenate(parts) if parts else np.zeros(0, kind)

@@ -1,1 +1,1 @@
-"""What the engine reports about itself: statistics, costs, plans in words, drawings."""
+"""Reports about the engine: statistics, costs, descriptions of plans, drawings."""

@@ -1,4 +1,4 @@
-"""Which subscriptions are expensive, by what was counted; and counts that outlive their segment."""
+"""The most expensive subscriptions, by the counters; and counts carried over to new segments."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from tamis.matches import Id
 def most_expensive(
     stack: Sequence[Segment], unindexed: Iterable[Id], events: int, limit: int
 ) -> Costs:
-    """The most expensive subscriptions of all segments, and of those that are in none.
+    """Return the most expensive subscriptions, of all segments and of those that are in none.
 
     Args:
         stack: The segments.
-        unindexed: Subscriptions that the oracle decides.
-        events: How many events have been counted, of which `whole` has seen all.
-        limit: At most so many rows.
+        unindexed: The subscriptions that the oracle evaluates.
+        events: How many events have been counted; `unindexed` are evaluated on all of them.
+        limit: The most rows to return.
     """
     found: list[tuple[float, Cost]] = []
     total = 0.0
@@ -48,13 +48,13 @@ def most_expensive(
 
 
 def _costs(segment: Segment, way: Bytes) -> NDArray[np.float64]:
-    """By record, what it costs an event, in looks at a subscription under a value."""
+    """Return the cost of each record per event, in checks of the way `value`."""
     cost: NDArray[np.float64] = segment.tally.visits * weights(segment)[way] * segment.alive
     return cost / segment.tally.events
 
 
 def _highest(cost: NDArray[np.float64], limit: int) -> list[int]:
-    """The records that cost most, but none that cost nothing."""
+    """Return the records that cost most, without those that cost nothing."""
     chosen = np.arange(len(cost))
     if limit < len(cost):
         chosen = np.argpartition(-cost, limit)[:limit]
@@ -74,16 +74,16 @@ def _row(segment: Segment, record: int, way: int) -> Cost:
 
 
 def carry_over(old: Segment, new: Segment, records: Longs, begin: int) -> None:
-    """Go on counting where an older segment was.
+    """Add the counts of an old segment to the one that replaces it.
 
-    A look at a block is not a look at an event: where a subscription goes another way now, its
-    looks are what they must have been at least, until new ones outweigh them.
+    A check of a block is not a check of an event. Where a subscription changes between the two
+    ways, its checks become a lower bound, until new counts outweigh them.
 
     Args:
-        old: A segment that `new` takes the place of.
+        old: A segment that `new` replaces.
         new: The segment that has its records now.
-        records: The records of the old that are in the new.
-        begin: The number of the first of them there; the others follow.
+        records: The records of `old` that are in `new`.
+        begin: The record in `new` of the first of them; the others follow.
     """
     past, tally = old.tally, new.tally
     if not past.events:

@@ -1,4 +1,4 @@
-"""Where a subscription is, and why: the choice of the plan, in words that people read."""
+"""Describe in words where a subscription is indexed, and why the plan chose that."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from tamis.kernels.block.covers import NO_COVER, Shares
 from tamis.kernels.block.words import AND, AT_LEAST, AXES, CONSTANT, OR, XOR
 from tamis.matches import Id
 
-# Of the buckets that a subscription hangs under, so many are listed.
+# The most leaves of a cover that are listed.
 _LISTED = 20
 _NAMES = {AND: "AND", OR: "OR", XOR: "XOR"}
 
 
 class DescribeContext(NamedTuple):
-    """What is known of the events and the engine when somebody asks.
+    """The state of the engine that a description depends on.
 
     Attributes:
-        terms: The engine's.
-        sample: Some events; None if none have come yet.
-        events: How many these are.
-        segments: How many segments there are.
+        terms: The engine's terms.
+        sample: The sample of events; None if no events have arrived yet.
+        events: The number of events in the sample.
+        segments: The number of segments.
     """
 
     terms: Terms
@@ -43,7 +43,7 @@ class DescribeContext(NamedTuple):
 def describe_record(
     segment: Segment, number: int, record: int, context: DescribeContext
 ) -> SubscriptionPlan:
-    """Say where a record is; the number is that of its segment, from 1."""
+    """Describe a record; `number` is that of its segment, from 1."""
     only = np.zeros(len(segment.ledger), np.uint8)
     only[record] = 1
     rules = segment.rules(only)
@@ -71,8 +71,8 @@ def describe_record(
 
 
 def describe_unindexed(id: Id, text: str, context: DescribeContext) -> SubscriptionPlan:
-    """The same of a subscription that is in no segment."""
-    why = "as a normal form it would take more words than are worth it"
+    """Describe a subscription that is in no segment."""
+    why = "its normal form is too large to be indexed"
     return SubscriptionPlan(
         id, text, "oracle", why, None, context.segments, 1, context.events, None, (), (), 1.0, None
     )
@@ -116,11 +116,11 @@ def _reason(way: str, looks: float, cheapest: float) -> str:
     )
 
 
-# -- what it hangs under --------------------------------------------------------------------------
+# -- its cover ------------------------------------------------------------------------------------
 
 
 def _cover(plan: Plan, record: int) -> list[int]:
-    """The leaves whose buckets it is in."""
+    """Return the leaves whose buckets have the record."""
     narrow, general = plan.narrow, plan.general
     for place in np.flatnonzero(narrow.record == record).tolist():
         return [_leaf(plan, _bucket(narrow.offsets, place))]
@@ -128,7 +128,7 @@ def _cover(plan: Plan, record: int) -> list[int]:
     for program in np.flatnonzero(general.record == record).tolist():
         for entry in np.flatnonzero(general.entry_program == program).tolist():
             bucket = _bucket(general.offsets, entry)
-            # In the buckets of intervals the gate is the interval.
+            # In the buckets of intervals, the gate is the interval.
             exact = bucket < len(plan.leaves)
             found[_leaf(plan, bucket) if exact else int(general.entry_gate[entry])] = None
     return list(found)
@@ -151,11 +151,11 @@ def _cover_checks(cover: list[int], tree: _SelectorTree) -> tuple[Check, ...]:
     return tuple(checks)
 
 
-# -- what is checked ------------------------------------------------------------------------------
+# -- the remaining checks -------------------------------------------------------------------------
 
 
 def _remaining_checks(tree: _SelectorTree, cover: list[int]) -> tuple[Check, ...]:
-    """What is checked after the cover: of a conjunction, the other operands."""
+    """Return what is checked after the cover: for a conjunction, the other operands."""
     whole = tree.check()
     if whole.text != "AND":
         return () if len(cover) == 1 and not whole.parts else (whole,)
@@ -164,29 +164,29 @@ def _remaining_checks(tree: _SelectorTree, cover: list[int]) -> tuple[Check, ...
 
 
 class _SelectorTree:
-    """A selector in words, in prefix order."""
+    """A selector as words in prefix order."""
 
     def __init__(self, code: list[int], wording: LeafPrinter, shares: LeafShares) -> None:
         self._code, self._wording, self.shares = code, wording, shares
 
     def leaf(self, word: int) -> Check:
-        """A leaf, of this selector or another."""
+        """Describe a leaf, of this selector or another."""
         return Check(self._wording.text(word), self.shares.share(word))
 
     def check(self, at: int = 0) -> Check:
-        """The operand at a place."""
+        """Describe the operand at a place."""
         word = self._code[at]
         axis, low, _ = parts_of(word)
         if not _is_operator(axis):
             return self.leaf(word)
         operands = self._operands(at)
-        # Of a parity every operand is there twice: where it is true, and where it is false.
+        # A parity has every operand twice: where it is true, and where it is false.
         shown = operands[::2] if axis not in (AND, OR, AT_LEAST) else operands
         name = f"AT LEAST {low} OF" if axis == AT_LEAST else _NAMES.get(axis, "NOT XOR")
         return Check(name, None, tuple(self.check(operand) for operand in shown))
 
     def cheapest_share(self, at: int = 0) -> float:
-        """The part of the events that the cheapest cover of an operand lets through."""
+        """Return the share of events that the cheapest cover of an operand lets through."""
         word = self._code[at]
         axis, low, _ = parts_of(word)
         if not _is_operator(axis):

@@ -1,4 +1,4 @@
-"""An engine as a picture: segments, the ways of their subscriptions, and the largest buckets."""
+"""Draw an engine: its segments, the ways of their subscriptions, and the largest buckets."""
 
 from __future__ import annotations
 
@@ -13,15 +13,18 @@ from tamis.engines.block.segment.segment import Segment
 from tamis.engines.block.terms import Terms
 from tamis.kernels.block.words import AXIS_SHIFT, LOW_SHIFT
 
-# So many segments are drawn one by one, and so many of the largest buckets of each: 8 segments of
-# a node, 4 ways, and 2 * 9 buckets are fewer than 200 nodes.
+# The most segments that are drawn one by one, and the most buckets per way. 8 segments of one node,
+# 4 ways and 2 * 9 buckets each are fewer than 200 nodes.
 _SEGMENTS = 8
 _BUCKETS = 8
 _COLOURS = {"value": "#c7e9c0", "cover": "#fdd49e", "block": "#c6dbef", "never": "#d9d9d9"}
 
 
 def to_dot(stack: Sequence[Segment], terms: Terms, oracle: int) -> str:
-    """The segments as a Graphviz digraph, largest first; `oracle`: how many are in none."""
+    """Return the segments as a Graphviz digraph, largest first.
+
+    `oracle` is the number of subscriptions that are in no segment.
+    """
     lines = [
         "digraph block {",
         "  rankdir=LR;",
@@ -72,7 +75,7 @@ def _buckets(parent: str, segment: Segment, terms: Terms, colour: str) -> Iterat
 
 
 def _leaf(segment: Segment, bucket: int) -> int:
-    """The leaf of a bucket; of a piece of an axis, the interval that it is."""
+    """Return the leaf of a bucket; for a piece of an axis, its interval."""
     plan, at = segment.plan, segment.plan.buckets
     if bucket < len(plan.leaves):
         return int(plan.leaves[bucket])

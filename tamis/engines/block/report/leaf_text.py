@@ -1,4 +1,4 @@
-"""Words back to text: what a leaf tests."""
+"""Convert leaves back to text."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from tamis.language.expr import Between, Comparison, IsNull, Literal, Not, Predi
 from tamis.language.printer import literal_text
 from tamis.values import INT_MAX, INT_MIN, Scalar, Timestamp
 
-# Of a set of values so many are shown.
+# The most values of a set that are shown.
 _SHOWN = 5
 _FAMILY = {NUMBER: "a number", TEXT: "a text", INSTANT: "an instant", TRUTH: "a truth value"}
 
 
 def parts_of(word: int) -> tuple[int, int, int]:
-    """The axis of a word (or what else it is), low and high."""
+    """Return the axis of a word (or what else it is), low and high."""
     return word >> AXIS_SHIFT, (word >> LOW_SHIFT) & FIELD, word & FIELD
 
 
 class LeafPrinter:
-    """Says what leaves mean; of the selectors of one segment."""
+    """Prints the leaves of one segment."""
 
     def __init__(self, segment: Segment, terms: Terms) -> None:
-        """Take what the leaves refer to."""
+        """Create a printer for a segment and the terms of its engine."""
         self._segment, self._axes, self._terms = segment, segment.axes, terms
 
     def text(self, word: int) -> str:
-        """A leaf, as a selector would have it; an interval with two ends may take two tests."""
+        """Return a leaf as selector text; an interval with two ends may take two tests."""
         axis, low, high = parts_of(word)
         if axis < AXES:
             return self._interval(axis, low, high)
@@ -57,7 +57,10 @@ class LeafPrinter:
         return f"NOT ({' AND '.join(map(str, tests))})"
 
     def _tests(self, axis: int, term: ValueExpr, low: int, high: int) -> list[Predicate]:
-        """The ranks from low on, below high. Odd ones are constants, even ones the gaps below."""
+        """Return tests for the ranks from `low` up to `high`.
+
+        Odd ranks are constants; even ranks are the gaps below them.
+        """
         last = high - 1
         has_low, has_high = low > 0, last < 2 * self._axes.count[axis]
         lower = Literal.of(constant(self._axes, axis, (low - 1) >> 1)) if has_low else None
@@ -84,14 +87,14 @@ class LeafPrinter:
 
 
 def constant(axes: Axes, axis: int, place: int) -> Scalar:
-    """A constant of an axis, by its number there."""
+    """Return a constant of an axis, by its number there."""
     at, kind = int(axes.begin[axis]) + place, int(axes.kind[axis])
     if kind == TEXT:
         return axes.texts[axes.bounds[at] : axes.bounds[at + 1]].tobytes().decode()
     value = float(axes.value[at])
     if kind == TRUTH:
         return bool(value)
-    # 17 and 17.0 are one constant: the shorter is shown, where it can be written so.
+    # 17 and 17.0 are one constant: it is shown as an integer if it fits into one.
     exact = int(value) + int(axes.residual[at]) if value.is_integer() else None
     if exact is None or not INT_MIN <= exact <= INT_MAX:
         return value

@@ -1,4 +1,4 @@
-"""The sizes and choices of an engine, by name: what `stats()` shows."""
+"""The sizes and layout choices of an engine, as `stats()` returns them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tamis.engines.block.segment.segment import Segment
 
 
 def segment_stats(stack: Sequence[Segment]) -> dict[str, object]:
-    """The segments and what was chosen for their subscriptions."""
+    """Return the statistics of segments, and the ways chosen for their subscriptions."""
     ways = [counts(segment.plan) for segment in stack]
     return {
         "segments": len(stack),
@@ -31,25 +31,25 @@ def segment_stats(stack: Sequence[Segment]) -> dict[str, object]:
 
 
 def _informed_share(stack: Sequence[Segment]) -> float:
-    """The part of the subscriptions whose place was chosen by events, not by guesses."""
+    """Return the share of the subscriptions that were laid out with a sample of events."""
     every = sum(map(len, stack))
     return sum(len(segment) for segment in stack if segment.informed) / every if every else 0.0
 
 
 def sizes(stack: Iterable[Segment]) -> dict[str, int]:
-    """How much room the arrays take, by part."""
-    found = {"axes": 0, "value": 0, "cover": 0, "block": 0, "ledger": 0, "counters": 0, "other": 0}
+    """Return the size of the arrays in bytes, by part."""
+    total = {"axes": 0, "value": 0, "cover": 0, "block": 0, "ledger": 0, "counters": 0, "other": 0}
     for segment in stack:
         plan, tally = segment.plan, segment.tally
-        found["axes"] += _total_bytes([segment.axes, segment.sets])
-        found["value"] += _total_bytes([plan.narrow])
-        found["cover"] += _total_bytes([plan.general])
-        found["block"] += _total_bytes([plan.wide])
-        found["ledger"] += _total_bytes([segment.ledger])
-        found["counters"] += _total_bytes([tally.visits, tally.matched])
-        found["other"] += _total_bytes([plan.buckets, plan.leaves, plan.defaults])
-        found["other"] += _total_bytes([plan.never, segment.alive])
-    return {**found, "all": sum(found.values())}
+        total["axes"] += _total_bytes([segment.axes, segment.sets])
+        total["value"] += _total_bytes([plan.narrow])
+        total["cover"] += _total_bytes([plan.general])
+        total["block"] += _total_bytes([plan.wide])
+        total["ledger"] += _total_bytes([segment.ledger])
+        total["counters"] += _total_bytes([tally.visits, tally.matched])
+        total["other"] += _total_bytes([plan.buckets, plan.leaves, plan.defaults])
+        total["other"] += _total_bytes([plan.never, segment.alive])
+    return {**total, "all": sum(total.values())}
 
 
 def _total_bytes(things: Iterable[object]) -> int:

@@ -1,4 +1,4 @@
-"""What a segment keeps of its subscriptions beside their selectors: ids, texts, priorities."""
+"""The ids, texts and priorities of the subscriptions of a segment."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class Ledger:
 
     Attributes:
         numbers: The ids, if they are integers; else empty.
-        id_bounds, ids: The ids as texts; empty if they are integers.
+        id_bounds, ids: The ids, if they are texts; else empty.
         text_bounds, texts: The selectors as they were written.
-        priorities: Empty if all are 0.
-        tags: The tags of the ids.
+        priorities: The priorities; empty if all are 0.
+        tags: The hashes of the ids; see `tag_of`.
     """
 
     numbers: Longs
@@ -37,34 +37,34 @@ class Ledger:
     def of(
         cls, ids: Sequence[Id], texts: Sequence[str], priorities: Sequence[int], tags: Sequence[int]
     ) -> Ledger:
-        """Take subscriptions in order."""
+        """Create a ledger of subscriptions, in the order given."""
         numeric = bool(ids) and isinstance(ids[0], int)
         id_bounds, id_data = pack_texts([] if numeric else [id.encode() for id in ids])  # type: ignore[union-attr]
         text_bounds, text_data = pack_texts([text.encode() for text in texts])
-        urgent = np.array(priorities, np.int64)
+        priority = np.array(priorities, np.int64)
         return cls(
             np.array(ids if numeric else [], np.int64),
             _compact_bounds(id_bounds),
             id_data,
             _compact_bounds(text_bounds),
             text_data,
-            urgent if urgent.any() else urgent[:0],
+            priority if priority.any() else priority[:0],
             np.array(tags, np.uint32),
         )
 
     def __len__(self) -> int:
-        """How many records there are."""
+        """Return the number of records."""
         return len(self.tags)
 
     def id(self, record: int) -> Id:
-        """The id of a record."""
+        """Return the id of a record."""
         if len(self.numbers):
             return int(self.numbers[record])
         low, high = self.id_bounds[record], self.id_bounds[record + 1]
         return self.ids[low:high].tobytes().decode()
 
     def is_id(self, record: int, id: Id) -> bool:
-        """Whether a record has an id."""
+        """Return whether a record has this id."""
         if len(self.numbers):
             return bool(self.numbers[record] == id)
         if isinstance(id, int):
@@ -73,7 +73,7 @@ class Ledger:
         return self.ids[low:high].tobytes() == id.encode()
 
     def few_ids(self, records: Longs) -> list[Id]:
-        """The ids of a few records."""
+        """Return the ids of a few records."""
         if len(self.numbers):
             numbers: list[Id] = self.numbers[records].tolist()
             return numbers
@@ -84,16 +84,16 @@ class Ledger:
         return [str(data[low:high], "utf-8") for low, high in bounds]
 
     def text(self, record: int) -> str:
-        """The selector of a record."""
+        """Return the selector of a record as it was written."""
         low, high = self.text_bounds[record], self.text_bounds[record + 1]
         return self.texts[low:high].tobytes().decode()
 
     def priority(self, record: int) -> int:
-        """The priority of a record."""
+        """Return the priority of a record."""
         return int(self.priorities[record]) if len(self.priorities) else 0
 
     def ids_of(self, records: Longs) -> pa.Array:
-        """The ids of some records."""
+        """Return the ids of some records."""
         if len(self.numbers):
             return pa.array(self.numbers[records])
         if len(records) > len(self) // 4:
@@ -107,13 +107,13 @@ class Ledger:
         return pa.Array.from_buffers(pa.string(), len(records), buffers)
 
     def priorities_of(self, records: Longs) -> Longs:
-        """The priorities of some records."""
+        """Return the priorities of some records."""
         if not len(self.priorities):
             return np.zeros(len(records), np.int64)
         return self.priorities[records]
 
     def select(self, records: Longs) -> Ledger:
-        """Some of the records, in the order given."""
+        """Return a ledger of some records, in the order given."""
         id_bounds, ids = self.id_bounds, self.ids
         if not len(self.numbers):
             id_bounds, ids = take_texts(id_bounds.astype(np.int64), ids, records)
@@ -129,7 +129,7 @@ class Ledger:
         )
 
     def concat(self, other: Ledger) -> Ledger:
-        """The records of both, one after the other."""
+        """Return a ledger of the records of both, one after the other."""
         return Ledger(
             np.concatenate([self.numbers, other.numbers]),
             _concat_bounds(self.id_bounds, other.id_bounds),

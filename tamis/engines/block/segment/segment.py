@@ -1,4 +1,4 @@
-"""A segment: some subscriptions, laid out once and never changed, but for those removed."""
+"""A segment: subscriptions that are laid out once. Afterwards records can only be removed."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from tamis.predicates import PredicateIndex
 RowsOn = Callable[[Axes], Rows]
 CountOf = Callable[[Leaf], int]
 
-# Events in a block: at least as many as one vector has bits.
+# Events in a block; the least is the number of bits of one vector.
 LEAST_BLOCK = 512
 MOST_BLOCK = 8192
 _SIZES = [LEAST_BLOCK << k for k in range((MOST_BLOCK // LEAST_BLOCK).bit_length())]
-# All rows of a block, in bytes: more must not be, and so much stays in the cache.
+# The size of all rows of a block in bytes: the limit, and how much stays in the cache.
 _MOST_ROWS = 1 << 27
 _CACHED = 1 << 22
 
-DEEP = 256  # operators that may be under way at once, at least
+DEEP = 256  # the least depth of the operator stack
 
 
 class Segment:
@@ -44,13 +44,14 @@ class Segment:
 
     Attributes:
         ledger: Their ids, texts and priorities.
-        axes, sets, predicates: What their selectors are about.
+        axes, sets, predicates: What the leaves of their selectors refer to.
         plan: How they are laid out.
         alive: By record, 0 if it has been removed.
-        dead: How many have been.
-        base: What to add to a record to get the subscription's code.
-        informed: Whether events were known when it was laid out.
-        tally: What was counted of its subscriptions.
+        dead: The number of removed records.
+        base: The code of record 0; the code of a subscription is the base plus its record.
+        informed: Whether it was laid out with a sample of events.
+        tally: The counters of its subscriptions.
+        block_size: The number of events in a block.
         numbers: By predicate, its number in the index that all segments share.
     """
 
@@ -63,7 +64,7 @@ class Segment:
         plan: Plan,
         informed: bool,
     ) -> None:
-        """Take the parts as they are."""
+        """Create a segment from its parts."""
         self.ledger = ledger
         self.axes = axes
         self.sets = sets
@@ -83,22 +84,22 @@ class Segment:
         self.block_size = _block_size(plan)
 
     def local_numbers(self, capacity: int) -> Ints:
-        """By number in the index that all segments share, the predicate's number here, or -1."""
+        """Return, by number in the shared index, the predicate's number in this segment, or -1."""
         local = self._local
         if len(local) < capacity:
             local = np.full(capacity, -1, np.int32)
             local[self.numbers] = np.arange(len(self.numbers))
             self._local = local
-        return local  # not `_local`: another thread may have put a shorter one there
+        return local  # not `self._local`, which another thread may have replaced by a shorter one
 
     def release_predicates(self, index: PredicateIndex) -> None:
-        """Give back the numbers of its predicates."""
+        """Release the numbers of its predicates."""
         for number in self.numbers.tolist():
             index.release(number)
 
     @classmethod
     def of(cls, ledger: Ledger, rules: Rules, sample: EventSample | None) -> Segment:
-        """Lay selectors out, by what is known of events."""
+        """Lay out selectors, with a sample of events if there is one."""
         rules = prune_rules(rules)
         shares = sample.shares(rules) if sample else _guessed_shares(rules)
         plan = lay_out(rules, shares)
@@ -107,23 +108,23 @@ class Segment:
         )
 
     def __len__(self) -> int:
-        """How many subscriptions there are, without those removed."""
+        """Return the number of subscriptions, without those removed."""
         return len(self.ledger) - self.dead
 
     def rules(self, alive: Bytes) -> Rules:
-        """The selectors as they were before they were laid out, but for those not alive."""
+        """Return the selectors that are alive, as they were before they were laid out."""
         code, offsets, record = words_of(self.plan, alive)
         return Rules(self.axes, self.sets, self.predicates, code, offsets, record)
 
     def lookup(self, slots: int) -> Longs:
-        """The axes by term and kind."""
+        """Return the axes by term and kind; see `Axes.lookup`."""
         if len(self._lookup) < slots:
             self._lookup = self.axes.lookup(slots)
         return self._lookup
 
     @cached_property
     def is_empty(self) -> bool:
-        """Whether nothing can ever match."""
+        """Whether no event can match any of its selectors."""
         plan = self.plan
         return not (
             len(plan.narrow.record)
@@ -133,14 +134,14 @@ class Segment:
         )
 
     def derived_terms(self, terms: Terms) -> list[int]:
-        """The terms that must be computed for it."""
+        """Return the derived terms that its selectors use."""
         if self._derived is None:
             known = set(terms.derived.values())
             self._derived = [slot for slot in set(self.axes.slot.tolist()) if slot in known]
         return self._derived
 
     def calls_functions(self, terms: Terms) -> bool:
-        """Whether functions of the caller's are called for it."""
+        """Return whether its selectors call functions of the user."""
         if self._calls is None:
             self._calls = any(map(terms.calls_function, self.derived_terms(terms))) or any(
                 map(calls_function, self.predicates)
@@ -161,36 +162,41 @@ class Segment:
         return EventIndex(self.axes.constants, self.covered, wide, flat_first)
 
     def take_scratch(self) -> SegmentScratch:
-        """What to write on: several threads may match at once, each on its own."""
+        """Take a set of scratch arrays: several threads may match at once, each with its own."""
         try:
             return self._boards.pop()
         except IndexError:
             return SegmentScratch(self)
 
     def return_scratch(self, scratch: SegmentScratch) -> None:
-        """Give it back, as it was; after an error it is left to the collector."""
+        """Return scratch arrays for reuse; after an error they are garbage collected instead."""
         self._boards.append(scratch)
 
     def __getstate__(self) -> dict[str, object]:
-        """Leave out what is only for matching."""
+        """Return the state without the scratch arrays."""
         return {**self.__dict__, "_boards": []}
 
 
 def numbers_of(predicates: Iterable[Leaf], index: PredicateIndex) -> Ints:
-    """The numbers of predicates in the index; to be given back by `let_go`."""
+    """Return the numbers of predicates in the index; `release_predicates` releases them."""
     return np.array([index.intern(predicate) for predicate in predicates], np.int32)
 
 
 class EventSample:
-    """Some events, to lay out selectors by."""
+    """A sample of events to lay out selectors with."""
 
     def __init__(self, rows_on: RowsOn, satisfied: CountOf) -> None:
-        """Take what brings the events onto axes, and counts those that satisfy a predicate."""
+        """Create a sample.
+
+        Args:
+            rows_on: Ranks the events on axes.
+            satisfied: Counts the events that satisfy a predicate.
+        """
         self._rows_on = rows_on
         self._satisfied = satisfied
 
     def shares(self, rules: Rules) -> Shares:
-        """How many of the events satisfy each leaf."""
+        """Return the share of the events that satisfies each leaf."""
         rows = self._rows_on(rules.axes)
         counts = np.array([self._satisfied(p) for p in rules.predicates], np.int64)
         return shares_of(rules.axes, rules.sets, len(rules.predicates), rows, counts)
@@ -203,7 +209,11 @@ def _guessed_shares(rules: Rules) -> Shares:
 def merge_segments(
     left: Segment, right: Segment, alive: Sequence[Bytes], sample: EventSample | None
 ) -> tuple[Segment, Longs, Longs]:
-    """One segment of two, and the records of each that are in it, in order."""
+    """Merge two segments.
+
+    Returns:
+        The new segment, and the records of each that are in it, in order.
+    """
     parts = [left.rules(alive[0]), right.rules(alive[1])]
     kept = [np.sort(rules.record).astype(np.int64) for rules in parts]
     ledger = left.ledger.select(kept[0]).concat(right.ledger.select(kept[1]))
@@ -218,7 +228,11 @@ def merge_segments(
 def rebuild_segment(
     segment: Segment, alive: Bytes, sample: EventSample | None
 ) -> tuple[Segment, Longs]:
-    """The same laid out anew, and the records that are in it, in order."""
+    """Lay out a segment again.
+
+    Returns:
+        The new segment, and the records of the old one that are in it, in order.
+    """
     rules = segment.rules(alive)
     kept = np.sort(rules.record).astype(np.int64)
     rules = replace(rules, record=np.searchsorted(kept, rules.record).astype(np.int32))
@@ -226,12 +240,12 @@ def rebuild_segment(
 
 
 class SegmentScratch:
-    """The arrays that one thread writes on."""
+    """The scratch arrays of one thread."""
 
     def __init__(self, segment: Segment) -> None:
-        """Make them for a segment."""
+        """Allocate the arrays for a segment."""
         plan = segment.plan
-        # What was found last, per event: as much room is made next time.
+        # Matches per event of the last call: the next call allocates as much room.
         self.pairs = self.tiles = 0.0
         depth = max(DEEP, _max_depth(plan))
         row = np.full(1 << 16, -1, np.int32)
@@ -249,17 +263,17 @@ class SegmentScratch:
         self._axes = len(segment.axes)
 
     def block(self, size: int) -> Block:
-        """The arrays for blocks of so many events."""
-        found = self._blocks.get(size)
-        if found is None:
+        """Return the arrays for blocks of `size` events."""
+        block = self._blocks.get(size)
+        if block is None:
             if size % 512:
-                raise ValueError(f"prefixes are filled eight words at a time, not {size} bits")
+                raise ValueError(f"a block must be a multiple of 512 events, not {size}")
             wide, words = self._wide, size // 64
             leaves = wide.leaves
             columns = np.full(self._axes, -1, np.int32)
             columns[leaves.axes] = np.arange(len(leaves.axes))
             most = int(leaves.ends.max(initial=0)) + 2
-            found = self._blocks[size] = Block(
+            block = self._blocks[size] = Block(
                 words,
                 np.zeros(len(leaves.words) * words, np.uint64),
                 np.zeros(len(leaves.words), np.uint8),
@@ -271,24 +285,24 @@ class SegmentScratch:
                 np.zeros((wide.depth + 1) * wide.planes * words, np.uint64),
                 np.zeros(words, np.uint64),
             )
-        return found
+        return block
 
 
 def _block_size(plan: Plan) -> int:
-    """How many events to look at a time.
+    """Return the number of events per block that costs least.
 
-    The more, the less often each selector is begun (5, 25 and 90 ns for a row, a conjunction and
-    another selector), but the more prefixes an axis may have (6 ns per 1,000 of them and event),
-    and the less of the rows stays in the cache (then 13 ns per 1,000 rows and event).
+    Larger blocks start each selector less often (5, 25 and 90 ns for a row, a conjunction and
+    another selector). But an axis may have more prefixes (6 ns per 1,000 of them and event), and
+    the rows may not fit into the cache (then 13 ns per 1,000 rows and event).
     """
     wide = plan.wide
     rows, ends = len(wide.leaves.words), wide.leaves.ends
-    begun = 5 * rows + 25 * len(wide.flat_record) + 90 * len(wide.tree_record)
+    start_cost = 5 * rows + 25 * len(wide.flat_record) + 90 * len(wide.tree_record)
     best, least = LEAST_BLOCK, float("inf")
     for size in _SIZES:
         if size * rows > 8 * _MOST_ROWS:
             break
-        cost = begun / size + 0.006 * float(np.minimum(ends, size).sum())
+        cost = start_cost / size + 0.006 * float(np.minimum(ends, size).sum())
         if rows * size > 8 * _CACHED:
             cost += 0.013 * rows
         if cost < least:
@@ -297,12 +311,12 @@ def _block_size(plan: Plan) -> int:
 
 
 def _max_depth(plan: Plan) -> int:
-    """At most as deep as a selector has words."""
+    """Return an upper bound for the depth of a selector: its number of words."""
     return int(np.diff(plan.general.code_offsets).max(initial=0)) + 1
 
 
 def new_match_buffer(words: int, pairs: int = 1024, tiles: int = 64) -> MatchBuffer:
-    """An empty answer, with room for some."""
+    """Return an empty buffer with room for some pairs and for tiles of `words` words."""
     return MatchBuffer(
         np.empty(pairs, np.int64),
         np.empty(pairs, np.int64),

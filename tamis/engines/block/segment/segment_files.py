@@ -1,8 +1,8 @@
-"""A segment as flat arrays and a little JSON, and back: the arrays are used as they are mapped.
+"""Convert a segment to flat arrays and a little JSON, and back; mapped arrays are used in place.
 
-The parts of a segment are dataclasses and named tuples of arrays and numbers; each array goes by
-its way through them, such as `plan.narrow.second`. So what is stored is what they are, and an index
-that was written by a Tamis whose parts were others is told by its names.
+The parts of a segment are dataclasses and named tuples of arrays and numbers. The name of a stored
+array is its path through them, such as `plan.narrow.second`. So the stored names mirror the
+classes, and an index written by a version of Tamis with other fields is detected by its names.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ from tamis.matches import Id
 Array = NDArray[Any]
 
 _PARTS: dict[str, type] = {"ledger": Ledger, "axes": Axes, "sets": Sets, "plan": Plan}
-# The records that had been removed from a segment when it was written.
+# The name of the array of the records that had been removed when a segment was written.
 REMOVED = "removed"
 _BOUNDS, _TEXTS, _SLOT = "predicates.bounds", "predicates.texts", "axes.slot"
 
 
 class PackedSegment(NamedTuple):
-    """What a segment is on disk, but for those removed from it."""
+    """A segment as it is stored, without its removed records."""
 
     arrays: Mapping[str, Array]
     meta: Mapping[str, Any]
 
 
 class Snapshot(NamedTuple):
-    """What an engine has at a moment, but for its draft.
+    """The contents of an engine at one moment, without its draft.
 
     Attributes:
-        stack: Its segments.
-        alive: By segment, what was alive in it.
-        unindexed: The subscriptions that are in no segment: id, selector, priority.
+        stack: The segments.
+        alive: By segment, which records were alive.
+        unindexed: The subscriptions that are left to the oracle: id, selector, priority.
     """
 
     stack: tuple[Segment, ...]
@@ -55,31 +55,34 @@ class Snapshot(NamedTuple):
 
 
 class LayoutMismatch(Exception):
-    """What is stored has other parts than this Tamis knows."""
+    """A stored segment has other parts than this version of Tamis reads."""
 
 
 def pack_segment(segment: Segment, terms: Terms) -> PackedSegment:
-    """A segment as arrays. Its terms get numbers of its own: another engine has others."""
+    """Return a segment as arrays.
+
+    Its terms are numbered within the segment, because another engine numbers them differently.
+    """
     arrays: dict[str, Array] = {}
     numbers: dict[str, int | float] = {}
     for name in _PARTS:
         _flatten(getattr(segment, name), name, arrays, numbers)
     slots, arrays[_SLOT] = np.unique(segment.axes.slot, return_inverse=True)
     arrays[_BOUNDS], arrays[_TEXTS] = packed_leaves(segment.predicates)
-    told = [_encode_term(terms[slot]) for slot in slots.tolist()]
-    return PackedSegment(arrays, {"informed": segment.informed, "numbers": numbers, "terms": told})
+    used = [_encode_term(terms[slot]) for slot in slots.tolist()]
+    return PackedSegment(arrays, {"informed": segment.informed, "numbers": numbers, "terms": used})
 
 
 def unpack_segment(packed: PackedSegment, terms: Terms, read: Read) -> Segment:
-    """The segment that was stored.
+    """Return the segment that was stored.
 
     Args:
-        packed: Its arrays, with what was removed from it, and what was told about them.
-        terms: Those of the engine that it is for.
-        read: Reads a selector.
+        packed: Its arrays, including that of the removed records, and its metadata.
+        terms: The terms of the engine that takes it.
+        read: The selector parser.
 
     Raises:
-        OtherLayout: It was written by a Tamis with another layout.
+        LayoutMismatch: It was written by a version of Tamis with another layout.
     """
     arrays, meta = dict(packed.arrays), packed.meta
     try:
@@ -89,9 +92,11 @@ def unpack_segment(packed: PackedSegment, terms: Terms, read: Read) -> Segment:
         parts = {n: _unflatten(kind, n, arrays, meta["numbers"]) for n, kind in _PARTS.items()}
         removed, informed = arrays.pop(REMOVED), bool(meta["informed"])
     except KeyError as error:
-        raise LayoutMismatch(f"has no {error}") from error
+        raise LayoutMismatch(f"has no array or number named {error}") from error
     if arrays:
-        raise LayoutMismatch(f"has {', '.join(sorted(arrays))}, which this Tamis does not know")
+        raise LayoutMismatch(
+            f"has arrays that this version of Tamis lacks: {', '.join(sorted(arrays))}"
+        )
     segment = Segment(predicates=predicates, informed=informed, **parts)
     segment.alive[removed] = 0
     segment.dead = len(removed)
@@ -99,7 +104,7 @@ def unpack_segment(packed: PackedSegment, terms: Terms, read: Read) -> Segment:
 
 
 def removed_records(alive: Array) -> Array:
-    """The records that are not alive."""
+    """Return the records that are not alive."""
     return np.flatnonzero(alive == 0).astype(np.int32)
 
 
@@ -122,14 +127,14 @@ def _unflatten(
     kind: type, name: str, arrays: dict[str, Array], numbers: Mapping[str, int | float]
 ) -> Any:
     hints = get_type_hints(kind)
-    found: dict[str, object] = {}
+    values: dict[str, object] = {}
     for inner in _names(kind):
         path, hint = f"{name}.{inner}", hints[inner]
         if isinstance(hint, type) and _is_compound(hint):
-            found[inner] = _unflatten(hint, path, arrays, numbers)
+            values[inner] = _unflatten(hint, path, arrays, numbers)
         else:
-            found[inner] = numbers[path] if hint in (int, float) else arrays.pop(path)
-    return kind(**found)
+            values[inner] = numbers[path] if hint in (int, float) else arrays.pop(path)
+    return kind(**values)
 
 
 def _is_compound(kind: type) -> bool:
@@ -143,7 +148,7 @@ def _names(kind: type) -> Iterator[str]:
 
 
 def _encode_term(term: ValueExpr) -> list[str] | str:
-    """An attribute as its path, any other term as text."""
+    """Return an attribute as its path, and any other term as text."""
     return list(term.path) if isinstance(term, Attribute) else str(term)
 
 

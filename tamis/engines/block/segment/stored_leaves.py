@@ -1,4 +1,4 @@
-"""Predicates that phase 1 decides, as they are stored: read when first they are looked at."""
+"""Stored predicates that phase 1 decides; they are parsed on first use."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ Read = Callable[[str], Selector]
 
 
 class StoredLeaves(Sequence[Leaf]):
-    """Texts that stand for predicates: to read a hundred thousand of them takes seconds."""
+    """Predicates stored as texts. Parsing is lazy: a hundred thousand of them take seconds."""
 
     def __init__(self, bounds: Longs, texts: Bytes, read: Read) -> None:
-        """Take the texts end to end, and how to read one."""
+        """Take the texts end to end, where each begins, and the parser."""
         self._bounds, self._texts, self._read = bounds, texts, read
 
     @cached_property
@@ -31,11 +31,11 @@ class StoredLeaves(Sequence[Leaf]):
         return [self._read(text.decode()) for text in texts]  # type: ignore[misc]
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Return the number of predicates."""
         return len(self._bounds) - 1
 
     def __iter__(self) -> Iterator[Leaf]:
-        """All of them."""
+        """Iterate over the predicates."""
         return iter(self._leaves)
 
     @overload
@@ -45,16 +45,16 @@ class StoredLeaves(Sequence[Leaf]):
     def __getitem__(self, at: slice) -> list[Leaf]: ...
 
     def __getitem__(self, at: int | slice) -> Leaf | list[Leaf]:
-        """One or some of them."""
+        """Return one predicate, or those of a slice."""
         return self._leaves[at]
 
     def packed_texts(self) -> tuple[Longs, Bytes]:
-        """The texts as they are."""
+        """Return where each text begins, and the texts."""
         return self._bounds, self._texts
 
 
 def packed_leaves(leaves: Sequence[Leaf]) -> tuple[Longs, Bytes]:
-    """Predicates as texts, end to end."""
+    """Return predicates as texts: where each begins, and the texts end to end."""
     if isinstance(leaves, StoredLeaves):
         return leaves.packed_texts()
     bounds, texts = pack_texts([str(leaf).encode() for leaf in leaves])
