@@ -1,4 +1,4 @@
-"""The bits of a word, counted by the processor: LLVM knows how, Numba has no name for it."""
+"""Bit counts of a word as single instructions: LLVM has intrinsics for them, Numba does not."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from numba.extending import intrinsic, overload
 
 
 def popcount(word: Any) -> int:
-    """How many bits of a 64-bit word are set."""
+    """Return the number of set bits of a 64-bit word."""
     return int(word).bit_count()
 
 
 def trailing_zeros(word: Any) -> int:
-    """The position of the lowest bit that is set; 64 if none is."""
+    """Return the position of the lowest set bit; 64 if none is set."""
     word = int(word)
     return (word & -word).bit_length() - 1 if word else 64
 
 
-# Kernels see what follows in place of the functions above, which are for NUMBA_DISABLE_JIT=1.
+# Kernels use the implementations below; the functions above are for NUMBA_DISABLE_JIT=1.
 
 
 def _count_ones(context: Any, word: Any) -> Any:
@@ -51,6 +51,6 @@ def _trailing_zeros(word: Any) -> Callable[[Any], Any]:
     return lambda word: _zeros(np.uint64(word))
 
 
-# Not strict: it would have the lambdas annotated.
+# Not strict, as that requires annotated lambdas.
 overload(popcount, strict=False)(_popcount)
 overload(trailing_zeros, strict=False)(_trailing_zeros)

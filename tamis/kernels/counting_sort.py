@@ -1,4 +1,4 @@
-"""Sort by a small number: count, add up, place."""
+"""Counting sort."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ Places = NDArray[np.int64]
 
 @kernel
 def group_by_key(keys: Places, size: int) -> tuple[Places, Places]:
-    """The positions of the keys, which are below `size`, by key; equals stay as they were.
+    """Sort the positions of keys, which are below `size`, by key; the sort is stable.
 
     Returns:
-        The positions, and by key where its own begin; one more at the end.
+        The positions, and by key where its positions begin; one more at the end.
     """
     begins = np.zeros(size + 1, np.int64)
     for key in keys:

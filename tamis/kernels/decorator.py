@@ -1,4 +1,4 @@
-"""The one place that knows Numba, and the flags that all kernels share."""
+"""The `kernel` decorator: the Numba flags that all kernels share, and a correct compile cache."""
 
 from __future__ import annotations
 
@@ -14,23 +14,24 @@ _KERNELS = Path(__file__).parent
 
 
 def kernel(function: F) -> F:
-    """Compile a function of arrays; callers see the type that it was written with.
+    """Compile a function of arrays; type checkers see its own signature.
 
-    The GIL is released, so blocks of events can be matched in threads. Nothing checks bounds:
-    the wrapper validates, the kernel trusts. `NUMBA_DISABLE_JIT=1` runs it as plain Python.
+    The kernel releases the GIL, so that threads can match in parallel. Bounds are not checked: the
+    caller validates, the kernel trusts. `NUMBA_DISABLE_JIT=1` runs it as plain Python.
     """
     compiled = numba.njit(cache=True, nogil=True, boundscheck=False, error_model="numpy")(function)
     if hasattr(compiled, "_cache"):  # not with NUMBA_DISABLE_JIT
-        _mend(compiled._cache, Path(function.__code__.co_filename))
+        _fix_cache(compiled._cache, Path(function.__code__.co_filename))
     return cast("F", compiled)
 
 
-def _mend(cached: Any, file: Path) -> None:
-    """Make a cache of Numba's, which outlives the code that it was made from, notice that.
+def _fix_cache(cached: Any, file: Path) -> None:
+    """Make Numba's compile cache notice when it is stale.
 
-    A kernel has those that it calls compiled into it, but Numba looks at its own file only: another
-    version of a kernel next door would go on running in the old one. And it names the classes of
-    arguments: if one has been renamed, it fails to load before it looks whether its file changed.
+    The machine code of a kernel includes the kernels that it calls, but Numba checks only the
+    kernel's own file: after a change to a called kernel, the old version would keep running. The
+    cache also refers to the classes of arguments by name: if one has been renamed, loading fails
+    before Numba checks whether the file has changed.
     """
     cached._cache_file._source_stamp = _stamp(_KERNELS)
     if _KERNELS not in file.parents:  # a kernel of the laboratory, or of a test
@@ -49,6 +50,6 @@ def _mend(cached: Any, file: Path) -> None:
 
 @cache
 def _stamp(tree: Path) -> tuple[tuple[str, int, int], ...]:
-    """What changes whenever a file of a tree of kernels does."""
-    found = [(str(file.relative_to(tree)), file.stat()) for file in sorted(tree.rglob("*.py"))]
-    return tuple((name, stat.st_mtime_ns, stat.st_size) for name, stat in found)
+    """Return a stamp that changes whenever a file in a tree of kernels does."""
+    files = [(str(file.relative_to(tree)), file.stat()) for file in sorted(tree.rglob("*.py"))]
+    return tuple((name, stat.st_mtime_ns, stat.st_size) for name, stat in files)

@@ -1,4 +1,4 @@
-"""Arrays with room for more."""
+"""Growable arrays."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ A = TypeVar("A", bound=NDArray[Any])
 
 @kernel
 def grow_array(array: A) -> A:
-    """The same with twice the room."""
+    """Return a copy with twice the room."""
     larger = np.empty(2 * len(array), array.dtype)
     larger[: len(array)] = array
     return larger  # type: ignore[return-value]

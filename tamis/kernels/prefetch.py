@@ -1,4 +1,4 @@
-"""Ask for memory before it is needed: LLVM knows how, Numba has no name for it."""
+"""Prefetch memory: LLVM has an intrinsic for it, Numba does not."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from numba.extending import intrinsic, overload
 
 
 def prefetch(array: Any, index: Any) -> None:
-    """Have the cache line of an element fetched; nothing waits for it."""
+    """Prefetch the cache line of an element, without waiting for it."""
 
 
-# Kernels see what follows in place of the function above, which is for NUMBA_DISABLE_JIT=1.
+# Kernels use the implementation below; the function above is for NUMBA_DISABLE_JIT=1.
 
 
 def _fetch(context: Any, array: Any, index: Any) -> Any:
@@ -27,7 +27,7 @@ def _fetch(context: Any, array: Any, index: Any) -> Any:
             builder.module, ir.FunctionType(ir.VoidType(), [byte, number, number, number]), name
         )
         address = builder.bitcast(builder.gep(data, [arguments[1]]), byte)
-        # To read, to be kept in all caches, data.
+        # A read, of high locality (all cache levels), of data.
         builder.call(function, [address, number(0), number(3), number(1)])
         return context.get_dummy_value()
 

@@ -1,9 +1,9 @@
-"""Eight words at a time: what the masks of events are made with.
+"""Bitwise operations on masks of events, eight words at a time.
 
-Numba's own loops over rows of an array are vectorised only after checks (do two rows overlap? is an
-index negative?) that take as long as the rows, and a view of a row is counted as a reference, with
-an atomic operation. So these few loops are written in LLVM's terms. Arrays are one-dimensional, and
-`n` is a number of groups of eight words.
+Numba vectorises loops over rows of an array only behind checks (do two rows overlap? is an index
+negative?) that take as long as the rows, and every view of a row costs an atomic reference count.
+So these few loops are written in LLVM IR. Arrays are one-dimensional, and `n` is a number of groups
+of eight words.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ def _slice(array: Any, at: Any, n: Any) -> Any:
 
 
 def and_into(target: Any, at: Any, source: Any, place: Any, n: Any) -> Any:
-    """AND the source into the target; 0 if nothing is left."""
+    """AND the source into the target; return 0 if no bit is left."""
     _slice(target, at, n)[:] &= _slice(source, place, n)
     return np.bitwise_or.reduce(_slice(target, at, n))
 
 
 def or_into(target: Any, at: Any, source: Any, place: Any, everyone: Any, n: Any) -> Any:
-    """OR the source into the target; 0 if everyone is in it then."""
+    """OR the source into the target; return 0 if all bits of `everyone` are set then."""
     _slice(target, at, n)[:] |= _slice(source, place, n)
     return np.bitwise_or.reduce(_slice(target, at, n) ^ _slice(everyone, 0, n))
 
@@ -45,7 +45,7 @@ def copy_into(target: Any, at: Any, source: Any, place: Any, n: Any) -> None:
 
 
 def xor_of(target: Any, at: Any, source: Any, this: Any, that: Any, n: Any) -> None:
-    """Where two places of the source differ, into the target."""
+    """Write the XOR of two ranges of the source into the target."""
     _slice(target, at, n)[:] = _slice(source, this, n) ^ _slice(source, that, n)
 
 
@@ -55,11 +55,11 @@ def xor_into(target: Any, at: Any, source: Any, place: Any, n: Any) -> None:
 
 
 def count_ones(source: Any, place: Any, n: Any) -> int:
-    """How many bits are set."""
+    """Return the number of set bits."""
     return int(np.bitwise_count(_slice(source, place, n)).sum())
 
 
-# Kernels see what follows in place of the functions above, which are for NUMBA_DISABLE_JIT=1.
+# Kernels use the implementations below; the functions above are for NUMBA_DISABLE_JIT=1.
 
 
 class _Loop:
@@ -72,37 +72,37 @@ class _Loop:
         self._arguments = arguments
 
     def data(self, number: int) -> Any:
-        """Where the groups of an array argument begin."""
+        """Return the address of the first element of an array argument."""
         array = self._context.make_array(self._types[number])
         data = array(self._context, self.builder, self._arguments[number]).data
         return data
 
     def start(self, array: int, place: int) -> Any:
-        """The address of an element of an array argument, given by another one."""
+        """Return the address of the element of an array argument that another argument gives."""
         return self.builder.gep(self.data(array), [self._arguments[place]])
 
     def group(self, begin: Any, index: Any) -> Any:
-        """The address of a group."""
+        """Return the address of a group."""
         at = self.builder.gep(begin, [self.builder.mul(index, _LONG(WORDS))])
         return self.builder.bitcast(at, _GROUP.as_pointer())
 
     def load(self, begin: Any, index: Any) -> Any:
-        """A group."""
+        """Load a group."""
         return self.builder.load(self.group(begin, index), align=8)
 
     def store(self, begin: Any, index: Any, group: Any) -> None:
-        """Put a group."""
+        """Store a group."""
         self.builder.store(group, self.group(begin, index), align=8)
 
     def run(self, step: Callable[[Any], Any], fold: str | None) -> Any:
-        """Do a step for every group; with a fold, what the groups that it gives come to."""
+        """Run a step for every group; with `fold`, combine the groups that the steps return."""
         builder = self.builder
         total = cgutils.alloca_once(builder, _GROUP)  # type: ignore[no-untyped-call]
         builder.store(ir.Constant(_GROUP, [0] * WORDS), total, align=8)
         with cgutils.for_range(builder, self._arguments[-1]) as loop:
-            found = step(loop.index)
+            result = step(loop.index)
             if fold is not None:
-                joined = getattr(builder, fold)(builder.load(total, align=8), found)
+                joined = getattr(builder, fold)(builder.load(total, align=8), result)
                 builder.store(joined, total, align=8)
         if fold is None:
             return self._context.get_dummy_value()
@@ -163,14 +163,14 @@ def _xor(loop: _Loop) -> Any:
 
 def _ones(loop: _Loop) -> Any:
     source, module = loop.start(0, 1), loop.builder.module
-    # llvmlite's own name for it takes no vectors.
+    # llvmlite's `ctpop` does not take vectors.
     name = "llvm.ctpop.v8i64"
     ones = module.globals.get(name) or ir.Function(module, ir.FunctionType(_GROUP, [_GROUP]), name)
     return loop.run(lambda index: loop.builder.call(ones, [loop.load(source, index)]), "add")
 
 
 def _make_intrinsic(parameters: int, result: Any, write: Callable[[_Loop], Any]) -> Any:
-    """An intrinsic of so many parameters."""
+    """Return an intrinsic with this many parameters."""
 
     def type_call(context: Any, *arguments: Any) -> Any:
         numbers = [a if isinstance(a, types.Array) else types.int64 for a in arguments]
@@ -195,7 +195,7 @@ _xor_of: Any = _make_intrinsic(6, types.void, _difference)
 _xor_into: Any = _make_intrinsic(5, types.void, _xor)
 _count_ones: Any = _make_intrinsic(3, types.int64, _ones)
 
-# Not strict: it would have the lambdas annotated.
+# Not strict, as that requires annotated lambdas.
 overload(and_into, strict=False)(
     lambda target, at, source, place, n: (
         lambda target, at, source, place, n: _and_into(target, at, source, place, n)

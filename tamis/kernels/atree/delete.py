@@ -1,7 +1,7 @@
 """Deletion from an A-Tree (thesis §3.6.1, Algorithms 4 and 5).
 
-A subscription counts once at every node that it uses, however many ways lead there: insertion and
-deletion both walk with `nodes_of`, so that they count alike.
+A subscription counts once at every node that it uses, however many paths lead there. Insertion and
+deletion both walk with `nodes_of`, so that their counts agree.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from tamis.kernels.decorator import kernel
 
 @kernel
 def delete(store: TreeStore, subscription: int) -> Ints:
-    """Forget a subscription and every node that only it used.
+    """Delete a subscription and every node that only it used.
 
     Returns:
-        What is gone of which others may keep books, that is leaves, values and functions made for
-        the purpose: four numbers each, node, function, LEFT and RIGHT.
+        The deleted nodes that the caller keeps track of (leaves, values, and functions made as
+        needed), four numbers each: node, function, LEFT and RIGHT.
     """
     nodes = store.nodes
     root = store.subscriptions[subscription, ROOT]
@@ -63,7 +63,7 @@ def delete(store: TreeStore, subscription: int) -> Ints:
             noted[gone, 3] = nodes[node, RIGHT]
             gone += 1
         left, right = children(store, node)
-        # A child that goes too takes its list with it.
+        # A child that is deleted too loses its whole list.
         if left >= 0 and nodes[left, USES] > 0:
             drop(store, left, PARENTS, nodes[node, LEFT_PLACE])
         if right >= 0 and nodes[right, USES] > 0:
@@ -76,14 +76,14 @@ def delete(store: TreeStore, subscription: int) -> Ints:
 
 @kernel
 def delete_many(store: TreeStore, subscriptions: Ints) -> Ints:
-    """Forget many; what is gone, as `delete` gives them."""
+    """Delete many subscriptions; return the deleted nodes, as `delete` does."""
     noted, gone = np.empty((64, 4), np.int32), 0
     for subscription in subscriptions:
-        found = delete(store, subscription)
-        while gone + len(found) > len(noted):
+        deleted = delete(store, subscription)
+        while gone + len(deleted) > len(noted):
             larger = np.empty((2 * len(noted), 4), np.int32)
             larger[:gone] = noted[:gone]
             noted = larger
-        noted[gone : gone + len(found)] = found
-        gone += len(found)
+        noted[gone : gone + len(deleted)] = deleted
+        gone += len(deleted)
     return noted[:gone]

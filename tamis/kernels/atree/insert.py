@@ -1,11 +1,11 @@
-"""Insertion into an A-Tree: chains rearranged so that the most existing nodes are used again.
+"""Insertion into an A-Tree: chains are rearranged to reuse as many existing nodes as possible.
 
-A chain is an associative function over several operands: `a AND b AND c`. Which pairs of operands
-stand together is free, so the one arrangement is found that has the most of its nodes in the tree
-already (thesis §3.6.2, Algorithm 6), by dynamic programming over the spans of the chain.
+A chain is an associative function over several operands: `a AND b AND c`. Operands can be paired
+freely, so dynamic programming over the spans of the chain finds the arrangement with the most nodes
+in the tree already (thesis §3.6.2, Algorithm 6).
 
-Only a span whose two halves are both there can be there itself. In the thesis every span is looked
-up at every split; here most are not, as most spans of a new subscription have a part that is new.
+A span can only exist if both of its halves do. The thesis looks up every span at every split. Here
+most lookups are skipped, as most spans of a new subscription have a part that is new.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ from tamis.kernels.atree.walk import children, nodes_of
 from tamis.kernels.decorator import kernel
 
 MAX_CHAIN = 32  # the time to arrange a chain grows with the cube of its length
-WAYS = 3  # in which a span may be there, and all be tried
+WAYS = 3  # how many existing nodes of a span are tried
 
 
 @kernel
 def join(store: TreeStore, function: int, left: int, right: int) -> int:
-    """The node of a commutative function over two nodes: the one that is there, or a new one."""
+    """Return the node of a commutative function over two nodes; create it if it is new."""
     if left > right:
         left, right = right, left
     node = find(store, function, left, right)
@@ -53,22 +53,22 @@ def join(store: TreeStore, function: int, left: int, right: int) -> int:
 
 @kernel
 def _arrange(store: TreeStore, function: int, operands: Ints, count: int) -> int:
-    """The root of a chain of at most MAX_CHAIN operands, in ascending order."""
+    """Insert a chain of at most MAX_CHAIN operands, in ascending order; return its root."""
     costs = np.zeros((MAX_CHAIN, MAX_CHAIN), np.int32)
     splits = np.zeros((MAX_CHAIN, MAX_CHAIN), np.int32)
-    # A span may be there in several ways, (ab)c and a(bc), and a longer one stand on any of them.
+    # A span may exist in several ways, (ab)c and a(bc), and a longer one may use any of them.
     roots = np.full((MAX_CHAIN, MAX_CHAIN, WAYS), -1, np.int32)
     for i in range(count):
         roots[i, i, 0] = operands[i]
     for width in range(1, count):
         for i in range(count - width):
             j = i + width
-            # From the right: of equal splits the leftmost part is longest, so that chains with a
-            # common beginning share all of it.
+            # From the right: among equal splits, the one with the longest left part wins, so that
+            # chains with a common prefix share all of it.
             best, at = costs[i, j - 1] + 1, j - 1
             for k in range(j - 1, i - 1, -1):
                 cost = costs[i, k] + costs[k + 1, j]
-                if cost == 0:  # so both are there
+                if cost == 0:  # both halves exist
                     _find_ways(store, function, roots[i, k], roots[k + 1, j], roots[i, j])
                 if cost + 1 < best:
                     best, at = cost + 1, k
@@ -79,7 +79,7 @@ def _arrange(store: TreeStore, function: int, operands: Ints, count: int) -> int
 
 @kernel
 def _find_ways(store: TreeStore, function: int, lefts: Ints, rights: Ints, ways: Ints) -> None:
-    """Add the nodes over any of two halves to the ways in which a span is there."""
+    """Add the existing nodes over any of two halves to the nodes of a span."""
     known = 0
     while known < WAYS and ways[known] >= 0:
         known += 1
@@ -95,7 +95,7 @@ def _find_ways(store: TreeStore, function: int, lefts: Ints, rights: Ints, ways:
 
 @kernel
 def _build(store: TreeStore, function: int, roots: Ints, splits: Ints, count: int) -> int:
-    """Make the nodes of an arrangement that are not there, each after its children."""
+    """Create the missing nodes of an arrangement, each after its children; return the root."""
     spans = np.empty((2 * MAX_CHAIN, 2), np.int32)
     spans[0, 0], spans[0, 1] = 0, count - 1
     open_ = 1
@@ -121,19 +121,19 @@ def _build(store: TreeStore, function: int, roots: Ints, splits: Ints, count: in
 
 @kernel
 def insert_chain(store: TreeStore, function: int, operands: Ints) -> int:
-    """The root of a chain over one or more operands, in ascending order.
+    """Insert a chain over one or more operands, in ascending order; return its root.
 
     A long chain is arranged piece by piece, and then the chain of the pieces.
     """
     current = operands.copy()
     count = len(current)
     while count > 1:
-        made = 0
+        pieces = 0
         for begin in range(0, count, MAX_CHAIN):
             size = min(MAX_CHAIN, count - begin)
-            current[made] = _arrange(store, function, current[begin : begin + size], size)
-            made += 1
-        count = made
+            current[pieces] = _arrange(store, function, current[begin : begin + size], size)
+            pieces += 1
+        count = pieces
         current[:count].sort()
     return current[0]
 
@@ -143,7 +143,7 @@ def insert_chain(store: TreeStore, function: int, operands: Ints) -> int:
 
 @kernel
 def subscribe(store: TreeStore, root: int, subscription: int) -> None:
-    """Put a subscription at its root, and count the use of every node below."""
+    """Add a subscription to its root, and count the use of every node below."""
     for node in nodes_of(store, root):
         store.nodes[node, USES] += 1
     store.subscriptions[subscription, ROOT] = root
@@ -152,7 +152,7 @@ def subscribe(store: TreeStore, root: int, subscription: int) -> None:
 
 @kernel
 def has_room(store: TreeStore, nodes: int, entries: int) -> bool:
-    """Whether so many nodes, and entries of lists, can be added without growing."""
+    """Return whether this many nodes and list entries can be added without growing."""
     return store.counters[LIVE] + nodes <= len(store.nodes) and store.counters[
         ARENA_TOP
     ] + entries * BLOCK <= len(store.arena)
@@ -162,7 +162,7 @@ def has_room(store: TreeStore, nodes: int, entries: int) -> bool:
 def insert_flat(
     store: TreeStore, function: int, leaf_of: Ints, predicates: Ints, subscription: int
 ) -> None:
-    """Insert AND or OR of predicates, and leaves for those that have none."""
+    """Insert an AND or OR of predicates; create the leaves that are missing."""
     leaves = np.empty(len(predicates), np.int32)
     for i in range(len(predicates)):
         if leaf_of[predicates[i]] < 0:
@@ -173,17 +173,17 @@ def insert_flat(
 
 @kernel
 def insert_leaves(store: TreeStore, leaf_of: Ints, count: int) -> None:
-    """Make the leaves of the first so many predicates."""
+    """Create the leaves of the first `count` predicates."""
     for predicate in range(count):
         leaf_of[predicate] = new_leaf(store, predicate)
 
 
 @kernel
 def insert_conjunctions(store: TreeStore, leaves: Ints, first: int, begin: int) -> int:
-    """Insert conjunctions of leaves, a row each, as subscriptions `first + row`, from a row on.
+    """Insert conjunctions of leaves, one per row, as subscriptions `first + row`, from `begin` on.
 
     Returns:
-        The first row that was not inserted: all of them are, or the store must grow.
+        The first row that was not inserted; if there is one, the store must grow.
     """
     for row in range(begin, len(leaves)):
         if not has_room(store, leaves.shape[1], 2 * leaves.shape[1]):
@@ -195,9 +195,13 @@ def insert_conjunctions(store: TreeStore, leaves: Ints, first: int, begin: int) 
 
 @kernel
 def request_false(store: TreeStore, node: int) -> Ints:
-    """Ask a node where it is certainly false; the leaves that were not asked before."""
+    """Request that a node reports where it is certainly false.
+
+    Returns:
+        The leaves below it that did not report that before.
+    """
     nodes = store.nodes
-    leaves, asked = np.empty(16, np.int32), 0
+    leaves, count = np.empty(16, np.int32), 0
     stack, open_ = np.empty(64, np.int32), 1
     stack[0] = node
     while open_ > 0:
@@ -208,13 +212,13 @@ def request_false(store: TreeStore, node: int) -> Ints:
         nodes[current, KIND] |= WANTS_FALSE
         function = function_of(nodes[current, KIND])
         if function == LEAF:
-            if asked == len(leaves):
-                larger = np.empty(2 * asked, np.int32)
-                larger[:asked] = leaves
+            if count == len(leaves):
+                larger = np.empty(2 * count, np.int32)
+                larger[:count] = leaves
                 leaves = larger
-            leaves[asked] = current
-            asked += 1
-        # XOR, NOT, NAND and NOR have asked their children when they were made.
+            leaves[count] = current
+            count += 1
+        # XOR, NOT, NAND and NOR requested it from their children when they were created.
         elif not (function == XOR or function == NOT or function == NAND or function == NOR):
             left, right = children(store, current)
             if open_ + 2 > len(stack):
@@ -227,4 +231,4 @@ def request_false(store: TreeStore, node: int) -> Ints:
             if right >= 0:
                 stack[open_] = right
                 open_ += 1
-    return leaves[:asked]
+    return leaves[:count]

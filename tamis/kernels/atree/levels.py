@@ -1,13 +1,14 @@
-"""The general filter and the zero suppression filter: level by level, a queue each.
+"""The general filter and the zero suppression filter: level by level, with a queue per level.
 
-Thesis §3.4, Algorithm 1, and §3.5.1. Truth is Kleene's, after the language, and that mends a slip
-of the thesis for nothing: what nothing has reached is *unknown*, and no operator makes something
-certain of two unknowns. (The thesis takes it as false, and then NOT, NAND and NOR of it are true,
-which no propagation from below finds out.) The price is that falsehood is news too: a leaf below
-one of XOR, NOT, NAND and NOR is also told where its predicate is certainly false.
+Thesis §3.4, Algorithm 1, and §3.5.1. The logic is Kleene's, as in the language, which also fixes an
+error of the thesis at no cost: a node that nothing has reached is *unknown*, and no operator yields
+a certain result from two unknowns. (The thesis takes such a node as false. Then NOT, NAND and NOR
+of it are true, which propagation from below does not find.) The price is that false values must
+propagate too: a leaf below XOR, NOT, NAND or NOR is also set where its predicate is certainly
+false.
 
-An operand is `trues | falses << 16`: true is 1, false 65536, unknown 0. So the operands of a k-of-n
-are counted, both ways, by adding.
+An operand is `trues | falses << 16`: true is 1, false 65536, unknown 0. So adding counts the true
+and the false operands of a k-of-n.
 """
 
 from __future__ import annotations
@@ -44,14 +45,14 @@ FALSE = 1 << 16
 
 
 class Phase1Results(NamedTuple):
-    """What phase 1 says of each event.
+    """The results of phase 1, by event.
 
     Attributes:
         true_leaf: By predicate, the leaf that is true where it holds, or -1.
         false_leaf: By predicate, the leaf that is false where it holds, or -1.
-        offsets: Where each event's predicates begin in `satisfied`.
-        satisfied: The predicates that are true of each event.
-        compared_offsets: Where each event's comparisons begin in `compared`.
+        offsets: By event, where its predicates begin in `satisfied`.
+        satisfied: The predicates that are true for each event.
+        compared_offsets: By event, where its comparisons begin in `compared`.
         compared: Comparisons of values that are certain: node << 1 | (it is false).
     """
 
@@ -63,7 +64,7 @@ class Phase1Results(NamedTuple):
     compared: Ints
 
 
-# What a filter notes down per node, for the event at hand: one record of 16 bytes.
+# The columns of `notes`: the state of a node for the current event, in 16 bytes.
 STAMP = 0  # the event that touched the node last
 LINK = 1  # the next node in its queue, or -1
 FIRST = 2  # its operands
@@ -74,7 +75,7 @@ LAST_STAMP = 2**31 - 1
 
 @kernel
 def result_of(functions: Ints, function: int, first: int, second: int) -> int:
-    """A function of two operands, as true and false counts."""
+    """Evaluate a function of two operands, given and returned as true and false counts."""
     if function == AND:
         if first == TRUE and second == TRUE:
             return TRUE
@@ -120,7 +121,7 @@ def _touch(
     side: int,
     value: int,
 ) -> None:
-    """Set an operand; the first time, put the node into the queue of its level."""
+    """Set an operand of a node; the first time, add the node to the queue of its level."""
     if notes[node, STAMP] != stamp:
         notes[node, STAMP] = stamp
         notes[node, FIRST + 1 - side] = 0
@@ -134,30 +135,30 @@ def _touch(
 def climb_levels(
     store: TreeStore, results: Phase1Results, notes: Ints, clock: int, highest: int, suppress: bool
 ) -> tuple[Ints, NDArray[np.int64], int]:
-    """The subscriptions that each event satisfies.
+    """Find the subscriptions that each event satisfies.
 
     Args:
         store: The tree.
-        results: What phase 1 says.
-        notes: What is noted per node.
+        results: The results of phase 1.
+        notes: By node, its state for the current event.
         clock: The stamp of the event before the first.
         highest: The highest level of the tree.
-        suppress: Zero suppression: hand on only what is certain, and falsehood only where it is
-            wanted. Without it a node that was reached hands on whatever came out.
+        suppress: Zero suppression: propagate only certain results, and false ones only where they
+            are requested. Without it, every node that was reached propagates its result.
 
     Returns:
-        The subscriptions, where each event's end, and the clock.
+        The subscriptions, by event where its subscriptions end, and the clock.
     """
-    # White-hot. Arrays in names of their own: to hand a tuple of arrays to a function that is not
-    # inlined takes longer than to visit a node.
+    # White-hot. The arrays have names of their own: passing a tuple of arrays to a function that is
+    # not inlined takes longer than visiting a node.
     nodes, arena, functions = store.nodes, store.arena, store.functions
     offsets, satisfied = results.offsets, results.satisfied
     compared_offsets, compared = results.compared_offsets, results.compared
     true_leaf, false_leaf = results.true_leaf, results.false_leaf
     out, size = np.empty(4096, np.int32), 0
     ends = np.empty(len(offsets) - 1, np.int64)
-    # By level, the first node of its queue. Chains of nodes were measured faster than arrays, by
-    # half: the notes that hold the link are in the cache anyway.
+    # By level, the first node of its queue. Linked queues were measured to be faster than arrays,
+    # by half: the notes that hold the links are in the cache anyway.
     heads = np.full(highest + 1, -1, np.int32)
     for event in range(len(ends)):
         if clock == LAST_STAMP:

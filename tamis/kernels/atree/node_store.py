@@ -1,16 +1,16 @@
-"""An A-Tree in flat arrays: nodes, the lists that hang on them, and how a node is found.
+"""An A-Tree in flat arrays: nodes, their lists, and a hash table of nodes.
 
-A node is one record of 32 bytes, half a cache line, because whatever visits a node needs most of
-it. A list (the parents of a node, the subscriptions at it) of one entry stands in the record
-itself; longer ones stand in blocks of an arena, in one piece where they can, so that walking over
-a thousand parents is reading an array and not following a thousand pointers.
+A node is one record of 32 bytes, half a cache line, because a visit needs most of it. A list (the
+parents of a node, its subscriptions) of one entry is in the record itself. Longer lists are in
+blocks of an arena, contiguous where possible, so that visiting a thousand parents means reading an
+array and not following a thousand pointers.
 
 A node is found by operator and children in an open-addressing table. The thesis intersects sorted
-parent lists instead, to save memory (§3.8): the table costs 7 bytes per node and looks at one or
-two cache lines however many parents there are.
+parent lists instead, to save memory (§3.8). The table costs 7 bytes per node, and a lookup reads
+one or two cache lines however many parents there are.
 
-Growing is the caller's: before it calls, `nodes` has room for every node that may be made, and
-`arena` for one largest block per list entry.
+The caller grows the arrays: before a call, `nodes` must have room for every node that may be
+created, and `arena` for one largest block per list entry.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ KIND = 2  # function, level and flags: see below
 USES = 3  # how many subscriptions use the node (use_count)
 PARENTS = 4  # a list of entries: parent << 2 | side << 1 | (its function is not AND)
 SUBSCRIPTIONS = 5  # a list of the subscriptions that the node is the root of
-LEFT_PLACE = 6  # where in the arena the left child's list names this node
-RIGHT_PLACE = 7  # the same of the right child's list
+LEFT_PLACE = 6  # where in the arena the left child's list has this node
+RIGHT_PLACE = 7  # where in the arena the right child's list has this node
 FIELDS = 8
 
 # KIND: the function in 14 bits, the level in 15, two flags.
 FUNCTION_BITS = 14
 FUNCTION_MASK = (1 << FUNCTION_BITS) - 1
 LEVEL_MASK = (1 << 15) - 1
-SEEN = 1 << 29  # set while a walk is under way
-WANTS_FALSE = 1 << 30  # a node above asks where this one is certainly false
+SEEN = 1 << 29  # set during a walk
+WANTS_FALSE = 1 << 30  # a node above needs to know where this one is certainly false
 
-# Functions. From FIRST_MADE on they are made as needed, and described in `functions`.
+# Functions. From FIRST_MADE on they are created as needed, and described in `functions`.
 FREE = 0
 LEAF = 1
 AND = 2
@@ -52,10 +52,10 @@ NOR = 7
 COUNT = 8  # how many operands of a k-of-n are true, and how many false
 AT_LEAST = 9  # in `functions`: described by (AT_LEAST, k, n)
 VALUE = 10  # a value: computed for whole columns, outside of the kernels
-COMPARE = 11  # a comparison of values: likewise, but its truth enters the tree
+COMPARE = 11  # a comparison of values: computed likewise, but its result enters the tree
 FIRST_MADE = 16
 
-# What `counters` holds.
+# The fields of `counters`.
 TOP = 0  # nodes ever in use
 FREE_NODE = 1  # the first of the free records, or -1
 LIVE = 2  # nodes in use
@@ -67,7 +67,7 @@ COUNTERS = 9
 LARGEST = 4
 BLOCK = 4 << LARGEST
 
-SLOT_BITS = 27  # of a slot; the rest is a tag, which spares most looks at a wrong node
+SLOT_BITS = 27  # of a slot for the node; the rest is a tag, which avoids most reads of wrong nodes
 MAX_NODES = (1 << SLOT_BITS) - 2
 
 # The fields of a subscription.
@@ -81,10 +81,10 @@ class TreeStore(NamedTuple):
     """The arrays of an A-Tree.
 
     Attributes:
-        nodes: A record per node.
-        slots: The table that finds a node by function and children: 0, or node + 1 and a tag.
+        nodes: One record per node.
+        slots: The hash table of nodes by function and children: 0, or node + 1 and a tag.
         arena: The blocks of the lists.
-        counters: How far each of these is used.
+        counters: How much of each array is used.
         levels: By level, how many nodes there are.
         functions: By function, what it is: (operator, k, n).
         subscriptions: By subscription, its root and its place in the root's list.
@@ -132,8 +132,9 @@ def _free_block(store: TreeStore, block: int) -> None:
 def append(store: TreeStore, owner: int, field: int, entry: int) -> None:
     """Add an entry to a list of a node.
 
-    The head is 0 for none, ~entry for one, else the block with the latest entries. Blocks double
-    up to the largest, and then are chained, so that one entry more never asks for much room.
+    The head is 0 for an empty list, ~entry for one entry, else the block with the latest entries.
+    Blocks double up to the largest and are then chained, so that one more entry never needs much
+    room.
     """
     arena = store.arena
     head = store.nodes[owner, field]
@@ -173,7 +174,7 @@ def append(store: TreeStore, owner: int, field: int, entry: int) -> None:
 
 @kernel
 def drop(store: TreeStore, owner: int, field: int, place: int) -> None:
-    """Take the entry at a place out of a list; the last one moves there."""
+    """Remove the entry at a place from a list; the last entry moves there."""
     arena = store.arena
     head = store.nodes[owner, field]
     if head < 0:
@@ -201,7 +202,7 @@ def _free_list(store: TreeStore, owner: int, field: int) -> None:
 
 @kernel
 def entries(store: TreeStore, owner: int, field: int) -> Ints:
-    """A list as an array, for what need not be fast."""
+    """Return a list as an array; not for hot paths."""
     head = store.nodes[owner, field]
     if head < 0:
         return np.full(1, ~head, np.int32)
@@ -209,14 +210,14 @@ def entries(store: TreeStore, owner: int, field: int) -> Ints:
     while block > 0:
         size += store.arena[block] >> 3
         block = store.arena[block + 1]
-    found, size, block = np.empty(size, np.int32), 0, head
+    out, size, block = np.empty(size, np.int32), 0, head
     while block > 0:
         count = store.arena[block] >> 3
         for i in range(count):
-            found[size + i] = store.arena[block + 2 + i]
+            out[size + i] = store.arena[block + 2 + i]
         size += count
         block = store.arena[block + 1]
-    return found
+    return out
 
 
 # -- nodes ----------------------------------------------------------------------------------------
@@ -224,13 +225,13 @@ def entries(store: TreeStore, owner: int, field: int) -> Ints:
 
 @kernel
 def function_of(kind: int) -> int:
-    """The function in a KIND."""
+    """Return the function in a KIND."""
     return kind & FUNCTION_MASK
 
 
 @kernel
 def level_of(kind: int) -> int:
-    """The level in a KIND."""
+    """Return the level in a KIND."""
     return (kind >> FUNCTION_BITS) & LEVEL_MASK
 
 
@@ -247,7 +248,7 @@ def _hash(function: int, left: int, right: int) -> np.uint64:
 
 @kernel
 def _home(mixed: np.uint64, slots: int) -> int:
-    """Where a hash belongs in a table of any size: its upper half, scaled."""
+    """Return the first slot of a hash in a table of any size: its upper half, scaled."""
     scaled = (mixed >> np.uint64(32)) * np.uint64(slots) >> np.uint64(32)
     return np.int64(scaled)  # type: ignore[return-value]
 
@@ -259,7 +260,7 @@ def _tag(mixed: np.uint64) -> np.uint32:
 
 @kernel
 def find(store: TreeStore, function: int, left: int, right: int) -> int:
-    """The node of a function over two children, or -1."""
+    """Return the node of a function over two children, or -1."""
     slots, nodes = store.slots, store.nodes
     mixed = _hash(function, left, right)
     tag, at = _tag(mixed), _home(mixed, len(slots))
@@ -300,13 +301,13 @@ def _enter(store: TreeStore, node: int) -> None:
 
 @kernel
 def _leave(store: TreeStore, node: int) -> None:
-    """Take a node out of the table, and close the gap so that no search ends early."""
+    """Remove a node from the table, and close the gap so that no search ends early."""
     slots = store.slots
     left, right = store.nodes[node, LEFT], store.nodes[node, RIGHT]
     mixed = _hash(function_of(store.nodes[node, KIND]), left, right)
-    wanted = np.uint32(node + 1) | _tag(mixed)
+    entry = np.uint32(node + 1) | _tag(mixed)
     gap = _home(mixed, len(slots))
-    while slots[gap] != wanted:
+    while slots[gap] != entry:
         gap += 1
         if gap == len(slots):
             gap = 0
@@ -318,7 +319,7 @@ def _leave(store: TreeStore, node: int) -> None:
         if slots[at] == 0:
             break
         home = _home_of(store, slots[at])
-        # It may fill the gap unless its home lies behind the gap, cyclically.
+        # An entry may fill the gap unless its home lies behind the gap, cyclically.
         stays = gap < home <= at if gap <= at else home > gap or home <= at
         if not stays:
             slots[gap] = slots[at]
@@ -356,13 +357,13 @@ def _new_record(store: TreeStore, function: int, left: int, right: int, level: i
 
 @kernel
 def new_leaf(store: TreeStore, predicate: int) -> int:
-    """A leaf of a predicate; the caller knows where to find it again."""
+    """Create a leaf of a predicate; the caller keeps track of it."""
     return _new_record(store, LEAF, predicate, -1, 1)
 
 
 @kernel
 def new_node(store: TreeStore, function: int, left: int, right: int) -> int:
-    """A node that is not there yet: of two children, or of one and -1, or of none (a value)."""
+    """Create a node that does not exist yet, with two children, one and -1, or none (a value)."""
     nodes = store.nodes
     level = 0
     if (left >= 0 and function != VALUE) or right >= 0:
@@ -381,7 +382,7 @@ def new_node(store: TreeStore, function: int, left: int, right: int) -> int:
 
 @kernel
 def free_node(store: TreeStore, node: int) -> None:
-    """Give a record back; its children's lists are the caller's."""
+    """Free the record of a node; the caller updates the lists of its children."""
     nodes, counters = store.nodes, store.counters
     kind = nodes[node, KIND]
     if function_of(kind) != LEAF:

@@ -1,8 +1,9 @@
-"""The true value path filter: from each satisfied predicate upwards, as far as truth goes.
+"""The true value path filter: from each satisfied predicate upwards, as long as nodes are true.
 
-Thesis §3.5.2, Algorithms 2 and 3. It takes AND, OR and, beyond the thesis, k-of-n: a COUNT hands
-each operand that becomes true on to the node above, which counts them. No node is evaluated, no
-queue is kept; what an event leaves behind is outdated by the number of the next (current_event_id).
+Thesis §3.5.2, Algorithms 2 and 3. It supports AND, OR and, beyond the thesis, k-of-n: a COUNT
+passes each operand that becomes true to the node above, which counts them. No node is evaluated and
+there are no queues. State left by an event is outdated by the number of the next
+(current_event_id).
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ LAST_STAMP = 65535
 
 @kernel
 def emit(arena: Ints, head: int, out: Ints, size: int) -> tuple[Ints, int]:
-    """Append a list of subscriptions to the answer."""
+    """Append a list of subscriptions to the output."""
     if head < 0:
         if size == len(out):
             larger = np.empty(2 * size, np.int32)
@@ -61,19 +62,19 @@ def follow_paths(
     counts: Ints,
     clock: int,
 ) -> tuple[Ints, NDArray[np.int64], int]:
-    """The subscriptions that each event satisfies.
+    """Find the subscriptions that each event satisfies.
 
     Args:
-        store: The tree; only AND, OR, COUNT and AT_LEAST in it.
+        store: The tree, with only AND, OR, COUNT and AT_LEAST.
         leaf_of: By predicate, its leaf, or -1.
-        offsets: Where each event's predicates begin in `satisfied`.
-        satisfied: The predicates that are true of each event.
+        offsets: By event, where its predicates begin in `satisfied`.
+        satisfied: The predicates that are true for each event.
         stamps: By node, the event that touched it last.
         counts: By node, how many operands of an AT_LEAST are true; empty if there is none.
         clock: The stamp of the event before the first.
 
     Returns:
-        The subscriptions, where each event's end, and the clock.
+        The subscriptions, by event where its subscriptions end, and the clock.
     """
     nodes, arena, functions = store.nodes, store.arena, store.functions
     out, size = np.empty(4096, np.int32), 0

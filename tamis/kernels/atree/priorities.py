@@ -1,13 +1,13 @@
 """Matching by priority: queues per priority and level, the highest priority first (thesis §4.1).
 
-A node has the highest priority of the subscriptions that use it, so the nodes of one priority need
-only nodes of the same or a higher one: when all queues of a priority are done, its subscriptions
-are all known. With a limit, the rest of the tree is never looked at.
+A node has the highest priority of the subscriptions that use it, so a node depends only on nodes of
+the same or a higher priority. When all queues of a priority are empty, all its matches are known.
+With a limit, the rest of the tree is never visited.
 
-The thesis cannot promise the order where a subscription is part of one of higher priority: its
-node is evaluated early. Here it then waits until the turn of its own priority comes.
+The thesis cannot guarantee the order where a subscription is part of one of higher priority: its
+node is evaluated early. Here such a match waits until its own priority is processed.
 
-Priorities go in groups, as the thesis has it, because every group has a queue per level.
+Priorities are grouped, as in the thesis, because every group has a queue per level.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ MOST = 2**63 - 1
 
 @kernel
 def raise_priorities(store: TreeStore, of_nodes: Priorities, root: int, priority: int) -> None:
-    """Give the nodes of a new subscription at least its priority."""
+    """Raise the nodes of a new subscription to at least its priority."""
     for node in nodes_of(store, root):
-        # A node that only this one uses may have belonged to others, in an earlier life.
+        # The record of a node that only this subscription uses may have a stale priority.
         if store.nodes[node, USES] == 1:
             of_nodes[node] = priority
         else:
@@ -68,7 +68,7 @@ def raise_priorities(store: TreeStore, of_nodes: Priorities, root: int, priority
 def _own_priority(
     store: TreeStore, of_nodes: Priorities, of_subscriptions: Priorities, node: int, enough: int
 ) -> int:
-    """The highest priority above a node and at it; what is enough ends the search."""
+    """Return the highest priority at a node and its parents; stop at one that is `enough`."""
     best: int = NO_PRIORITY
     for subscription in entries(store, node, SUBSCRIPTIONS):
         best = max(best, of_subscriptions[subscription])
@@ -94,14 +94,14 @@ def lower_priorities(
     used: Ints,
     priority: int,
 ) -> None:
-    """Readjust the nodes that a deleted subscription of some priority had used, from the top.
+    """Readjust the priorities of the nodes that a deleted subscription used, from the top.
 
     Args:
         store: The tree, without the subscription.
         of_nodes: By node, its priority.
         of_subscriptions: By subscription, its priority.
-        used: The nodes it had used, highest level first; those that are gone have no uses.
-        priority: The one it had.
+        used: The nodes that it used, highest level first; deleted nodes have no uses.
+        priority: The priority of the deleted subscription.
     """
     for node in used:
         if store.nodes[node, USES] > 0 and of_nodes[node] == priority:
@@ -110,7 +110,7 @@ def lower_priorities(
 
 @kernel
 def fill_priorities(store: TreeStore, of_nodes: Priorities, of_subscriptions: Priorities) -> None:
-    """Give all nodes their priorities, from the top."""
+    """Compute the priorities of all nodes, from the top."""
     count = store.counters[TOP]
     levels = np.empty(count, np.int64)
     for node in range(count):
@@ -122,7 +122,7 @@ def fill_priorities(store: TreeStore, of_nodes: Priorities, of_subscriptions: Pr
 
 @kernel
 def nodes_by_level(store: TreeStore, root: int) -> Ints:
-    """The nodes at and below a root, highest level first."""
+    """Return the nodes at and below a root, highest level first."""
     used = nodes_of(store, root)
     levels = np.empty(len(used), np.int64)
     for i in range(len(used)):
@@ -135,7 +135,7 @@ def nodes_by_level(store: TreeStore, root: int) -> Ints:
 
 @kernel
 def _group(bounds: Priorities, priority: int) -> int:
-    """The group of a priority: 0 has the highest ones. Group g begins at bounds[g]."""
+    """Return the group of a priority: 0 has the highest. bounds[g] is the least one of group g."""
     low, high = 0, len(bounds) - 1
     while low < high:
         middle = (low + high) // 2
@@ -147,7 +147,7 @@ def _group(bounds: Priorities, priority: int) -> int:
 
 
 class TreePriorities(NamedTuple):
-    """The priorities that a tree has.
+    """The priorities of a tree.
 
     Attributes:
         of_nodes: By node, its priority.
@@ -184,10 +184,10 @@ def _touch(
     side: int,
     value: int,
 ) -> None:
-    """As `_touch` of `atree_levels.py`, with a queue per group and level.
+    """Set an operand of a node; as `_touch` of `levels.py`, with a queue per group and level.
 
-    There are two on purpose: with this one, and a single group, `climb_levels` took 1.4 times as
-    long (30,000 subscriptions of four predicates, 200 events), for a group it does not need.
+    The duplication is deliberate: with this one and a single group, `climb_levels` took 1.4 times
+    as long (30,000 subscriptions of four predicates, 200 events).
     """
     if notes[node, STAMP] != stamp:
         notes[node, STAMP] = stamp
@@ -210,20 +210,20 @@ def climb_by_priority(
     suppress: bool,
     limit: int,
 ) -> tuple[Ints, NDArray[np.int64], int]:
-    """As `climb_levels`, by groups of priority, until an event has so many subscriptions.
+    """Find the subscriptions of each event by groups of priority, until there are enough.
 
     Args:
         store: The tree.
-        results: What phase 1 says.
-        notes: What is noted per node.
-        priorities: Those of the nodes, of the subscriptions, and of the groups.
+        results: The results of phase 1.
+        notes: By node, its state for the current event.
+        priorities: The priorities of nodes, of subscriptions and of groups.
         clock: The stamp of the event before the first.
         highest: The highest level of the tree.
-        suppress: Zero suppression, as there.
-        limit: How many subscriptions are enough; those of the group that reaches it are all there.
+        suppress: Zero suppression, as in `climb_levels`.
+        limit: How many subscriptions are enough; the group that reaches it is completed.
 
     Returns:
-        The subscriptions, where each event's end, and the clock.
+        The subscriptions, by event where its subscriptions end, and the clock.
     """
     nodes, arena, functions = store.nodes, store.arena, store.functions
     of_subscriptions, bounds = priorities.of_subscriptions, priorities.bounds
@@ -235,7 +235,7 @@ def climb_by_priority(
     heads = np.full((len(bounds), highest + 1), -1, np.int32)
     queues = GroupQueues(priorities.of_nodes, bounds, heads)
     mixed = np.empty(64, np.int32)
-    # Subscriptions that wait for the turn of their group.
+    # Matches that wait until their group is processed.
     waiting, next_waiting, held = np.empty(64, np.int32), np.empty(64, np.int32), 0
     first_waiting = np.full(len(bounds), -1, np.int32)
     for event in range(len(ends)):

@@ -9,10 +9,10 @@ from tamis.kernels.decorator import kernel
 
 @kernel
 def sharing(store: TreeStore, subscriptions: Ints) -> tuple[float, float]:
-    """The average fraction of a subscription's nodes that others use too (SNPS).
+    """Return the average fraction of a subscription's nodes that others use too (SNPS).
 
     Returns:
-        Of all nodes; of internal nodes, over the subscriptions that have any.
+        The fraction of all nodes; and of internal nodes, over the subscriptions that have any.
     """
     shared, shared_internal, composed = 0.0, 0.0, 0
     for subscription in subscriptions:

@@ -1,4 +1,4 @@
-"""Walking down an A-Tree, as insertion, deletion, priorities and statistics do it."""
+"""Walk down an A-Tree: used by insertion, deletion, priorities and statistics."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tamis.kernels.decorator import kernel
 
 @kernel
 def children(store: TreeStore, node: int) -> tuple[int, int]:
-    """The children of a node, -1 where there is none."""
+    """Return the children of a node, -1 where there is none."""
     function = function_of(store.nodes[node, KIND])
     if function == LEAF or function == VALUE:
         return -1, -1
@@ -29,7 +29,7 @@ def children(store: TreeStore, node: int) -> tuple[int, int]:
 
 @kernel
 def nodes_of(store: TreeStore, root: int) -> Ints:
-    """The nodes at and below a root, each once, parents before their children's descendants."""
+    """Return the nodes at and below a root, each once, in breadth-first order."""
     nodes = store.nodes
     found, seen, done = np.empty(64, np.int32), 1, 0
     found[0] = root

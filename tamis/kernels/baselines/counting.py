@@ -1,7 +1,7 @@
 """The counting algorithm: a list of subscriptions per predicate, and a counter per subscription.
 
-A subscription matches when as many of its predicates are satisfied as it has. Lists stand in one
-array, each with room for more; one that outgrows its room moves to the end.
+A subscription matches when all its predicates have been counted. The lists are in one array, each
+with room for more; a list that outgrows its room moves to the end.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ Ints = NDArray[np.int32]
 Places = NDArray[np.int64]
 Cells = NDArray[np.uint32]
 
-# A cell is how many predicates a subscription has, above how many of them have been counted: both
-# are in one place, so that a step of counting touches one cache line.
+# A cell holds the number of predicates of a subscription in its upper half, and how many of them
+# have been counted in its lower half, so that a step of counting touches one cache line.
 SIZE_SHIFT = 16
 MOST_PREDICATES = (1 << SIZE_SHIFT) - 1
 _SIZE = np.uint32(SIZE_SHIFT)
@@ -32,11 +32,11 @@ class PredicateLists(NamedTuple):
     """By predicate, the subscriptions that have it.
 
     Attributes:
-        begins: Where the list of a predicate stands in `entries`.
-        lengths: How long it is.
-        rooms: How long it may become where it stands.
+        begins: By predicate, where its list begins in `entries`.
+        lengths: By predicate, the length of its list.
+        rooms: By predicate, how long its list may become in place.
         entries: All lists.
-        end: One number: where nothing stands from.
+        end: One number: the end of the used part of `entries`.
     """
 
     begins: Places
@@ -48,10 +48,10 @@ class PredicateLists(NamedTuple):
 
 @kernel
 def append(lists: PredicateLists, predicates: Ints, first: int, code: int) -> int:
-    """Add a subscription to the lists of its predicates, from the one in place `first` on.
+    """Add a subscription to the lists of its predicates, from the predicate at `first` on.
 
     Returns:
-        How many predicates are done; if not all, there must be more room for the next one.
+        How many predicates are done; if not all, `entries` must grow for the next one.
     """
     for i in range(first, len(predicates)):
         predicate = predicates[i]
@@ -73,7 +73,7 @@ def append(lists: PredicateLists, predicates: Ints, first: int, code: int) -> in
 
 @kernel
 def drop(lists: PredicateLists, predicates: Ints, code: int) -> None:
-    """Take a subscription out of the lists of its predicates."""
+    """Remove a subscription from the lists of its predicates."""
     for predicate in predicates:
         begin, last = lists.begins[predicate], lists.lengths[predicate] - 1
         at = begin
@@ -87,7 +87,7 @@ def drop(lists: PredicateLists, predicates: Ints, code: int) -> None:
 
 @kernel
 def pack_lists(lists: PredicateLists, entries: Ints) -> None:
-    """Move all lists into another array, one after the other, each with some room."""
+    """Move all lists into another array, end to end, each with some room."""
     end = 0
     for predicate in range(len(lists.begins)):
         begin, length = lists.begins[predicate], lists.lengths[predicate]
@@ -103,12 +103,12 @@ def pack_lists(lists: PredicateLists, entries: Ints) -> None:
 def count(
     lists: PredicateLists, cells: Cells, offsets: Places, satisfied: Ints
 ) -> tuple[Ints, Places]:
-    """The subscriptions that each event satisfies, given the predicates that it does.
+    """Find the subscriptions that each event satisfies, given the predicates that it satisfies.
 
-    White-hot. The counters are zero when it begins and when it ends.
+    White-hot. The counters are zero at the beginning and at the end.
 
     Returns:
-        The subscriptions, and where those of each event end.
+        The subscriptions, and by event where its subscriptions end.
     """
     ends = np.empty(len(offsets) - 1, np.int64)
     out = np.empty(1024, np.int32)
@@ -128,7 +128,7 @@ def count(
                     out[size] = code
                     size += 1
         ends[event] = size
-        # All in order, if many are to be set back: else one by one, where they are.
+        # Reset all cells in order if many were touched, else only those.
         if 4 * touched > len(cells):
             for code in range(len(cells)):
                 cells[code] &= _UNCOUNTED

@@ -1,8 +1,9 @@
-"""Gryphon's parallel search tree: a test per node, an edge per value, and one for don't-care.
+"""Gryphon's parallel search tree: a test per node, an edge per value, and a don't-care edge.
 
-The nodes on a way down test attributes of increasing number. A node tests the first attribute that
-any subscription below it tests, so that there is no node with nothing but a don't-care edge. A
-subscription stands where its last value leads. Edges by value stand in one open hash table.
+The nodes on a path from the root test attributes of increasing number. A node tests the first
+attribute that any subscription below it tests, so no node has only a don't-care edge. A
+subscription is at the node that the edge of its last value leads to. The edges by value are in one
+open-addressing hash table.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ Ints = NDArray[np.int32]
 Places = NDArray[np.int64]
 
 NO = -1  # no node, no attribute, no subscription
-_STAR = -1  # the don't-care edge, where others are the number of a value
-ROOT, FREE, HIGHEST, NODES, EDGES = range(5)  # in `Tree.numbers`
+_STAR = -1  # the don't-care edge, in place of the number of a value
+ROOT, FREE, HIGHEST, NODES, EDGES = range(5)  # in `SearchTree.numbers`
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -29,14 +30,15 @@ class SearchTree(NamedTuple):
 
     Attributes:
         attributes: By node, the attribute that it tests; NO for a leaf.
-        stars: By node, where don't-care leads. No subscription stands there: it stands above.
-        heads: By node, the first of the subscriptions that stand there.
+        stars: By node, the target of its don't-care edge. No subscription is at that target; it is
+            at the node above.
+        heads: By node, the first of its subscriptions.
         degrees: By node, how many values it has edges for.
         keys: By slot, a node and a value; NO if it is free.
         targets: By slot, the node that the edge leads to.
-        links: By subscription, the next one and the one before at its node.
-        numbers: The root, the first free node, one more than the highest one, and how many nodes
-            and edges there are.
+        links: By subscription, the next and the previous one at its node.
+        numbers: The root, the first free node, one more than the highest node, and the numbers of
+            nodes and edges.
     """
 
     attributes: Ints
@@ -57,7 +59,7 @@ def _home(tree: SearchTree, key: int) -> int:
 
 @kernel
 def _slot(tree: SearchTree, node: int, value: int) -> int:
-    """The slot of an edge, or the one where it would go."""
+    """Return the slot of an edge, or the one where it would go."""
     key = (node << 32) | value
     at = _home(tree, key)
     while tree.keys[at] != NO and tree.keys[at] != key:
@@ -74,7 +76,7 @@ def _put_edge(tree: SearchTree, node: int, value: int, target: int) -> None:
 
 @kernel
 def _drop_edge(tree: SearchTree, node: int, value: int) -> None:
-    """Free a slot, and move those after it up, so that nobody stops looking there."""
+    """Free a slot, and close the gap so that no search ends early."""
     mask = len(tree.keys) - 1
     hole = _slot(tree, node, value)
     at = hole
@@ -91,7 +93,7 @@ def _drop_edge(tree: SearchTree, node: int, value: int) -> None:
 
 @kernel
 def rehash(old: SearchTree, new: SearchTree) -> None:
-    """Put the edges of a tree into the table of another."""
+    """Insert the edges of a tree into the table of another."""
     for slot in range(len(old.keys)):
         if old.keys[slot] != NO:
             key = old.keys[slot]
@@ -122,7 +124,7 @@ def _free_node(tree: SearchTree, node: int) -> None:
 
 @kernel
 def _redirect_edge(tree: SearchTree, above: int, value: int, target: int) -> None:
-    """Have an edge lead to another node; with nothing above, the tree begins there."""
+    """Change the target of an edge; with no node above, change the root."""
     if above == NO:
         tree.numbers[ROOT] = target
     elif value == _STAR:
@@ -133,9 +135,9 @@ def _redirect_edge(tree: SearchTree, above: int, value: int, target: int) -> Non
 
 @kernel
 def insert(tree: SearchTree, attributes: Ints, values: Ints, code: int) -> None:
-    """Add a subscription: attributes in increasing order, and the value that each must have.
+    """Insert a subscription: attributes in increasing order, and the value that each must have.
 
-    There must be room for two nodes and an edge for each of them.
+    The tree must have room for two nodes and an edge per attribute.
     """
     at, above, via = tree.numbers[ROOT], NO, _STAR
     i = 0
@@ -172,9 +174,9 @@ def insert(tree: SearchTree, attributes: Ints, values: Ints, code: int) -> None:
 
 @kernel
 def remove(tree: SearchTree, attributes: Ints, values: Ints, code: int, deepest: int) -> None:
-    """Take out a subscription that was inserted so, and what nobody needs any more.
+    """Remove a subscription that was inserted with these arguments, and the nodes it leaves unused.
 
-    No way down is longer than `deepest`.
+    No path from the root is longer than `deepest`.
     """
     nodes, ways = np.empty(deepest + 1, np.int32), np.empty(deepest + 1, np.int32)
     depth = 0
@@ -202,7 +204,7 @@ def remove(tree: SearchTree, attributes: Ints, values: Ints, code: int, deepest:
         if tree.degrees[at] > 0:
             return
         star = tree.stars[at]
-        if star != NO:  # it tests what nobody asks for
+        if star != NO:  # no subscription below tests its attribute
             tree.heads[star] = tree.heads[at]
             _redirect_edge(tree, above, ways[depth], star)
             _free_node(tree, at)
@@ -228,12 +230,13 @@ def search(
     offsets: Places,
     satisfied: Ints,
 ) -> tuple[Ints, Places]:
-    """The subscriptions that each event satisfies, given the values that it has.
+    """Find the subscriptions that each event satisfies, given its values.
 
-    White-hot: below each node both the edge of the event's value and don't-care are followed.
+    White-hot. At each node, both the edge of the event's value and the don't-care edge are
+    followed.
 
     Returns:
-        The subscriptions, and where those of each event end.
+        The subscriptions, and by event where its subscriptions end.
     """
     ends = np.empty(len(offsets) - 1, np.int64)
     out = np.empty(1024, np.int32)

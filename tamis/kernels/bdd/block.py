@@ -1,7 +1,7 @@
-"""A block of events at a time through a shared diagram, one bit each.
+"""Evaluate a shared diagram for a block of events at a time, one bit per event.
 
-The value of a node is a row of eight words: one line of the processor's cache. To compute it takes
-two such lines, wherever they are, so 512 events cost little more than one does.
+The value of a node is a row of eight words: one cache line. Computing it reads two such lines,
+wherever they are, so 512 events cost little more than one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _FLIP = np.array([0, 0xFFFFFFFFFFFFFFFF], np.uint64)  # what to XOR with, by neg
 
 
 class BddMatches(NamedTuple):
-    """What a block matches: pairs for masks with few bits, and masks."""
+    """The matches of a block: pairs for masks with few bits, and masks."""
 
     event: Ints
     code: Ints
@@ -34,20 +34,20 @@ class BddMatches(NamedTuple):
 
 @kernel
 def eval_block(nodes: NodeArrays, masks: Words, wanted: Bytes, values: Words) -> None:
-    """EvalBDD for all events of a block.
+    """Run EvalBDD for all events of a block.
 
     Args:
         nodes: The diagram.
         masks: By predicate, the events of the block for which it is true.
-        wanted: By predicate, whether its nodes matter; the others are left as they are.
-        values: By node, where its row goes.
+        wanted: By predicate, whether its nodes are evaluated; the others keep their values.
+        values: By node, its row, filled in.
     """
     values[0] = np.uint64(0xFFFFFFFFFFFFFFFF)
     for run in range(len(nodes.run_label)):
         label = nodes.run_label[run]
         if not wanted[label]:
             continue
-        # All eight are read before one is written, else LLVM has to do them one by one.
+        # Read all eight before writing one, or LLVM cannot vectorise.
         m0, m1, m2, m3 = masks[label, 0], masks[label, 1], masks[label, 2], masks[label, 3]
         m4, m5, m6, m7 = masks[label, 4], masks[label, 5], masks[label, 6], masks[label, 7]
         for v in range(nodes.run_begin[run], nodes.run_begin[run + 1]):
@@ -73,7 +73,7 @@ def _select(mask: np.uint64, high: np.uint64, low: np.uint64) -> np.uint64:
 
 @kernel
 def mark_defined(nodes: NodeArrays, needs: Needs, masks: Words, wanted: Bytes) -> None:
-    """Mark the variables that some event of a block defines, all of its attributes."""
+    """Mark the variables whose attributes are all present in some event of a block."""
     for run in range(len(nodes.run_label)):
         label = nodes.run_label[run]
         wanted[label] = 1
@@ -90,14 +90,14 @@ def mark_defined(nodes: NodeArrays, needs: Needs, masks: Words, wanted: Bytes) -
 def match_block(
     outputs: Outputs, masks: Words, everyone: Words, values: Words, few: int
 ) -> BddMatches:
-    """The subscriptions that the events of a block match.
+    """Find the subscriptions that the events of a block match.
 
     Args:
         outputs: The roots.
         masks: By predicate, the events for which it is true.
-        everyone: The events that there are.
+        everyone: The set of all events of the block.
         values: By node, its row.
-        few: So many events of a subscription are written as pairs, more of them as a mask.
+        few: Up to this many events of a subscription are returned as pairs, more as a mask.
     """
     event, code = np.empty(1024, np.int32), np.empty(1024, np.int32)
     tile_code, tile_masks = np.empty(128, np.int32), np.empty(128 * LINE, np.uint64)
@@ -144,7 +144,7 @@ def match_block(
 
 @kernel
 def move_bits(masks: Words, places: Longs, moved: Words) -> None:
-    """Put event e at places[e], in every row, into an array of zeros."""
+    """Move the bit of event e to places[e], in every row; `moved` must be zeros."""
     for row in range(len(masks)):
         for w in range(masks.shape[1]):
             word = masks[row, w]

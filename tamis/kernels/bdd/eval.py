@@ -1,8 +1,8 @@
-"""One event at a time through a shared diagram (ICSE 2001, Figures 3 and 5).
+"""Evaluate a shared diagram for one event at a time (ICSE 2001, Figures 3 and 5).
 
-Nodes stand in an order with children first, so what the paper does from n down to 1 goes upwards
-here. Those of one variable stand together, in a *run*, and so the variable is looked at once for
-all of them.
+Nodes are ordered with children first, so the loop that the paper runs from n down to 1 goes upwards
+here. The nodes of one variable are adjacent, in a *run*, so that the variable is read once for all
+of them.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ UNDEFINED = 2  # the paper's star
 
 
 class NodeArrays(NamedTuple):
-    """A diagram, ready to be evaluated. The node 0 is the terminal 1.
+    """A diagram in flat arrays. Node 0 is the terminal 1.
 
     Attributes:
-        low: By node, the edge to follow where its variable is false: twice a node, and one more if
-            its value is to be negated.
-        high: By node, the edge to follow where it is true; never negated.
+        low: By node, the edge to follow where its variable is false: twice a node, plus one if its
+            value is negated.
+        high: By node, the edge to follow where its variable is true; never negated.
         run_label: By run, the variable, as the number of its predicate.
         run_begin: By run, its first node; one more at the end. The first run begins at node 1.
     """
@@ -39,9 +39,10 @@ class NodeArrays(NamedTuple):
 
 
 class Needs(NamedTuple):
-    """What has to be there: key i needs the predicates ids[offsets[i]] up to ids[offsets[i + 1]].
+    """Required attributes: key i needs the predicates ids[offsets[i]] up to ids[offsets[i + 1]].
 
-    The keys are predicates, or sets of attributes; the predicates say that an attribute is there.
+    The keys are predicates or sets of attributes. The needed predicates test that an attribute is
+    present.
     """
 
     offsets: Longs
@@ -50,7 +51,7 @@ class Needs(NamedTuple):
 
 @kernel
 def eval_bdd(nodes: NodeArrays, alpha: Bytes, value: Bytes) -> None:
-    """EvalBDD (Figure 3): the value of every node, given the truth of every variable."""
+    """Run EvalBDD (Figure 3): compute the value of every node, given that of every variable."""
     value[0] = 1
     for run in range(len(nodes.run_label)):
         begin, end = nodes.run_begin[run], nodes.run_begin[run + 1]
@@ -65,9 +66,9 @@ def eval_bdd(nodes: NodeArrays, alpha: Bytes, value: Bytes) -> None:
 
 @kernel
 def mv_eval_bdd(nodes: NodeArrays, alpha: Bytes, value: Bytes) -> None:
-    """MVEvalBDD (Figure 5): the same, where variables may be undefined, and nodes then are.
+    """Run MVEvalBDD (Figure 5): as EvalBDD, but variables may be undefined.
 
-    A node is undefined if its variable is, or one of its two successors.
+    A node is undefined if its variable or one of its two successors is.
     """
     value[0] = 1
     for run in range(len(nodes.run_label)):
@@ -87,8 +88,8 @@ def mv_eval_bdd(nodes: NodeArrays, alpha: Bytes, value: Bytes) -> None:
 
 @kernel
 def undefine(needs: Needs, alpha: Bytes) -> None:
-    """Mark the variables of attributes that are not there as undefined."""
-    # What says that an attribute is there is undefined where it is not: no less than false.
+    """Mark the variables of missing attributes as undefined."""
+    # A presence test that is already marked undefined here counts as not satisfied, like false.
     for key in range(len(needs.offsets) - 1):
         for i in range(needs.offsets[key], needs.offsets[key + 1]):
             if alpha[needs.ids[i]] != 1:
@@ -98,7 +99,7 @@ def undefine(needs: Needs, alpha: Bytes) -> None:
 
 @kernel
 def has_all(needs: Needs, key: int, alpha: Bytes) -> bool:
-    """Whether what a key needs is there."""
+    """Return whether all attributes that a key needs are present."""
     for i in range(needs.offsets[key], needs.offsets[key + 1]):
         if alpha[needs.ids[i]] != 1:
             return False

@@ -1,8 +1,8 @@
-"""Which subscriptions events match, one event at a time.
+"""Find the subscriptions that events match, one event at a time.
 
-Under the strict semantics the diagram says only what a query means for events that have all its
-attributes: a reduced diagram forgets variables, so the attributes are kept beside it. Queries with
-the same attributes stand together, in a run, and are passed over together.
+Under the strict semantics, the diagram is valid only for events that have all attributes of a
+query. A reduced diagram drops variables, so the attributes are stored beside it. Queries with the
+same attributes are adjacent, in a run, and are skipped together.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Outputs(NamedTuple):
     """The roots of subscriptions.
 
     Attributes:
-        edge: By output, the edge to its root; -1 if it is gone.
+        edge: By output, the edge to its root; -1 if it was removed.
         code: By output, the number of its subscription.
         run_needs: By run, the key of the attributes that its subscriptions need.
         run_begin: By run, its first output; one more at the end.
@@ -54,17 +54,20 @@ def match_events(
     alpha: Bytes,
     value: Bytes,
 ) -> tuple[Ints, Longs]:
-    """The subscriptions that events match, and where those of each event end.
+    """Find the subscriptions that events match.
 
     Args:
         nodes: The diagram.
         outputs: The roots.
-        needs: By predicate, what has to be there for it to be defined; without keys if all
-            predicates are to be taken as defined, whatever is there.
-        offsets: The event e satisfies the predicates from offsets[e] up to offsets[e + 1] …
-        ids: … of these.
+        needs: By predicate, the attributes that it needs to be defined; without keys if all
+            predicates count as defined.
+        offsets: Event e satisfies the predicates ids[offsets[e]] up to ids[offsets[e + 1]].
+        ids: The predicates.
         alpha: Room for the truth of every predicate.
         value: Room for the value of every node.
+
+    Returns:
+        The subscriptions, and by event where its subscriptions end.
     """
     codes = np.empty(max(1024, len(outputs.code)), np.int32)
     ends = np.empty(len(offsets) - 1, np.int64)
@@ -87,7 +90,7 @@ def match_events(
 
 @kernel
 def _match_outputs(outputs: Outputs, alpha: Bytes, value: Bytes, codes: Ints) -> int:
-    """The subscriptions that one event matches, into an array with room for all; how many."""
+    """Write the subscriptions that one event matches; return how many. `codes` has room for all."""
     count = 0
     for run in range(len(outputs.run_needs)):
         if not has_all(outputs.needs, outputs.run_needs[run], alpha):

@@ -1,7 +1,7 @@
-"""Covers: leaves of which one must hold for a selector to hold, and what each costs.
+"""Covers: leaves of which one must hold for a selector to hold, and their costs.
 
-The cost is the part of the events that will look at the selector: the sum of what the leaves let
-through.
+The cost of a cover is the share of events that will check the selector: the sum of the shares that
+satisfy its leaves.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from tamis.kernels.decorator import kernel
 
 Doubles = NDArray[np.float64]
 
-# The cost of what cannot be looked up: more than visiting it at every event.
+# The cost of an operand without a cover: more than a check for every event.
 NO_COVER = 2.0
 
 
 class Shares(NamedTuple):
-    """Which part of the events satisfies a leaf.
+    """The share of events that satisfies each leaf.
 
     Attributes:
         at: By axis, where its ranks begin in `below`.
-        below: By rank, the part of the events that is on a lower rank; one more at the end.
-        lacking: By axis, whether events without a value are on rank 0: they look into no bucket.
-        predicates: By predicate that phase 1 decides.
+        below: By rank, the share of events on a lower rank; one more at the end.
+        lacking: By axis, whether events without a value are on rank 0; they search no bucket.
+        predicates: By predicate that phase 1 decides, the share that satisfies it.
         set_axis, set_offsets, set_ranks: Sets of ranks.
     """
 
@@ -57,7 +57,7 @@ class Shares(NamedTuple):
 
 @kernel
 def leaf_cost(word: np.uint64, shares: Shares) -> float:
-    """The part of the events that will find a leaf in a bucket; NO_COVER if it can be in none."""
+    """Return the share of events that finds a leaf in a bucket; NO_COVER if it has no bucket."""
     axis, low, high = axis_of(word), low_of(word), high_of(word)
     if axis < AXES:
         if low > high or (low == 0 and shares.lacking[axis]):
@@ -66,7 +66,7 @@ def leaf_cost(word: np.uint64, shares: Shares) -> float:
         return shares.below[at + high] - shares.below[at + low]
     if axis == CONSTANT:
         return 0.0 if low == 0 else NO_COVER
-    if high == 1:  # a predicate, or a set of ranks, that must not hold
+    if high == 1:  # a negated predicate or set of ranks
         return NO_COVER
     if axis == PREDICATE:
         return shares.predicates[low]
@@ -80,14 +80,17 @@ def leaf_cost(word: np.uint64, shares: Shares) -> float:
 
 @kernel
 def length_at(code: Words, at: int) -> int:
-    """How many words an operand has."""
+    """Return the number of words of an operand."""
     axis = axis_of(code[at])
     return high_of(code[at]) if axis >= AXES and axis < CONSTANT else 1
 
 
 @kernel
 def weigh(code: Words, cost: Doubles, begin: int, end: int, shares: Shares) -> None:
-    """The cost of the cheapest cover of every operand, from the back: operands before operators."""
+    """Compute the cost of the cheapest cover of every operand.
+
+    From the back, so that operands come before their operators.
+    """
     for at in range(end - 1, begin - 1, -1):
         word = code[at]
         axis = axis_of(word)
@@ -116,29 +119,33 @@ def weigh(code: Words, cost: Doubles, begin: int, end: int, shares: Shares) -> N
 
 @kernel
 def _at_least_cost(code: Words, cost: Doubles, at: int) -> tuple[float, float]:
-    """Of k of n: the n - k + 1 cheapest operands; the greatest cost among them, and their sum."""
+    """Return the greatest and the total cost of the n - k + 1 cheapest operands of k of n.
+
+    If they are all false, fewer than k operands are true: they are a cover.
+    """
     stop = at + high_of(code[at])
-    found = np.empty(high_of(code[at]), np.float64)
+    costs = np.empty(high_of(code[at]), np.float64)
     n = 0
     operand = at + 1
     while operand < stop:
-        found[n] = cost[operand]
+        costs[n] = cost[operand]
         n += 1
         operand += length_at(code, operand)
-    found = np.sort(found[:n])
+    costs = np.sort(costs[:n])
     enough = n - low_of(code[at]) + 1
     total = 0.0
     for i in range(enough):
-        total += found[i]
-    return found[enough - 1], min(total, NO_COVER)
+        total += costs[i]
+    return costs[enough - 1], min(total, NO_COVER)
 
 
 @kernel
 def _xor_cost(code: Words, cost: Doubles, at: int) -> tuple[int, float]:
-    """Of XOR: the operand that must be known (-1: one of all must be true), and the cost.
+    """Return the operand of a parity that is the cheapest cover, and its cost.
 
-    Where a parity is certain every operand is known, so any one of them, with both its rails, is a
-    cover; and an odd parity needs some operand to be true.
+    Where a parity is certain, every operand is known. So any operand is a cover, with both of its
+    rails (certainly true, certainly false). An odd parity also needs some operand to be true, so
+    all the true rails are a cover; then the operand is -1.
     """
     stop = at + high_of(code[at])
     chosen, best, total = -1, 2.0 * NO_COVER, 0.0
@@ -158,9 +165,9 @@ def _xor_cost(code: Words, cost: Doubles, at: int) -> tuple[int, float]:
 def reorder(
     code: Words, cost: Doubles, end: int, shares: Shares, spare: Words, place: Longs
 ) -> None:
-    """Put the operands of every AND and OR into the order of their cost: rare ones first.
+    """Sort the operands of every AND and OR by cost, the rarest first.
 
-    From the back, so that operands are in order before they are moved.
+    From the back, so that operands are sorted before they are moved.
     """
     for at in range(end - 1, -1, -1):
         axis = axis_of(code[at])
@@ -171,7 +178,7 @@ def reorder(
         operand = at + 1
         ordered = True
         while operand < stop:
-            # Insertion: there are few, and most are in order.
+            # Insertion sort: there are few operands, and most are in order.
             i = n
             while i > 0 and cost[place[i - 1]] > cost[operand]:
                 place[i] = place[i - 1]
@@ -194,7 +201,7 @@ def reorder(
 
 @kernel
 def is_exact(word: np.uint64) -> bool:
-    """Whether all that stands in the leaf's bucket satisfies the leaf."""
+    """Return whether every event that searches the leaf's bucket satisfies the leaf."""
     axis = axis_of(word)
     if axis < AXES:
         return low_of(word) & 1 == 1 and high_of(word) == low_of(word) + 1
@@ -203,7 +210,7 @@ def is_exact(word: np.uint64) -> bool:
 
 @kernel
 def bucket_of(word: np.uint64, point_at: Longs, predicate_at: int) -> int:
-    """The bucket of an exact leaf: that of its value, or of its predicate."""
+    """Return the bucket of an exact leaf: that of its value, or of its predicate."""
     axis = axis_of(word)
     return (
         predicate_at + low_of(word) if axis == PREDICATE else point_at[axis] + (low_of(word) >> 1)
@@ -212,7 +219,7 @@ def bucket_of(word: np.uint64, point_at: Longs, predicate_at: int) -> int:
 
 @kernel
 def level_of(low: int, high: int) -> int:
-    """The level on which an interval is in one or two pieces."""
+    """Return the lowest level on which an interval is in at most two pieces."""
     shift = 0
     while ((high - 1) >> shift) - (low >> shift) > 1:
         shift += 1
@@ -221,7 +228,7 @@ def level_of(low: int, high: int) -> int:
 
 @kernel
 def cheapest_cover(code: Words, cost: Doubles, cover: Longs, pending: Longs) -> int:
-    """The leaves of the cheapest cover, by place; how many there are."""
+    """Fill in the places of the leaves of the cheapest cover; return how many there are."""
     count = 0
     pending[0] = 0
     waiting = 1
@@ -274,7 +281,7 @@ def cheapest_cover(code: Words, cost: Doubles, cover: Longs, pending: Longs) -> 
 def _push_cheapest(
     code: Words, cost: Doubles, at: int, limit: float, left: int, pending: Longs, waiting: int
 ) -> int:
-    """Take `left` operands of the cheapest: all below the limit, and some at it."""
+    """Push the `left` cheapest operands: all below the limit, and some at it."""
     stop = at + high_of(code[at])
     for below in (True, False):
         operand = at + 1
@@ -290,7 +297,7 @@ def _push_cheapest(
 
 @kernel
 def entries_of(word: np.uint64, shares: Shares) -> int:
-    """Under how many buckets a leaf hangs."""
+    """Return the number of buckets that a leaf of a cover is in."""
     axis = axis_of(word)
     if axis < AXES and not is_exact(word):
         shift = level_of(low_of(word), high_of(word))

@@ -63,7 +63,7 @@ class AxisConstants(NamedTuple):
 
 
 class EventIndex(NamedTuple):
-    """All that one event is matched with, in a segment.
+    """The parts of a segment that a single event is matched with.
 
     Attributes:
         constants: The constants of the axes.
@@ -228,7 +228,8 @@ def _match_wide(
     set_axis, set_offsets, set_ranks = sets.axis, sets.offsets, sets.ranks
     for i in range(filled):
         row[axes[i]] = ranks[i]
-    # First those whose first leaf holds, or may: no branch depends on what is found.
+    # First collect the candidates whose first leaf holds or may hold, without branches that depend
+    # on the data.
     likely = np.empty(len(flat_first), np.int32)
     count = 0
     for s in range(len(flat_first)):
@@ -273,7 +274,7 @@ def _match_wide(
 
 @kernel
 def _tree_holds(tree: Ints, at: int, truth: Bytes, stack: Longs) -> bool:
-    """Whether a selector holds, given which leaves do; as `holds` does it over words."""
+    """Return whether a selector holds, given which leaves do; as `holds`, but over rows."""
     depth = 0
     while True:
         number = tree[at]

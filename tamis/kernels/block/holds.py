@@ -1,4 +1,4 @@
-"""Whether one event satisfies a leaf, or a selector: by its row of ranks."""
+"""Evaluate a leaf or a selector on one event, given its row of ranks."""
 
 from __future__ import annotations
 
@@ -26,12 +26,18 @@ from tamis.kernels.block.words import (
 )
 from tamis.kernels.decorator import kernel
 
-# Words from here on are no leaves on an axis.
+# Words from here on are not intervals on an axis.
 OTHER = AXES << AXIS_SHIFT
 
 
 class Sets(NamedTuple):
-    """Sets of ranks: IN (…) with many values."""
+    """Sets of ranks, for `IN (…)` with many values.
+
+    Attributes:
+        axis: By set, its axis.
+        offsets: By set, where its ranks begin in `ranks`; one more at the end.
+        ranks: The ranks, sorted within each set.
+    """
 
     axis: Ints
     offsets: Longs
@@ -42,7 +48,7 @@ class Sets(NamedTuple):
 def leaf_holds(
     word: np.uint64, row: Ints, true: Longs, clock: int, set_axis: Ints, set_at: Longs, ranks: Ints
 ) -> bool:
-    """Whether an event satisfies a leaf."""
+    """Return whether an event satisfies a leaf."""
     axis = axis_of(word)
     if axis < AXES:
         return contains(word, row[axis])
@@ -59,16 +65,18 @@ def leaf_holds(
 
 @kernel
 def propagate(frames: Longs, depth: int, at: int, value: bool) -> tuple[int, int, bool]:
-    """Hand the value of an operand to the operator above it, and on as far as that decides.
+    """Pass the value of an operand to its operator, and upwards while that decides the operator.
 
     Args:
-        frames: The operators under way; one row each of (operator - AND, end, need, parity, held).
-        depth: How many there are.
-        at: Where the next operand stands.
-        value: The value of the last one.
+        frames: The stack of operators whose operands are being evaluated; a row is (operator - AND,
+            end, need, parity, held).
+        depth: The size of the stack.
+        at: The place of the next operand.
+        value: The value of the last operand.
 
     Returns:
-        How many operators are still under way, where to go on, and, if there is none, the value.
+        The new size of the stack, the place to continue at, and, if the stack is empty, the value
+        of the selector.
     """
     while depth > 0:
         operator, stop = frames[depth - 1, 0], frames[depth - 1, 1]
@@ -88,7 +96,7 @@ def propagate(frames: Longs, depth: int, at: int, value: bool) -> tuple[int, int
             if held < 0:
                 frames[depth - 1, 4] = 1 if value else 0
                 break
-            if held == 0 and not value:  # unknown, and so is the whole
+            if held == 0 and not value:  # neither true nor false: unknown, and so is the whole
                 value = False
             else:
                 frames[depth - 1, 3] ^= held

@@ -1,6 +1,6 @@
-"""A hash table from ids to codes: one word each, as a dictionary takes ten times the room.
+"""A hash table from ids to codes, of one word per entry: a dict takes ten times the memory.
 
-A slot is a tag (32 bits of the id's hash) and a code; the caller compares the ids themselves.
+A slot is a tag (32 bits of the id's hash) and a code. The caller compares the ids themselves.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from tamis.kernels.block.words import Longs, Words
 from tamis.kernels.decorator import kernel
 
 EMPTY = 0
-GONE = 0xFFFFFFFF  # in the place of code + 1
+GONE = 0xFFFFFFFF  # instead of code + 1: the entry was removed
 MOST = 0xFFFFFFFE
 
 
 @kernel
 def find(slots: Words, tag: int, begin: int) -> int:
-    """The next slot of a tag, from a place on (-1: from where it belongs); -1 if there is none."""
+    """Return the next slot of a tag after a slot (-1: its first slot); -1 if there is none."""
     mask = len(slots) - 1
     at = tag & mask if begin < 0 else (begin + 1) & mask
     while True:
@@ -31,7 +31,7 @@ def find(slots: Words, tag: int, begin: int) -> int:
 
 @kernel
 def put(slots: Words, tags: Longs, codes: Longs) -> None:
-    """Add tags with codes; there is room."""
+    """Add tags with codes; the table must have room."""
     mask = len(slots) - 1
     for i in range(len(tags)):
         at = tags[i] & mask
@@ -42,19 +42,19 @@ def put(slots: Words, tags: Longs, codes: Longs) -> None:
 
 @kernel
 def move(slots: Words, tags: Longs, old: Longs, new: Longs) -> None:
-    """Give tags other codes."""
+    """Change the codes of tags."""
     mask = len(slots) - 1
     for i in range(len(tags)):
-        wanted = (np.uint64(tags[i]) << np.uint64(32)) | np.uint64(old[i] + 1)
+        entry = (np.uint64(tags[i]) << np.uint64(32)) | np.uint64(old[i] + 1)
         at = tags[i] & mask
-        while slots[at] != wanted:
+        while slots[at] != entry:
             at = (at + 1) & mask
         slots[at] = (np.uint64(tags[i]) << np.uint64(32)) | np.uint64(new[i] + 1)
 
 
 @kernel
 def refill(old: Words, slots: Words) -> None:
-    """Put what is not gone into another table."""
+    """Copy the entries that were not removed into another table."""
     mask = len(slots) - 1
     for i in range(len(old)):
         slot = old[i]

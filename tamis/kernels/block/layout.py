@@ -1,4 +1,4 @@
-"""Selectors laid out where they were chosen to hang."""
+"""Lay out selectors under their covers, or as trees over rows, as `choose` decided."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class CoverEntries(NamedTuple):
 
 @kernel
 def sort_into_buckets(bucket: Longs, offsets: Ints, order: Longs) -> None:
-    """A counting sort: where the items of each bucket begin, and the items in order."""
+    """Sort items by bucket: fill in where the items of each bucket begin, and their order."""
     for i in range(len(bucket)):
         offsets[bucket[i] + 1] += 1
     for b in range(len(offsets) - 1):
@@ -70,7 +70,7 @@ def lay_narrow(
     rest_offsets: Longs,
     rest: Words,
 ) -> None:
-    """The leaves of conjunctions but for the one that each hangs under."""
+    """Fill in the leaves of conjunctions, without the one that each is indexed under."""
     filled = 0
     for i in range(len(selectors)):
         s = selectors[i]
@@ -151,7 +151,7 @@ def lay_general(
 
 @kernel
 def _gate(code: Words, chosen: int) -> np.uint64:
-    """A leaf that must hold besides the chosen one: one that stands right under the first AND."""
+    """Return another leaf that must hold: an operand of the outermost AND; TRUE if it has none."""
     if axis_of(code[0]) != AND:
         return np.uint64(TRUE)
     at = 1
@@ -167,9 +167,18 @@ def _gate(code: Words, chosen: int) -> np.uint64:
 def lay_trees(
     code: Words, row_of: Ints, offsets: Longs, selectors: Longs, tree_offsets: Longs, tree: Ints
 ) -> tuple[int, int]:
-    """Selectors with rows for leaves (`row_of` is by word of `code`); the depth, and the largest n.
+    """Write selectors as trees over rows; see `WideSelectors`.
 
-    With an empty `tree` only `tree_offsets` are filled.
+    Args:
+        code: The selectors.
+        row_of: By word of `code`, the row of a leaf.
+        offsets: Where each selector begins in `code`.
+        selectors: The selectors to write.
+        tree_offsets: Where each tree begins in `tree`.
+        tree: The trees; if empty, only `tree_offsets` are filled in.
+
+    Returns:
+        The depth of the deepest selector, and the largest length of a k-of-n.
     """
     filled, deepest, largest = 0, 0, 0
     ends = np.empty(1024, np.int64)

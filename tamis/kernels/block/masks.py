@@ -1,11 +1,11 @@
-"""A block of events at a time, one bit each: for selectors that no value narrows down.
+"""Match selectors without a cover on a block of events at a time, one bit per event.
 
-Once every leaf is a row of bits, a selector is a few vectors of AND and OR, whatever its tests were
-about; and what cannot change an operator's mask is skipped.
+Once every leaf is a row of bits, evaluating a selector takes a few vector operations (AND, OR),
+whatever its tests are. Operands that cannot change the mask of an operator are skipped.
 
-How an answer grows stands in both `match_flat` and `match_trees`, because a function that takes and
-gives back `Found` counts references to its five arrays, atomically, for every mask: conjunctions
-took 440 ns per event so, and take 260.
+The code that grows the buffers is in both `match_flat` and `match_trees`, because a function that
+takes and returns a `MatchBuffer` counts references to its five arrays, atomically, for every mask:
+conjunctions took 440 ns per event that way, and take 260.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ from tamis.kernels.vectors import WORDS, and_into, copy_into, count_ones
 
 
 class WideSelectors(NamedTuple):
-    """Selectors over rows.
+    """Selectors without a cover, whose leaves are rows of a block.
 
     Attributes:
-        leaves: What the rows are.
+        leaves: The leaves of the rows.
         flat_offsets, flat: Conjunctions, as numbers of rows.
-        flat_record: Their records.
-        tree_offsets, tree: Other selectors in prefix order: a row, or -1 - operator followed by k
-            and the length.
-        tree_record: Their records.
-        planes: How many planes a frame needs.
-        depth: How many frames.
+        flat_record: The records of the conjunctions.
+        tree_offsets, tree: Other selectors in prefix order: a row, or -1 - (operator - AND)
+            followed by k and the length.
+        tree_record: The records of the other selectors.
+        planes: The number of masks in a frame.
+        depth: The number of frames.
     """
 
     leaves: Leaves
@@ -59,14 +59,14 @@ class WideSelectors(NamedTuple):
 
 
 class MatchBuffer(NamedTuple):
-    """The answer of one or more blocks; arrays with room, and how much of it is taken.
+    """The matches of one or more blocks: arrays with room, and how much of it is used.
 
     Attributes:
         event, record: Pairs, for masks with few bits.
-        pairs: How many.
+        pairs: The number of pairs.
         tile_first, tile_record: The event of bit 0 of a mask, and its record.
-        tile_masks: The masks, one after the other.
-        tiles: How many.
+        tile_masks: The masks, end to end.
+        tiles: The number of masks.
     """
 
     event: Longs
@@ -89,7 +89,7 @@ def _emit_pairs(
     records: Longs,
     pairs: int,
 ) -> int:
-    """Add the bits of a mask to the pairs; how many there are then."""
+    """Append the bits of a mask to the pairs; return the new number of pairs."""
     for w in range(width):
         word = masks[at + w]
         while word != np.uint64(0):
@@ -109,7 +109,7 @@ def match_flat(
     totals: Longs,
     found: MatchBuffer,
 ) -> MatchBuffer:
-    """Conjunctions: stop as soon as no event is left."""
+    """Match conjunctions; stop at the first operand that leaves no event."""
     rows, known, width = block.rows, block.known, block.width
     offsets, flat, record = wide.flat_offsets, wide.flat, wide.flat_record
     alive, visits = records.alive, records.visits
@@ -169,7 +169,7 @@ def match_trees(
     totals: Longs,
     found: MatchBuffer,
 ) -> MatchBuffer:
-    """Any selectors, with a stack of masks."""
+    """Match selectors of any form, with a stack of masks."""
     rows, known, frames, everyone = block.rows, block.known, block.frames, block.everyone
     offsets, tree, record, width = wide.tree_offsets, wide.tree, wide.tree_record, block.width
     alive, visits = records.alive, records.visits

@@ -1,8 +1,8 @@
-"""One event at a time: from its ranks to the subscriptions that hang under them, and only those.
+"""Match one event at a time against the selectors that are indexed under its ranks.
 
-Every subscription here hangs under a *cover*: leaves of which one must hold for the selector to
-hold. An event looks into one bucket for each of its values (and one per level of ranges), and what
-it finds there is checked against its row of ranks.
+Every selector here is indexed under a *cover*: leaves of which one must hold for the selector to
+hold. An event searches one bucket for each of its values (and one per level of intervals). The
+candidates in it are evaluated on the event's row of ranks.
 """
 
 from __future__ import annotations
@@ -18,18 +18,19 @@ from tamis.kernels.decorator import kernel
 from tamis.kernels.growth import grow_array
 from tamis.kernels.prefetch import prefetch
 
-# Events that are looked at ahead of time: a power of two.
+# How many events ahead buckets are prefetched: a power of two.
 _AHEAD = 4
 
 
 class Buckets(NamedTuple):
-    """Where an event looks.
+    """The numbers of the buckets.
 
     Attributes:
-        point_at: By axis, the bucket of the first constant.
-        level_offsets: By axis, its levels, in the next two. A level cuts the ranks of an axis into
-            pieces of 2^shift: an interval is in one or two pieces of the level that fits it.
-        level_shift, level_at: The size of its pieces, and the bucket of its first one.
+        point_at: By axis, the bucket of its first constant.
+        level_offsets: By axis, where its levels begin in `level_shift` and `level_at`. A level cuts
+            the ranks of an axis into pieces of 2^shift ranks. An interval is in one or two pieces
+            of the level that fits it.
+        level_shift, level_at: By level, the shift, and the bucket of its first piece.
         predicate_at: The bucket of the first predicate that phase 1 decides.
     """
 
@@ -41,13 +42,13 @@ class Buckets(NamedTuple):
 
 
 class NarrowSelectors(NamedTuple):
-    """Conjunctions under one value, in the order of their buckets.
+    """Conjunctions that are indexed under one value, in the order of their buckets.
 
     Attributes:
-        offsets: By bucket, where its subscriptions stand in the rest.
+        offsets: By bucket, where its conjunctions begin in the other arrays.
         second: The most selective of the other leaves; TRUE if there is none.
-        rest_offsets, rest: The leaves after that.
-        record: The subscription's record.
+        rest_offsets, rest: The remaining leaves.
+        record: The record of the subscription.
     """
 
     offsets: Ints
@@ -58,14 +59,14 @@ class NarrowSelectors(NamedTuple):
 
 
 class GeneralSelectors(NamedTuple):
-    """Any selectors, each under one or more buckets.
+    """Selectors of any form, each in one or more buckets.
 
     Attributes:
-        offsets: By bucket, its entries.
-        entry_program: The selector of an entry.
-        entry_gate: A leaf that must hold besides; cheap to look at before the whole.
+        offsets: By bucket, where its entries begin.
+        entry_program: By entry, the number of the selector.
+        entry_gate: By entry, a leaf that must hold besides; cheap to check before the whole.
         code_offsets, code: The selectors.
-        record: The subscription's record.
+        record: By selector, the record of the subscription.
     """
 
     offsets: Ints
@@ -77,7 +78,14 @@ class GeneralSelectors(NamedTuple):
 
 
 class CoveredSelectors(NamedTuple):
-    """All selectors of a segment that have a cover, and what is needed to look them up."""
+    """All selectors of a segment that have a cover.
+
+    Attributes:
+        buckets: The numbers of the buckets.
+        narrow: The conjunctions that are indexed under one value.
+        general: The other selectors.
+        sets: The sets of ranks that leaves refer to.
+    """
 
     buckets: Buckets
     narrow: NarrowSelectors
@@ -86,16 +94,16 @@ class CoveredSelectors(NamedTuple):
 
 
 class RowScratch(NamedTuple):
-    """What a thread writes on.
+    """The scratch arrays of a thread.
 
     Attributes:
-        row: By axis, the rank of the event at hand; `defaults` between events. It has room for
-            all that can stand in the place of an axis.
-        defaults: The ranks of an event that has no values at all.
+        row: By axis, the rank of the current event; `defaults` between events. Any value of the
+            axis field of a word is a valid index.
+        defaults: The ranks of an event without values.
         true: By predicate, the clock of the last event that satisfied it.
         seen: By general selector, the clock of the last event that it was checked on.
-        frames: The operators under way; see `propagate`.
-        clock: One number: the clock of the last event.
+        frames: The stack of operators; see `propagate`.
+        clock: One number: the clock of the last event. The clock advances with every event.
     """
 
     row: Ints
@@ -142,8 +150,8 @@ def match_rows(
     set_axis, set_offsets, set_ranks = sets.axis, sets.offsets, sets.ranks
     counting = len(visits) > 0
     any_narrow, any_general = len(second) > 0, len(selectors.general.record) > 0
-    # Where rows are dense they are read as they are; there is room behind the last for all that can
-    # stand in the place of an axis.
+    # Dense rows are read in place. There is room behind the last one, so that any value of the axis
+    # field of a word is a valid index.
     filling = any_general or not dense
     near = row if filling else ranks
     most = 1
@@ -151,14 +159,14 @@ def match_rows(
         entries = offsets[event + 1] - offsets[event]
         entries += satisfied_offsets[event + 1] - satisfied_offsets[event]
         most = max(most, entries + 1)
-    # By event of those ahead: the lists of conjunctions in its buckets.
+    # For each of the events ahead: the ranges of conjunctions in its buckets.
     first_of = np.empty(_AHEAD * most, np.int64)
     last_of = np.empty(_AHEAD * most, np.int64)
     lists = np.zeros(_AHEAD, np.int64)
     likely = np.empty(1024, np.int64)
     found = 0
     for step in range(begin - (_AHEAD - 1), end):
-        # Look up the buckets of an event to come, and have what is in them fetched.
+        # Look up the buckets of an event ahead, and prefetch what is in them.
         event = step + _AHEAD - 1
         if event < end and any_narrow:
             at = (event & (_AHEAD - 1)) * most
@@ -166,9 +174,9 @@ def match_rows(
             first, last = offsets[event], offsets[event + 1]
             shift = first if dense else 0
             for p in range(first, last):
-                # No branch here either; the rank of a value that is no constant is even.
+                # Branch-free. A value that equals no constant has an even rank.
                 rank = max(ranks[p], 0)
-                # Above the last constant of all it would be one too far.
+                # Above the very last constant, the bucket would be one too far.
                 bucket = min(point_at[axes[p - shift]] + (rank >> 1), last_bucket)
                 low, high = n_offsets[bucket], n_offsets[bucket + 1]
                 first_of[filled] = low
@@ -198,7 +206,8 @@ def match_rows(
             if predicate >= 0:
                 true[predicate] = clock
         if any_narrow:
-            # First those whose second leaf holds, or may: no branch depends on what is found.
+            # First collect the candidates whose second leaf holds or may hold, without branches
+            # that depend on the data.
             at, filled = (event & (_AHEAD - 1)) * most, lists[event & (_AHEAD - 1)]
             total = 0
             for k in range(at, filled):
@@ -297,7 +306,7 @@ def _match_general(
     places = last - first
     more = satisfied_offsets[event + 1] - satisfied_offsets[event]
     for k in range(places + more):
-        # The bucket of a value, then those of the levels on its axis; or that of a predicate.
+        # The bucket of a value and those of the levels of its axis; or the bucket of a predicate.
         point, rank = -1, -1
         level, levels = 0, 0
         if k < places:

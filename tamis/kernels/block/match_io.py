@@ -1,4 +1,4 @@
-"""What the matching kernels read and write: a slice of events, state by record, and pairs."""
+"""Arguments that the matching kernels share: a slice of events, state by record, and pairs."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ class EventSlice(NamedTuple):
 
 
 class RecordState(NamedTuple):
-    """What changes while a segment does not, by record.
+    """The mutable state of a segment, by record.
 
     Attributes:
         alive: 0 if the record has been removed.
-        visits: How often the record was checked, incremented by the kernels; empty to not count.
+        visits: How often the record was checked; kernels increment it. Empty to not count.
     """
 
     alive: Bytes
@@ -51,7 +51,7 @@ class RecordState(NamedTuple):
 
 
 class PairBuffer(NamedTuple):
-    """Room for pairs of an event and a record that matches it; kernels return larger arrays."""
+    """Room for pairs of an event and a matching record; kernels may return larger arrays."""
 
     event: Longs
     record: Longs

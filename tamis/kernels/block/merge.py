@@ -1,4 +1,4 @@
-"""Selectors taken out of a segment again, and brought to the axes of another one."""
+"""Extract selectors from a segment, and move them to the axes of another one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tamis.kernels.decorator import kernel
 
 @kernel
 def narrow_lengths(narrow: NarrowSelectors, alive: Bytes, lengths: Longs) -> None:
-    """How many words each conjunction takes; none if it has been removed."""
+    """Fill in how many words each conjunction takes; 0 if it has been removed."""
     for i in range(len(narrow.second)):
         if alive[narrow.record[i]]:
             leaves = 1 + narrow.rest_offsets[i + 1] - narrow.rest_offsets[i]
@@ -37,7 +37,7 @@ def narrow_lengths(narrow: NarrowSelectors, alive: Bytes, lengths: Longs) -> Non
 
 @kernel
 def take_narrow(narrow: NarrowSelectors, bucket_leaf: Words, lengths: Longs, code: Words) -> None:
-    """Write the conjunctions of the given lengths, one after the other."""
+    """Write the conjunctions, of the given lengths, end to end."""
     filled = 0
     for bucket in range(len(bucket_leaf)):
         for i in range(narrow.offsets[bucket], narrow.offsets[bucket + 1]):
@@ -58,7 +58,7 @@ def take_narrow(narrow: NarrowSelectors, bucket_leaf: Words, lengths: Longs, cod
 
 @kernel
 def general_lengths(general: GeneralSelectors, alive: Bytes, lengths: Longs) -> None:
-    """How many words each selector takes; none if it has been removed."""
+    """Fill in how many words each selector takes; 0 if it has been removed."""
     for i in range(len(general.record)):
         if alive[general.record[i]]:
             lengths[i] = general.code_offsets[i + 1] - general.code_offsets[i]
@@ -66,7 +66,7 @@ def general_lengths(general: GeneralSelectors, alive: Bytes, lengths: Longs) -> 
 
 @kernel
 def take_general(general: GeneralSelectors, lengths: Longs, code: Words) -> None:
-    """Write the selectors of the given lengths, one after the other."""
+    """Write the selectors, of the given lengths, end to end."""
     filled = 0
     for i in range(len(general.record)):
         for k in range(lengths[i]):
@@ -76,7 +76,7 @@ def take_general(general: GeneralSelectors, lengths: Longs, code: Words) -> None
 
 @kernel
 def flat_lengths(wide: WideSelectors, alive: Bytes, lengths: Longs) -> None:
-    """The same of conjunctions over rows."""
+    """Fill in how many words each conjunction over rows takes; 0 if it has been removed."""
     for i in range(len(wide.flat_record)):
         if alive[wide.flat_record[i]]:
             leaves = wide.flat_offsets[i + 1] - wide.flat_offsets[i]
@@ -85,7 +85,7 @@ def flat_lengths(wide: WideSelectors, alive: Bytes, lengths: Longs) -> None:
 
 @kernel
 def take_flat(wide: WideSelectors, lengths: Longs, code: Words) -> None:
-    """Write the conjunctions of the given lengths, one after the other."""
+    """Write the conjunctions, of the given lengths, end to end."""
     filled = 0
     for i in range(len(wide.flat_record)):
         if lengths[i] == 0:
@@ -100,7 +100,7 @@ def take_flat(wide: WideSelectors, lengths: Longs, code: Words) -> None:
 
 @kernel
 def tree_lengths(wide: WideSelectors, alive: Bytes, lengths: Longs) -> None:
-    """The same of other selectors over rows."""
+    """Fill in how many words each tree over rows takes; 0 if it has been removed."""
     for i in range(len(wide.tree_record)):
         if alive[wide.tree_record[i]]:
             at = wide.tree_offsets[i]
@@ -111,7 +111,7 @@ def tree_lengths(wide: WideSelectors, alive: Bytes, lengths: Longs) -> None:
 
 @kernel
 def take_trees(wide: WideSelectors, lengths: Longs, code: Words) -> None:
-    """Write the selectors of the given lengths, one after the other."""
+    """Write the selectors, of the given lengths, end to end."""
     filled = 0
     for i in range(len(wide.tree_record)):
         if lengths[i] == 0:
@@ -131,7 +131,7 @@ def take_trees(wide: WideSelectors, lengths: Longs, code: Words) -> None:
 
 @kernel
 def _words(tree: Ints, at: int) -> int:
-    """How many words the operator at a place stands for, with its operands."""
+    """Return how many words the operator at a place takes, with its operands."""
     end = at + tree[at + 2]
     count = 0
     while at < end:
@@ -149,10 +149,10 @@ def remap(
     set_map: Longs,
     predicate_map: Longs,
 ) -> None:
-    """Bring words to other axes.
+    """Move words to other axes.
 
     Args:
-        code: Changed in place.
+        code: The words, changed in place.
         axis_map: By axis, its new number.
         constant_at: By axis, where its constants begin in `constant_map`.
         constant_map: By constant, its new number on its axis; one more for the end of each axis.
@@ -175,7 +175,7 @@ def remap(
 
 @kernel
 def moved_end(rank: int, constant_map: Longs, at: int) -> int:
-    """The end of an interval on another axis: at or right after the same constant."""
+    """Return the end of an interval on another axis: at or right after the same constant."""
     if rank & 1:
         return 2 * constant_map[at + (rank >> 1)] + 1
     return 2 * constant_map[at + (rank >> 1) - 1] + 2 if rank > 0 else 0
@@ -183,7 +183,7 @@ def moved_end(rank: int, constant_map: Longs, at: int) -> int:
 
 @kernel
 def move_ranks(ranks: Ints, axis: Ints, offsets: Longs, at: Longs, constant_map: Longs) -> None:
-    """Bring the ranks of sets to other axes, in place."""
+    """Move the ranks of sets to other axes, in place."""
     for number in range(len(axis)):
         for i in range(offsets[number], offsets[number + 1]):
             ranks[i] = moved_end(ranks[i], constant_map, at[axis[number]])
@@ -191,7 +191,7 @@ def move_ranks(ranks: Ints, axis: Ints, offsets: Longs, at: Longs, constant_map:
 
 @kernel
 def mark_used(code: Words, axes: Bytes, sets: Bytes, predicates: Bytes) -> None:
-    """Which axes, sets and predicates the words name."""
+    """Mark the axes, sets and predicates that words refer to."""
     for i in range(len(code)):
         axis = axis_of(code[i])
         if axis < AXES:
@@ -206,17 +206,17 @@ def mark_used(code: Words, axes: Bytes, sets: Bytes, predicates: Bytes) -> None:
 def draft_words(
     axis: Longs, low: Longs, high: Longs, flags: Longs, tops: Longs, constants: Longs, words: Words
 ) -> None:
-    """Words of leaves whose constants have just been sorted.
+    """Write the words of leaves whose constants have just been sorted.
 
     Args:
-        axis: By leaf.
-        low: By leaf, a place in `constants`; -1 if it is unbounded below.
-        high: The same of its other end.
-        flags: 1 if the constant `low` is not in the interval, 2 if `high` is in it, 4 if it is all
-            outside of the interval that is meant.
+        axis: By leaf, its axis.
+        low: By leaf, the place in `constants` of its lower bound; -1 if it is unbounded below.
+        high: By leaf, the place in `constants` of its upper bound; -1 if it is unbounded above.
+        flags: By leaf: 1 if the interval excludes `low`, 2 if it includes `high`, 4 if the leaf is
+            everything outside of the interval.
         tops: By axis, the number of its constants.
-        constants: The rank of a constant on its axis, halved.
-        words: What is made.
+        constants: By place, the number of the constant on its axis.
+        words: The words, filled in.
     """
     for i in range(len(axis)):
         begin = 0
@@ -234,10 +234,10 @@ def draft_words(
 def merge_texts(
     bounds: Longs, data: Bytes, begin: Longs, middle: Longs, end: Longs, order: Longs, same: Bytes
 ) -> None:
-    """Merge sorted runs of texts, two at a time.
+    """Merge pairs of sorted runs of texts.
 
-    Run j stands from begin[j] up to middle[j], the other from there up to end[j]. `order` gets the
-    texts in order, and `same` 1 where one equals the one before it.
+    Pair j is the run from begin[j] up to middle[j] and the run from there up to end[j]. `order`
+    gets the texts in order, and `same` is 1 where a text equals the one before it.
     """
     for j in range(len(begin)):
         left, right, at = begin[j], middle[j], begin[j]
@@ -276,7 +276,7 @@ def _compare_texts(data: Bytes, bounds: Longs, left: int, right: int) -> int:
 
 @kernel
 def gather_texts(bounds: Longs, data: Bytes, chosen: Longs, new_bounds: Longs, out: Bytes) -> None:
-    """Copy some texts, one after the other; `new_bounds` are known."""
+    """Copy some texts end to end; `new_bounds` says where each goes."""
     for i in range(len(chosen)):
         source = data[bounds[chosen[i]] : bounds[chosen[i] + 1]]
         target = out[new_bounds[i] : new_bounds[i + 1]]

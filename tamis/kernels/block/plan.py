@@ -1,4 +1,4 @@
-"""Where to hang every selector: the cheapest cover, by how many events each leaf lets through."""
+"""Choose a cover for every selector: the one that lets the fewest events through."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ from tamis.kernels.block.words import (
 )
 from tamis.kernels.decorator import kernel
 
-# What becomes of a selector.
-NARROW = 0
-GENERAL = 1
-WIDE_FLAT = 2
-WIDE_TREE = 3
-NEVER = 4
+# How a selector is matched.
+NARROW = 0  # a conjunction, indexed under one value
+GENERAL = 1  # indexed under its cover
+WIDE_FLAT = 2  # a conjunction, matched in blocks
+WIDE_TREE = 3  # another selector, matched in blocks
+NEVER = 4  # no event satisfies it
 
 
 class Choice(NamedTuple):
-    """What was chosen, by selector.
+    """The choices, by selector.
 
     Attributes:
         kind: NARROW, GENERAL …
-        place: In a conjunction, which of its leaves it hangs under.
-        bucket: The bucket of that leaf.
-        cost: The part of the events that will look at it.
-        entries: Under how many buckets it hangs.
+        place: For NARROW, the place of the leaf that it is indexed under.
+        bucket: For NARROW, the bucket of that leaf.
+        cost: The share of events that checks the selector.
+        entries: For GENERAL, the number of buckets that it is in.
     """
 
     kind: Bytes
@@ -58,7 +58,7 @@ class Choice(NamedTuple):
 
 
 class CostLimits(NamedTuple):
-    """The largest part of all events that may look at a selector under its cover.
+    """The largest share of events that may check a selector under its cover.
 
     Attributes:
         narrow: For a conjunction under a single value.
@@ -80,17 +80,17 @@ def choose(
     choice: Choice,
     levels: Longs,
 ) -> None:
-    """Choose for every selector, and put its operands into order.
+    """Choose how to match each selector, and sort its operands by cost.
 
     Args:
-        code: The selectors.
-        offsets: Where each begins.
-        shares: How many events satisfy a leaf.
+        code: The selectors; their operands are sorted in place.
+        offsets: Where each selector begins in `code`.
+        shares: The share of events that satisfies each leaf.
         point_at: By axis, the bucket of its first constant.
         predicate_at: The bucket of the first predicate that phase 1 decides.
         below: The costs up to which a selector is indexed.
-        choice: What is chosen.
-        levels: By axis, one bit for each level in use.
+        choice: Filled in.
+        levels: Filled in: by axis, one bit for each level in use.
     """
     longest = 0
     for s in range(len(offsets) - 1):
@@ -117,7 +117,8 @@ def choose(
             if axis >= AXES and axis < CONSTANT:
                 flat = False
         if not flat:
-            # A sum in another order may differ in its last bit: `lay_general` must find the same.
+            # A sum in another order may differ in its last bit, and `lay_general` must find the
+            # same cover.
             weigh(mine, cost, 0, size, shares)
             choice.cost[s] = cost[0]
         else:

@@ -1,7 +1,7 @@
-"""From the columns of a batch to the ranks of every event: the only look at values.
+"""Rank the columns of a batch: matching then works on ranks, never on values.
 
-The rank of v is #{c < v} + #{c <= v} over the constants c of an axis; `predicates/ranks.py` says
-how constants are rounded to a type so that this is exact in 64-bit integers.
+The rank of v is #{c < v} + #{c <= v} over the constants c of an axis. `predicates/ranks.py`
+explains how constants are rounded to a type so that this is exact in 64-bit integers.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tamis.kernels.block.words import Bytes, Ints, Longs
 from tamis.kernels.decorator import kernel
 
-# What a source is.
+# Kinds of sources.
 INT = 0
 DOUBLE = 1
 TEXT = 2
@@ -27,15 +27,16 @@ Doubles = NDArray[np.float64]
 
 
 class Sources(NamedTuple):
-    """The columns of a batch that a segment looks at, end to end.
+    """The columns of a batch that a segment reads, end to end.
 
     Attributes:
         axis: By column, the axis it is ranked on.
-        kind: What it holds.
-        data_at: Where its data begin: in `keys` (INT, DOUBLE), `codes` (TEXT) or, as a number of
-            bits, in `bits` (BOOL).
-        valid_at: Where its validity begins, as a number of bits in `bits`; -1 if all are valid.
-        ranks_at: Where the ranks of the distinct texts begin (TEXT).
+        kind: By column, its kind (INT …).
+        data_at: By column, where its data begin: in `keys` (INT, DOUBLE), `codes` (TEXT) or, as a
+            number of bits, in `bits` (BOOL).
+        valid_at: By column, where its validity begins, as a number of bits in `bits`; -1 if all
+            cells are valid.
+        ranks_at: By column of texts, where the ranks of its distinct texts begin in `text_ranks`.
         keys, codes, bits, text_ranks: The data.
     """
 
@@ -77,13 +78,13 @@ class Scales(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """The events by row: each a list of axes and of the ranks on them.
+    """Events as rows: a list of axes and the ranks on them per event.
 
     Attributes:
         offsets: Event e has the entries from offsets[e] up to offsets[e + 1].
         ranks: The rank of each entry; it may be NOWHERE.
         axes: The axis of each entry; if `dense`, all axes once.
-        dense: All events have entries for all axes, in their order.
+        dense: Whether all events have entries for all axes, in their order.
     """
 
     offsets: Longs
@@ -94,7 +95,7 @@ class Rows(NamedTuple):
 
 @kernel
 def count_less(keys: Longs, begin: int, count: int, key: int) -> int:
-    """How many of the sorted keys are less; without branches, as nothing can predict them."""
+    """Return how many of the sorted keys are less; branch-free, as branches are unpredictable."""
     at = begin
     while count > 1:
         half = count >> 1
@@ -107,11 +108,11 @@ def count_less(keys: Longs, begin: int, count: int, key: int) -> int:
 
 @kernel
 def rank_of(scales: Scales, axis: int, key: int) -> int:
-    """The rank of a value, given as an integer."""
+    """Return the rank of a value, given as an integer."""
     table_at = scales.axes[axis, TABLE_AT]
     if table_at >= 0:
-        # Beyond either end the nearest gap will do: the table has one at both. The difference is
-        # taken of what is near: of others it may overflow, which the compiler takes for impossible.
+        # The table has a gap at both ends, and values beyond them are clamped to these. Clamp
+        # before subtracting: the compiler assumes that the difference does not overflow.
         least = scales.axes[axis, LEAST]
         near = min(max(key, least), least + scales.axes[axis, SPAN] - 1)
         return scales.table[table_at + near - least]
@@ -125,10 +126,10 @@ def rank_of(scales: Scales, axis: int, key: int) -> int:
 
 @kernel
 def _search_rank(floors: Longs, ceilings: Longs, begin: int, count: int, key: int) -> int:
-    """How many floors are less, and how many ceilings are not greater.
+    """Return the number of floors below a key plus the number of ceilings not above it.
 
-    Both are in order and no floor is above its ceiling, so that one search does for both, but for
-    the constants that lie between the same two values of the type.
+    Both are sorted, and no floor is above its ceiling. So one search suffices for both, except for
+    the constants between the same two values of the type, which are scanned.
     """
     under = count_less(floors, begin, count, key)
     upto = under
@@ -141,10 +142,10 @@ def _search_rank(floors: Longs, ceilings: Longs, begin: int, count: int, key: in
 
 @kernel
 def ordered_double(bits: int) -> int:
-    """The bits of a double as an integer in the order of the doubles.
+    """Return an integer in the order of the doubles, given the bits of a double.
 
-    -0.0 is 0.0; NaN is one, and the greatest. Negative doubles grow with the magnitude of their
-    bits: they are turned around.
+    -0.0 is 0.0, and every NaN is the greatest. The bits of negative doubles grow with their
+    magnitude, so they are reversed.
     """
     magnitude = bits & 0x7FFFFFFFFFFFFFFF
     if magnitude > 0x7FF0000000000000:
@@ -161,7 +162,7 @@ def _bit(bits: Bytes, at: int) -> bool:
 
 @kernel
 def _rank(sources: Sources, j: int, event: int, ints: Scales, doubles: Scales) -> int:
-    """The rank of a valid cell."""
+    """Return the rank of a valid cell."""
     kind, axis, at = sources.kind[j], sources.axis[j], sources.data_at[j]
     if kind == INT:
         return rank_of(ints, axis, sources.keys[at + event])
@@ -178,9 +179,9 @@ def _rank(sources: Sources, j: int, event: int, ints: Scales, doubles: Scales) -
 def rank_densely(
     sources: Sources, ints: Scales, doubles: Scales, defaults: Ints, events: int, ranks: Ints
 ) -> None:
-    """The ranks of all events on all axes, one row per event.
+    """Rank all events on all axes, one row per event.
 
-    Some events at a time, so that the rows of a block stay in the cache from column to column.
+    Events are ranked in blocks, whose rows stay in the cache from column to column.
     """
     stride = len(defaults)
     codes, texts, bits = sources.codes, sources.text_ranks, sources.bits
@@ -214,7 +215,7 @@ def rank_densely(
 def _rank_keys(
     keys: Longs, at: int, scales: Scales, axis: int, begin: int, end: int, found: Ints
 ) -> None:
-    """The ranks of integers: a look into a table if there is one, else a search."""
+    """Rank integers: with the table of the axis if it has one, else by search."""
     mine = scales.axes[axis]
     table_at, least, span = mine[TABLE_AT], mine[LEAST], mine[SPAN]
     table, floors, ceilings = scales.table, scales.floors, scales.ceilings
@@ -242,7 +243,7 @@ def _rank_doubles(
 
 @kernel
 def count_cells(sources: Sources, events: int, counts: Longs) -> None:
-    """How many valid cells each event has, added to `counts`."""
+    """Add the number of valid cells of each event to `counts`."""
     for j in range(len(sources.axis)):
         valid_at = sources.valid_at[j]
         if valid_at < 0:
@@ -270,7 +271,7 @@ def rank_sparsely(
     axes: Ints,
     ranks: Ints,
 ) -> None:
-    """The ranks of the valid cells, each where its event's cursor says."""
+    """Rank the valid cells; write each at the cursor of its event."""
     for j in range(len(sources.axis)):
         valid_at = sources.valid_at[j]
         event = 0
@@ -303,16 +304,16 @@ def rank_texts(
     constants: Bytes,
     ranks: Ints,
 ) -> None:
-    """The ranks of texts among sorted constants, all in UTF-8, whose order is that of the texts.
+    """Rank texts among sorted constants, all in UTF-8, whose byte order is that of the texts.
 
     Args:
         offsets: Text i is data[offsets[i] : offsets[i + 1]].
         data: The texts.
         begin: The first of the constants.
-        count: How many there are.
+        count: How many constants there are.
         bounds: Constant i is constants[bounds[i] : bounds[i + 1]].
         constants: The constants.
-        ranks: What is found.
+        ranks: The ranks, filled in.
     """
     for i in range(len(offsets) - 1):
         low, high = 0, count

@@ -1,8 +1,8 @@
 """The rows of a block: for every leaf, the events of the block that satisfy it, one bit each.
 
-The ranks at which a leaf begins or ends cut an axis into *grades*. `prefixes` has the set of the
-events in the first i grades, for every i: so a leaf is the difference of two prefixes. Grades that
-no event of the block has are left out; there are never more of them than events.
+The ranks at which leaves begin or end cut an axis into *grades*. `prefixes` has, for every i, the
+set of the events in the first i grades. So the row of a leaf is the difference of two prefixes.
+Grades without events in the block are left out; there are never more of them than events.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ from tamis.kernels.block.words import (
 from tamis.kernels.decorator import kernel
 from tamis.kernels.vectors import WORDS, xor_into, xor_of
 
-# What is known of a row without looking at it.
+# What is known of a row without reading it.
 EMPTY = 0
 MIXED = 1
 FULL = 2
 
 
 class Leaves(NamedTuple):
-    """The distinct leaves of selectors that are looked at in blocks: one row each.
+    """The distinct leaves of selectors that are matched in blocks, one row each.
 
     Attributes:
-        words: The leaves, by axis.
+        words: The leaves, sorted by axis.
         axes: The axes that they are on, in the same order.
-        axis_leaves: By these, where their leaves begin; one more at the end, where those begin
-            that are on no axis.
-        grade_at: By these, where their grades begin in `grades`.
+        axis_leaves: By entry of `axes`, where its leaves begin; one more at the end, where the
+            leaves begin that are on no axis.
+        grade_at: By entry of `axes`, where its grades begin in `grades`.
         grades: By rank, how many ends of leaves are at it or below. Only these matter for a block,
             and they are few where constants are many.
-        ends: By axis, how many ends there are.
+        ends: By entry of `axes`, how many ends there are.
         predicate_row: By predicate that phase 1 decides, its row; -1 if it has none.
-        other_row: The same for where it must not hold.
+        other_row: By predicate that phase 1 decides, the row of its negation; -1 if it has none.
     """
 
     words: Words
@@ -60,19 +60,19 @@ class Leaves(NamedTuple):
 
 
 class Block(NamedTuple):
-    """What a thread writes on.
+    """The scratch arrays of a thread for a block.
 
     Attributes:
         width: The words of a row: a multiple of eight.
-        rows: The rows, one after the other.
+        rows: The rows, end to end.
         known: By leaf, EMPTY, MIXED or FULL.
-        columns: By axis, which column of ranks is kept for it; -1 if it is not wanted.
-        ranks: These columns.
+        columns: By axis, its column in `ranks`; -1 if no leaf is on it.
+        ranks: By column, the ranks of the events.
         begins: By grade, the number of events below it.
-        places: By grade, the number of grades below it that some event has.
-        prefixes: The sets of the events of the first i of these, one after the other.
-        frames: Masks for the operators that are under way.
-        everyone: All events of the block.
+        places: By grade, the number of grades below it that have events.
+        prefixes: For every i, the set of the events of the first i of these grades, end to end.
+        frames: Masks for the operators that are being evaluated; see `MaskStack`.
+        everyone: The set of all events of the block.
     """
 
     width: int
@@ -89,7 +89,7 @@ class Block(NamedTuple):
 
 @kernel
 def fill_everyone(everyone: Words, size: int) -> None:
-    """The mask of the first `size` events."""
+    """Set the mask to the first `size` events."""
     for w in range(len(everyone)):
         inside = min(max(size - 64 * w, 0), 64)
         everyone[w] = np.uint64(0)
@@ -103,14 +103,14 @@ def fill_everyone(everyone: Words, size: int) -> None:
 def fill_columns(
     rows: Rows, begin: int, end: int, defaults: Ints, leaves: Leaves, block: Block
 ) -> None:
-    """The ranks of the block's events by axis, for the axes that are wanted."""
+    """Copy the ranks of the block's events into columns, for the axes that have leaves."""
     columns, ranks, axes = block.columns, block.ranks, leaves.axes
-    offsets, found, owners, dense = rows.offsets, rows.ranks, rows.axes, rows.dense
+    offsets, row_ranks, owners, dense = rows.offsets, rows.ranks, rows.axes, rows.dense
     if dense:
         stride = len(owners)
         for k in range(len(axes)):
             for event in range(begin, end):
-                ranks[k, event - begin] = found[event * stride + axes[k]]
+                ranks[k, event - begin] = row_ranks[event * stride + axes[k]]
         return
     for k in range(len(axes)):
         for i in range(end - begin):
@@ -119,14 +119,14 @@ def fill_columns(
         for p in range(offsets[event], offsets[event + 1]):
             k = columns[owners[p]]
             if k >= 0:
-                ranks[k, event - begin] = found[p]
+                ranks[k, event - begin] = row_ranks[p]
 
 
 @kernel
 def _grade_events(
     ranks: Ints, column: int, size: int, grades: Ints, grade_at: int, ends: int, block: Block
 ) -> int:
-    """The grades of the events, which take the place of their ranks; how many events have one."""
+    """Replace the ranks of the events by their grades; return how many events have one."""
     begins, places = block.begins, block.places
     for g in range(ends + 2):
         begins[g] = 0
@@ -147,7 +147,7 @@ def _grade_events(
 
 @kernel
 def _fill_prefixes(ranks: Ints, column: int, size: int, count: int, block: Block) -> None:
-    """The sets of the events of the first 0, 1, 2, … grades of those that there are."""
+    """Fill in the sets of the events of the first 0, 1, 2, … grades that have events."""
     prefixes, places, width = block.prefixes, block.places, block.width
     prefixes[: (count + 1) * width] = np.uint64(0)
     for i in range(size):
@@ -161,13 +161,13 @@ def _fill_prefixes(ranks: Ints, column: int, size: int, count: int, block: Block
 
 @kernel
 def _grade_of(rank: int, grades: Ints, grade_at: int) -> int:
-    """The grade of the events at a rank at which some leaf ends; those below have less."""
+    """Return the grade that begins at a rank at which some leaf begins or ends."""
     return 0 if rank == 0 else grades[grade_at + rank - 1] + 1
 
 
 @kernel
 def fill_rows(leaves: Leaves, sets: Sets, block: Block, size: int) -> None:
-    """The rows of all leaves on an axis."""
+    """Fill in the rows of all leaves on an axis."""
     words, grades, width = leaves.words, leaves.grades, block.width
     rows, known, prefixes = block.rows, block.known, block.prefixes
     begins, places = block.begins, block.places
@@ -212,7 +212,7 @@ def _fill_set(
     valid: int,
     everyone: int,
 ) -> int:
-    """The row of a set of ranks; how many events are in it."""
+    """Fill in the row of a set of ranks; return how many events are in it."""
     rows, prefixes, width = block.rows, block.prefixes, block.width
     begins, places = block.begins, block.places
     n, number = width // WORDS, low_of(word)
@@ -242,12 +242,12 @@ def fill_other_rows(
     satisfied: Ints,
     local: Ints,
 ) -> None:
-    """The rows of constants, and of predicates that phase 1 decides."""
+    """Fill in the rows of constants, and of predicates that phase 1 decides."""
     rows, known, width = block.rows, block.known, block.width
     predicate_row, other_row = leaves.predicate_row, leaves.other_row
     for leaf in range(leaves.axis_leaves[len(leaves.axes)], len(leaves.words)):
         word = leaves.words[leaf]
-        # So far no event satisfies a predicate.
+        # Start as if no event satisfied a predicate.
         full = low_of(word) == 1 if axis_of(word) == CONSTANT else high_of(word) == 1
         known[leaf] = FULL if full else EMPTY
         for w in range(width):

@@ -1,4 +1,4 @@
-"""A selector over rows, with a stack of masks: AND, OR, k-of-n and XOR of events, one bit each."""
+"""Evaluate a selector over rows, with a stack of masks for AND, OR, k-of-n and XOR."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from tamis.kernels.block.words import AND, AT_LEAST, OR, XOR, Bytes, Ints, Longs
 from tamis.kernels.decorator import kernel
 from tamis.kernels.vectors import WORDS, and_into, copy_into, or_into
 
-# Planes of a frame: two rails, what waits for its other rail, and from there on the counter.
+# The planes (masks) of a frame: two rails, an operand that waits for its other rail, and from
+# COUNTER on the bits of the counter.
 HELD = 2
 COUNTER = 3
 
@@ -153,7 +154,7 @@ def _clear(frames: Words, top: int, width: int) -> None:
 def _take(
     frames: Words, held: int, rows: Words, place: int, in_frame: bool, state: int, width: int
 ) -> None:
-    """An operand's mask, into the frame of its operator."""
+    """Copy the mask of an operand into the frame of its operator."""
     if state == EMPTY:
         _clear(frames, held, width)
     else:
@@ -162,14 +163,14 @@ def _take(
 
 @kernel
 def _open(frames: Words, top: int, stride: int, width: int, everyone: Words) -> None:
-    """Prepare a counter, or the rails of a parity: so far even, of every event."""
+    """Initialise a counter, or the rails of a parity: even for every event."""
     _clear(frames, top, stride)
     copy_into(frames, top + width, everyone, 0, width // WORDS)
 
 
 @kernel
 def _toggle(frames: Words, top: int, width: int) -> None:
-    """Take another operand into a parity, given where it is true and (held) where it is false."""
+    """Add an operand to a parity, given where it is true and (held) where it is false."""
     for w in range(top, top + width):
         odd, even = frames[w], frames[w + width]
         false, true = frames[w + HELD * width], frames[w + COUNTER * width]
@@ -179,7 +180,7 @@ def _toggle(frames: Words, top: int, width: int) -> None:
 
 @kernel
 def _count(frames: Words, top: int, stride: int, width: int) -> None:
-    """Add what is held to the counters: one per event, each bit in a plane of its own."""
+    """Add the held mask to the counters: one per event, each bit in a plane of its own."""
     for w in range(top, top + width):
         carry = frames[w + HELD * width]
         plane = w + COUNTER * width
@@ -192,7 +193,7 @@ def _count(frames: Words, top: int, stride: int, width: int) -> None:
 
 @kernel
 def _reach(frames: Words, top: int, stride: int, width: int, k: int) -> None:
-    """Where the counters are at least k: from the highest plane down, greater or equal so far."""
+    """Compute where the counters are at least k, from the highest plane down."""
     planes = stride // width
     for w in range(top, top + width):
         greater, equal = np.uint64(0), ~np.uint64(0)

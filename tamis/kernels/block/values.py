@@ -1,4 +1,4 @@
-"""Conjunctions under values, value by value: where every value has many of them."""
+"""Match conjunctions value by value, for values that have many of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tamis.kernels.block.words import AXES, Ints, Longs, high_of, low_of
 from tamis.kernels.decorator import kernel
 from tamis.kernels.growth import grow_array
 
-# Events that are sorted by value at a time: their rows should stay in the cache.
+# Events that are sorted by value at a time; their rows should stay in the cache.
 _TOGETHER = 4096
 
 
@@ -23,11 +23,21 @@ def match_values(
     records: RecordState,
     out: PairBuffer,
 ) -> tuple[Longs, Longs, int]:
-    """What `match_rows` finds among conjunctions, value by value: for long lists.
+    """Match conjunctions like `match_rows`, but value by value, for long posting lists.
 
-    Where every value has many conjunctions under it, reading them is what takes the time. So the
-    events of a block are sorted by value, and the list of a value is read once for all of them.
-    The rows must be dense, and the conjunctions without predicates that phase 1 decides.
+    Where every value has many conjunctions, reading them dominates. So the events of a block are
+    sorted by value, and the posting list of a value is read once for all of them. The rows must be
+    dense, and the conjunctions must not have predicates that phase 1 decides.
+
+    Args:
+        events: The events.
+        points: By axis, the number of its constants.
+        selectors: The selectors; only the conjunctions are matched.
+        records: Which records are alive, and how often each was checked.
+        out: Room for the pairs.
+
+    Returns:
+        The events of the pairs, their records, and how many pairs there are.
     """
     rows, begin, end = events.rows, events.begin, events.end
     buckets, narrow, sets = selectors.buckets, selectors.narrow, selectors.sets
@@ -115,7 +125,7 @@ def _sort_by_value(
     heads: Longs,
     order: Longs,
 ) -> None:
-    """The events that have one of the values of an axis, by value."""
+    """Sort the events that have one of the values of an axis by value."""
     for value in range(values + 1):
         heads[value] = 0
     for event in range(first, first + size):

@@ -1,8 +1,8 @@
-"""The bftree (DEBS 2008, §4.4): a branch is a filter in h parts, one part to a node.
+"""The bftree (DEBS 2008, §4.4): a branch is a filter in h parts, one part per node.
 
-Children ascend by the lowest bit of their part, which is their key; a part without bits has the key
--1 and is in every event. So all children whose lowest bit the event lacks are left out at once, and
-only those with a bit in common are compared.
+Children are sorted by the lowest bit of their part, which is their key. A part without bits has the
+key -1 and is contained in every event. So all children whose lowest bit the event lacks are skipped
+at once, and only the others are compared.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Offsets = NDArray[np.int64]
 
 @kernel
 def child_with(trie: Trie, node: Any, part: Ints) -> tuple[int, int]:
-    """The child that has exactly these bits, or -1; and where its key belongs in the pool."""
+    """Return the child with exactly these bits, or -1; and where its key belongs in the pool."""
     nodes, keys, links = trie.nodes, trie.keys, trie.links
     key = np.int64(part[0]) if len(part) else np.int64(-1)
     start = nodes[node, START]
@@ -61,12 +61,12 @@ def child_with(trie: Trie, node: Any, part: Ints) -> tuple[int, int]:
 
 @kernel
 def bftree_insert(trie: Trie, bits: Ints, bounds: Offsets) -> int:
-    """The node at the end of the branch of a filter, which is made; -1 if there is no room.
+    """Insert the branch of a filter; return its last node, or -1 if there is no room.
 
     `bounds` has h + 1 places in `bits`: where each part begins, and the end.
     """
     parts = len(bounds) - 1
-    # A block of a part is less than twice its length, or one.
+    # The block of a part is shorter than twice its length, or one.
     if not has_room(trie, parts, 2 * len(bits) + 2 * parts):
         return -1
     nodes, keys = trie.nodes, trie.keys
@@ -91,7 +91,7 @@ def bftree_insert(trie: Trie, bits: Ints, bounds: Offsets) -> int:
 
 @kernel
 def bftree_find(trie: Trie, bits: Ints, bounds: Offsets) -> int:
-    """The node at the end of the branch of a filter; -1 if there is none."""
+    """Return the last node of the branch of a filter; -1 if there is none."""
     node: Any = np.int64(ROOT)
     for i in range(len(bounds) - 1):
         child, _ = child_with(trie, node, bits[bounds[i] : bounds[i + 1]])
@@ -103,7 +103,7 @@ def bftree_find(trie: Trie, bits: Ints, bounds: Offsets) -> int:
 
 @kernel
 def has_part(trie: Trie, node: int, words: Words) -> bool:
-    """Whether an event has all bits of the part of a node (Equation 6)."""
+    """Return whether an event has all bits of the part of a node (Equation 6)."""
     begin = trie.nodes[node, BITS]
     for i in range(begin, begin + trie.nodes[node, LENGTH]):
         bit = np.int64(trie.keys[i])
@@ -122,9 +122,10 @@ def bftree_publish(
     live: int,
     sources: Ints,
 ) -> tuple[Offsets, Ints, int]:
-    """The addresses of the branches that each event's filter has, each once.
+    """Find the addresses of the branches that each event's filter contains, each once.
 
-    As `sbstree_publish`; the parts of an event need not be told, as those of nodes are.
+    The arguments are those of `sbstree_publish`. The filter of an event need not be split into
+    parts, as those of the nodes are.
     """
     nodes, keys, links, entries = trie.nodes, trie.keys, trie.links, trie.entries
     begins = np.zeros(len(offsets), np.int64)
@@ -161,7 +162,7 @@ def bftree_publish(
             while place < end:
                 key = np.int64(keys[place])
                 if key >= 0:
-                    # The event's next bit from here on; what lies below it is left out.
+                    # The event's next bit from here on; children below it are skipped.
                     at = lower_bound(bits, at, last, key)
                     if at == last:
                         break

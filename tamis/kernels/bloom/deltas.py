@@ -1,4 +1,4 @@
-"""Ascending places as the differences between them, seven bits to a byte (LEB128)."""
+"""Encode ascending places as the gaps between them, seven bits per byte (LEB128)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Places = NDArray[Any]
 
 @kernel
 def deltas_size(places: Places) -> int:
-    """How many bytes `put_deltas` takes."""
+    """Return how many bytes `put_deltas` writes."""
     size = 0
     before: Any = -1
     for place in places:
@@ -31,7 +31,7 @@ def deltas_size(places: Places) -> int:
 
 @kernel
 def put_deltas(places: Places, out: Bytes) -> None:
-    """Write, for each place, how many were left out since the one before."""
+    """Write, for each place, how many places are skipped since the one before."""
     at = 0
     before: Any = -1
     for place in places:
@@ -47,11 +47,11 @@ def put_deltas(places: Places, out: Bytes) -> None:
 
 @kernel
 def take_deltas(data: Bytes, limit: int, out: Places) -> int:
-    """Read as many places as `out` has room for; all lie below `limit`.
+    """Read as many places as `out` has room for; all must be below `limit`.
 
     Returns:
-        How many bytes that took, or -1 if the data are cut off, too high, or not the shortest way
-        to write what they say.
+        How many bytes were read, or -1 if the data are truncated, a place is too high, or a number
+        is not encoded in the fewest bytes.
     """
     at, before = 0, np.int64(-1)
     for i in range(len(out)):
@@ -78,19 +78,19 @@ def take_deltas(data: Bytes, limit: int, out: Places) -> int:
 def take_filters(
     data: Bytes, ends: Offsets, head: Bytes, limit: int, most: int, out: Places
 ) -> tuple[Offsets, NDArray[np.bool_]]:
-    """Read sparse filters, which lie one after the other.
+    """Read sparse filters that are stored end to end.
 
     Args:
-        data: The bytes of all.
+        data: The bytes of all filters.
         ends: Filter f is from ends[f] up to ends[f + 1].
-        head: What each begins with.
-        limit: All places lie below it.
-        most: After the head a sparse filter has at most so many bytes.
+        head: The bytes that each begins with.
+        limit: All places must be below it.
+        most: The most bytes of a sparse filter after the head.
         out: Room for a place per byte.
 
     Returns:
-        Where the places of each begin, and whether it is a sparse filter that begins so; of one
-        that is not there are none.
+        By filter, where its places begin, and whether it is a valid sparse filter with this head;
+        an invalid one has no places.
     """
     begins = np.zeros(len(ends), np.int64)
     is_good = np.zeros(len(ends) - 1, np.bool_)
@@ -112,7 +112,7 @@ def take_filters(
             shift += 7
             if byte < 128:
                 break
-        # The last byte read has to be the last of a number that is not longer than it need be.
+        # The last byte read must end a number that is encoded in the fewest bytes.
         last = np.int64(data[at - 1])
         if last >= 128 or (last == 0 and shift > 7) or count > end - at:
             continue

@@ -1,4 +1,4 @@
-"""Sets of bits: from places in any order to sorted ones, between sparse and dense."""
+"""Sets of bits: sort places, and convert between sparse (places) and dense (words)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tamis.kernels.decorator import kernel
 
 Words = NDArray[np.uint64]
 Offsets = NDArray[np.int64]
-Places = NDArray[Any]  # whole numbers from 0 on, of any width
+Places = NDArray[Any]  # non-negative integers of any width
 
 
 @kernel
@@ -25,7 +25,7 @@ def words_of(places: Places, words: Words) -> None:
 
 @kernel
 def places_of(words: Words, out: Places) -> int:
-    """The places of the bits that are set, ascending; how many. `out` has room for all."""
+    """Write the places of the set bits, ascending; return how many. `out` has room for all."""
     count = 0
     for i in range(len(words)):
         word = words[i]
@@ -38,7 +38,7 @@ def places_of(words: Words, out: Places) -> int:
 
 @kernel
 def count_bits(words: Words) -> int:
-    """How many bits are set."""
+    """Return the number of set bits."""
     count = 0
     for word in words:
         count += popcount(word)
@@ -47,10 +47,10 @@ def count_bits(words: Words) -> int:
 
 @kernel
 def sorted_places(places: Places, words: Words, out: Places) -> int:
-    """Places in any order, with repeats, as ascending ones without; how many.
+    """Sort places and remove duplicates; return how many are left.
 
-    Linear where sorting is not: each is set in `words`, which are zero before and after, and has
-    room for all bits.
+    It takes linear time: each place is set in `words`, which has room for all bits and is zero
+    before and after.
     """
     low: Any = len(words)
     high: Any = -1
@@ -72,7 +72,7 @@ def sorted_places(places: Places, words: Words, out: Places) -> int:
 
 @kernel
 def sorted_group_places(places: Places, ends: Offsets, words: Words, out: Places) -> Offsets:
-    """The same for groups of places, which lie one after the other: where each group begins.
+    """Sort the places of each group, as `sorted_places`; return where each group begins in `out`.
 
     Group g is from ends[g] up to ends[g + 1]; `out` has room for all places.
     """
@@ -86,11 +86,11 @@ def sorted_group_places(places: Places, ends: Offsets, words: Words, out: Places
 
 @kernel
 def is_subset(one: Places, other: Places) -> bool:
-    """Whether all of `one` are in `other`; both ascend."""
+    """Return whether all of `one` are in `other`; both are ascending."""
     place = 0
-    for wanted in one:
-        while place < len(other) and other[place] < wanted:
+    for bit in one:
+        while place < len(other) and other[place] < bit:
             place += 1
-        if place == len(other) or other[place] != wanted:
+        if place == len(other) or other[place] != bit:
             return False
     return True

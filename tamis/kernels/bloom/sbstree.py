@@ -1,8 +1,8 @@
-"""The sbstree (DEBS 2008, §4.5): a branch is the bits of a filter, ascending, one bit to a node.
+"""The sbstree (DEBS 2008, §4.5): a branch is the bits of a filter, ascending, one bit per node.
 
-An event's filter finds all branches whose bits it has. From a node the way leads to those children
-whose bit the event has, above the bit of the node; children ascend, so all below the event's next
-bit and all above its last are left out at once.
+An event matches all branches whose bits its filter has. From a node, the search continues to the
+children whose bit the event has. Children are ascending, so all below the event's next bit and all
+above its last are skipped at once.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from tamis.kernels.growth import grow_array
 Offsets = NDArray[np.int64]
 
 
-_SAMPLE = 16  # events
+_SAMPLE = 16  # events that `sbstree_narrow` tries before it may give up
 
 
 @kernel
 def sbstree_insert(trie: Trie, bits: Ints) -> int:
-    """The node at the end of the branch of a filter, which is made; -1 if there is no room."""
-    # Nodes are made one below the other, so each takes a block of one.
+    """Insert the branch of a filter; return its last node, or -1 if there is no room."""
+    # New nodes form a chain, so each takes a block of one.
     if not has_room(trie, len(bits), len(bits)):
         return -1
     nodes, keys, links = trie.nodes, trie.keys, trie.links
@@ -61,7 +61,7 @@ def sbstree_insert(trie: Trie, bits: Ints) -> int:
 
 @kernel
 def sbstree_find(trie: Trie, bits: Ints) -> int:
-    """The node at the end of the branch of a filter; -1 if there is none."""
+    """Return the last node of the branch of a filter; -1 if there is none."""
     nodes, keys = trie.nodes, trie.keys
     node = ROOT
     for i in range(len(bits)):
@@ -97,28 +97,28 @@ def sbstree_publish(
     sources: Ints,
     kept: KeptBits,
 ) -> tuple[Offsets, Ints, int]:
-    """The addresses of the branches that each event's filter has, each once.
+    """Find the addresses of the branches that each event's filter contains, each once.
 
     Args:
         trie: The tree.
         offsets: Event e has the bits from offsets[e] up to offsets[e + 1], ascending.
-        bits: See there.
-        words: Zeros, a bit for each of a filter.
+        bits: The bits of all events.
+        words: Zeros, one bit for each of a filter.
         addresses: One more than the highest address.
-        live: How many addresses hang in the tree: once all are found, an event is done with.
-        sources: Event e is not for the address sources[e]; for -1 there is none.
+        live: How many addresses are in the tree: once all are found, the search ends.
+        sources: By event, the address that it is not sent to; -1 for none.
         kept: The bits of the branches found, for a call with one event; without words, they are
             not collected.
 
     Returns:
-        Where each event's addresses begin, the addresses, and how many nodes were visited.
+        By event where its addresses begin, the addresses, and how many nodes were visited.
     """
     nodes, keys, links, entries = trie.nodes, trie.keys, trie.links, trie.entries
     kept_words, most = kept.words, kept.most
     begins = np.zeros(len(offsets), np.int64)
     out, found = np.empty(64, np.int32), 0
     seen = np.full(addresses, -1, np.int32)
-    # Nodes on the way: the next child to look at, the end of the children, the event's next bit.
+    # The path: per node, the next child to visit, the end of its children, the event's next bit.
     pending = np.empty(96, np.int32)
     visited = 0
     for event in range(len(offsets) - 1):
@@ -135,7 +135,7 @@ def sbstree_publish(
         waiting = 0
         node, at = np.int64(ROOT), first
         while found < enough:
-            if node >= 0:  # it is new: who hangs here, and where its children begin
+            if node >= 0:  # a new node: collect its addresses, and find its first child
                 visited += 1
                 if visited > most and len(kept_words):
                     break
@@ -173,7 +173,7 @@ def sbstree_publish(
             at = first + np.int64(pending[waiting - 1])
             bit = np.int64(-1)
             if end - place <= 8 * (last - at):
-                # Few children: which of them has the event?
+                # Few children: find the next one whose bit the event has.
                 while place < end and keys[place] <= highest:
                     key = np.int64(keys[place])
                     if words[key >> 6] >> np.uint64(key & 63) & np.uint64(1):
@@ -184,7 +184,7 @@ def sbstree_publish(
                     while bits[at] < bit:
                         at += 1
             else:
-                # Many: which bits of the event have they?
+                # Many children: find the event's next bit that is one of them.
                 while at < last and place < end:
                     place = lower_bound(keys, place, end, np.int64(bits[at]))
                     if place < end and keys[place] == bits[at]:
@@ -194,7 +194,7 @@ def sbstree_publish(
             if bit < 0:
                 waiting -= 3
                 continue
-            # Down to it at once: if all addresses are found there, its sisters need no look.
+            # Descend at once: if all addresses are found there, its siblings are not visited.
             pending[waiting - 3] = place + 1
             pending[waiting - 1] = at + 1 - first
             node = np.int64(links[place])
@@ -209,20 +209,20 @@ def sbstree_publish(
 def sbstree_narrow(
     trie: Trie, offsets: Offsets, bits: Ints, words: Words, addresses: int, without: int, most: int
 ) -> tuple[Offsets, Ints]:
-    """Of each event's bits, those of the branches that it has: for addresses other than one.
+    """Keep of each event's bits those of the branches that it contains.
 
     Args:
         trie: The tree.
         offsets: Event e has the bits from offsets[e] up to offsets[e + 1], ascending.
-        bits: See there.
-        words: Zeros, a bit for each of a filter.
+        bits: The bits of all events.
+        words: Zeros, one bit for each of a filter.
         addresses: One more than the highest address.
         without: The address whose branches do not count; -1 for none.
-        most: An event for which more nodes than that are looked at keeps all of its bits. Where
-            that is so for most of the first events, the others are like them, and keep all too.
+        most: An event that visits more nodes than this keeps all of its bits. If most of the first
+            events do, the others keep all of their bits too, without a search.
 
     Returns:
-        Where each event's bits begin, and the bits, ascending.
+        By event where its bits begin, and the bits, ascending.
     """
     vain = 0
     begins = np.zeros(len(offsets), np.int64)

@@ -1,10 +1,11 @@
-"""The tree that the bftree and the sbstree are made of: children in sorted arrays, in one pool.
+"""The trie behind the bftree and the sbstree: children in sorted arrays, in one pool.
 
-A node has a key, and its children are a block of the pool, ascending by key; where a block is full
-a block of twice the size takes its place, and blocks that are free wait in lists by size. A node of
-a bftree also has a block with the bits of its part. Addresses hang at nodes in lists.
+A node has a key, and its children are a block of the pool, ascending by key. A full block is
+replaced by one of twice the size, and free blocks are in lists by size. A node of a bftree also has
+a block with the bits of its part. Every node has a list of addresses.
 
-Nothing is made unless there is room for all of it: a caller who is told so makes more (`room`).
+An insertion changes nothing unless there is room for all of it; else the caller makes room and
+retries (`has_room`).
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ FIELDS = 9
 ADDRESS, NEXT, BEFORE = range(3)
 ENTRY_FIELDS = 3
 
-# The fields of the header: how far arrays are used, what is free in them, and the largest block.
+# The fields of the header: how much of each array is used, what is free in it, the largest block.
 NODES, FREE_NODE, POOL, ENTRIES, FREE_ENTRY, LARGEST, LIVE, FREE_BLOCKS = range(8)
 HEADER = FREE_BLOCKS + 32
 
@@ -34,14 +35,14 @@ ROOT = 0
 
 
 class Trie(NamedTuple):
-    """The tree.
+    """A trie in flat arrays.
 
     Attributes:
-        header: See above.
-        nodes: A row each.
+        header: The fields from NODES to FREE_BLOCKS.
+        nodes: One row per node.
         keys: The pool: keys of children, or bits.
-        links: The pool: at the same place as its key, a child.
-        entries: Addresses, a row each.
+        links: The pool: a child, at the same place as its key.
+        entries: One row per address at a node.
     """
 
     header: NDArray[np.int64]
@@ -53,7 +54,7 @@ class Trie(NamedTuple):
 
 @kernel
 def begin(trie: Trie) -> None:
-    """Make an empty tree: a root."""
+    """Initialise an empty trie: a root."""
     header = trie.header
     header[:] = 0
     header[FREE_NODE] = -1
@@ -65,19 +66,19 @@ def begin(trie: Trie) -> None:
 
 @kernel
 def has_room(trie: Trie, nodes: int, ints: int) -> bool:
-    """Whether a path of so many new nodes and so many ints in blocks will fit."""
+    """Return whether there is room for a path of new nodes with this many ints in blocks."""
     header = trie.header
     return (
         header[NODES] + nodes <= len(trie.nodes)
         and header[ENTRIES] + 1 <= len(trie.entries)
-        # One node of the path that exists may get a child more, and its block be doubled.
+        # One existing node of the path may get another child, and its block be doubled.
         and header[POOL] + (2 << header[LARGEST]) + ints <= len(trie.keys)
     )
 
 
 @kernel
 def make_node(trie: Trie, parent: int, key: Any) -> int:
-    """A node without children; its parent does not know of it yet."""
+    """Create a node without children; it is not added to its parent."""
     header, nodes = trie.header, trie.nodes
     node = header[FREE_NODE]
     if node >= 0:
@@ -100,7 +101,7 @@ def make_node(trie: Trie, parent: int, key: Any) -> int:
 
 @kernel
 def take_block(trie: Trie, size_class: int) -> int:
-    """A block of 2 ** size_class ints."""
+    """Allocate a block of 2 ** size_class ints."""
     header = trie.header
     start = header[FREE_BLOCKS + size_class]
     if start >= 0:
@@ -114,14 +115,14 @@ def take_block(trie: Trie, size_class: int) -> int:
 
 @kernel
 def free_block(trie: Trie, start: int, size_class: int) -> None:
-    """Give a block back."""
+    """Free a block."""
     trie.keys[start] = trie.header[FREE_BLOCKS + size_class]
     trie.header[FREE_BLOCKS + size_class] = start
 
 
 @kernel
 def class_of(size: int) -> int:
-    """The smallest blocks that have room for so many."""
+    """Return the class of the smallest blocks that have room for `size` ints."""
     size_class = 0
     while 1 << size_class < size:
         size_class += 1
@@ -130,7 +131,7 @@ def class_of(size: int) -> int:
 
 @kernel
 def lower_bound(keys: Ints, low: int, high: int, key: Any) -> int:
-    """The first place from `low` on, and before `high`, whose key is not below `key`."""
+    """Return the first place from `low` up to `high` whose key is not below `key`, or `high`."""
     while low < high:
         middle = (low + high) >> 1
         if keys[middle] < key:
@@ -142,7 +143,7 @@ def lower_bound(keys: Ints, low: int, high: int, key: Any) -> int:
 
 @kernel
 def add_child(trie: Trie, parent: int, place: int, child: int) -> None:
-    """Put a child among the others: `place` is in the pool, where those not below it begin."""
+    """Add a child; `place` is where its key belongs in the pool (`lower_bound`)."""
     nodes, keys, links = trie.nodes, trie.keys, trie.links
     start, size, size_class = nodes[parent, START], nodes[parent, SIZE], nodes[parent, CLASS]
     offset = place - start if size else 0
@@ -165,7 +166,7 @@ def add_child(trie: Trie, parent: int, place: int, child: int) -> None:
 
 @kernel
 def add_entry(trie: Trie, node: int, address: int) -> int:
-    """Put an address at a node, where it is not yet; its entry."""
+    """Add an address to a node that does not have it; return its entry."""
     header, nodes, entries = trie.header, trie.nodes, trie.entries
     entry = header[FREE_ENTRY]
     if entry >= 0:
@@ -185,7 +186,7 @@ def add_entry(trie: Trie, node: int, address: int) -> int:
 
 @kernel
 def drop_entry(trie: Trie, node: int, entry: int) -> None:
-    """Take an entry from its node; what is then empty goes too."""
+    """Remove an entry from its node; remove nodes that are empty then."""
     header, nodes, entries = trie.header, trie.nodes, trie.entries
     before, after = entries[entry, BEFORE], entries[entry, NEXT]
     if before < 0:
@@ -207,7 +208,7 @@ def prune(trie: Trie, node: int) -> None:
         parent = nodes[node, PARENT]
         start, size = nodes[parent, START], nodes[parent, SIZE]
         place = lower_bound(keys, start, start + size, nodes[node, KEY])
-        while links[place] != node:  # several may have one key, in a bftree
+        while links[place] != node:  # in a bftree, several children may have the same key
             place += 1
         for i in range(place, start + size - 1):
             keys[i] = keys[i + 1]

@@ -1,4 +1,4 @@
-"""The best few of each event, by rank: the lowest is the best."""
+"""Select the best matches of each event by rank: the lowest is the best."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Places = NDArray[np.int64]
 def keep_best(event: Places, code: Places, rank: Places, ends: Places, out: Places) -> None:
     """Write the best ranks of each event, the best first; `ends` says how many, at least one.
 
-    While it reads, what is kept of an event is a heap with the worst on top: most pairs are not
+    While reading, the ranks kept for an event are a heap with the worst on top. Most pairs are not
     better than that, and cost one comparison.
     """
     sizes = np.zeros(len(ends), np.int64)
@@ -22,16 +22,16 @@ def keep_best(event: Places, code: Places, rank: Places, ends: Places, out: Plac
         this = event[i]
         begin = ends[this - 1] if this > 0 else 0
         room = ends[this] - begin
-        found = rank[code[i]]
+        new = rank[code[i]]
         if sizes[this] < room:
-            out[begin + sizes[this]] = found
+            out[begin + sizes[this]] = new
             sizes[this] += 1
             if sizes[this] == room:
                 heap = out[begin : begin + room]
                 for place in range(room // 2 - 1, -1, -1):
                     _sink(heap, place, room, heap[place])
-        elif found < out[begin]:
-            _sink(out[begin : begin + room], 0, room, found)
+        elif new < out[begin]:
+            _sink(out[begin : begin + room], 0, room, new)
     _sort_heaps(ends, out)
 
 
@@ -49,7 +49,7 @@ def _sort_heaps(ends: Places, out: Places) -> None:
 
 @kernel
 def _sink(heap: Places, place: int, size: int, value: int) -> None:
-    """Put a value in at a place, or below it if greater ones are there."""
+    """Insert a value at a place of a heap, or below it if its children are greater."""
     while 2 * place + 1 < size:
         child = 2 * place + 1
         if child + 1 < size and heap[child + 1] > heap[child]:
@@ -71,7 +71,7 @@ def merge_best(
     ends: Places,
     out: Places,
 ) -> None:
-    """Write the best codes of each event, of two lists of codes by rank."""
+    """Merge two lists of codes per event, each sorted by rank, into the best codes."""
     i = j = begin = 0
     for event in range(len(ends)):
         for at in range(begin, ends[event]):

@@ -1,9 +1,9 @@
 """Write Roaring bitmaps: for each subscription, the events it matched.
 
-The form is the portable one without runs (github.com/RoaringBitmap/RoaringFormatSpec): a cookie,
-the number of containers, then of each container its key and its size less one, then where each
-begins, then the containers. A container holds 65,536 events: as a list of 16-bit numbers, or as the
-bits themselves if there are more than 4,096. All is in units of 16 bits.
+The format is the portable one without runs (github.com/RoaringBitmap/RoaringFormatSpec): a cookie,
+the number of containers, for each container its key and its size minus one, for each container its
+offset, then the containers. A container covers 65,536 events: as a list of 16-bit numbers, or as a
+bitmap if there are more than 4,096. All arrays are in units of 16 bits.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ Masks = NDArray[np.uint64]
 Units = NDArray[np.uint16]
 
 COOKIE = 12346
-HEAD = 4  # units before the containers' own, and again of each container
+HEAD = 4  # units of the header, and units per container in the tables after it
 WORDS = 1024  # of a container
-BITS = 4096  # units of a container of bits, and the most numbers in a list
+BITS = 4096  # units of a container that is a bitmap, and the most numbers in a list
 _ONE = np.uint64(1)
 
 
 class MatchesByCode(NamedTuple):
-    """What was found, by the code of the subscription.
+    """Matches, by the code of the subscription.
 
     Attributes:
         rows, row_begins: The rows of `masks`, and by code where they begin; one more at the end.
         first, masks: By row, the first event and the bits.
-        events, event_begins: Events by themselves, likewise.
+        events, event_begins: Single events, and by code where they begin; one more at the end.
     """
 
     rows: Places
@@ -51,11 +51,11 @@ def write_bitmaps(
     """Write the bitmaps of the codes from `done` on, as many as there is room for.
 
     Args:
-        found: What was found.
-        codes: Subscriptions that matched something.
+        found: The matches.
+        codes: The subscriptions that matched something.
         done: How many of them are done already.
-        scratch: Zeros, for all events, in whole containers; they are zeros again at the end.
-        out: Where to write.
+        scratch: Zeros, for all events, in whole containers; zeros again at the end.
+        out: The output.
         ends: By place in `codes`, where its bitmap ends in `out`.
 
     Returns:
@@ -74,7 +74,7 @@ def write_bitmaps(
 
 @kernel
 def _collect(found: MatchesByCode, code: int, scratch: Masks, sizes: Places) -> None:
-    """Bring the events of a code together, and count those of each container."""
+    """Set the events of a code in the scratch, and count those of each container."""
     for i in range(found.row_begins[code], found.row_begins[code + 1]):
         row = found.rows[i]
         begin = found.first[row] >> 6
@@ -91,7 +91,7 @@ def _collect(found: MatchesByCode, code: int, scratch: Masks, sizes: Places) -> 
 
 @kernel
 def _write(scratch: Masks, sizes: Places, out: Units, at: int) -> int:
-    """Write a bitmap and clear the scratch; where the bitmap ends."""
+    """Write a bitmap and clear the scratch; return where the bitmap ends."""
     begin, containers = at, 0
     for size in sizes:
         containers += size > 0

@@ -1,7 +1,7 @@
-"""Rows of masks, walked by rank: what each event matched, in order, without a sort.
+"""Read rows of masks in the order of rank: the matches of each event are in order without a sort.
 
-Of an event that has as many as it may have, the bit in `open_` is gone; so only what is kept costs
-more than a look at its word. Events are rounded up to whole words in all arrays.
+When an event has as many matches as it may have, its bit in `open_` is cleared. So only matches
+that are kept cost more than reading their word. Events are rounded up to whole words in all arrays.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tamis.kernels.decorator import kernel
 Places = NDArray[np.int64]
 Masks = NDArray[np.uint64]
 
-_SPARSE = 12  # so many bits of a word are sooner found one by one
+_SPARSE = 12  # fewer bits of a word are counted faster one by one
 _ONE = np.uint64(1)
 
 
@@ -33,7 +33,7 @@ def count_events(first: Places, masks: Masks, counts: Places) -> None:
                     counts[begin + trailing_zeros(word)] += 1
                     word &= word - _ONE
             else:
-                # White-hot, and without a branch, so that LLVM makes vector instructions of it.
+                # White-hot, and branch-free, so that LLVM vectorises it.
                 some = counts[begin : begin + 64]
                 for bit in range(64):
                     some[bit] += np.int64((word >> np.uint64(bit)) & _ONE)
@@ -41,9 +41,9 @@ def count_events(first: Places, masks: Masks, counts: Places) -> None:
 
 @kernel
 def sorted_rows(first: Places, code: Places, rank: Places, width: int, blocks: int) -> Places:
-    """The rows by block of so many events, and within a block by the rank of their code.
+    """Sort rows by block of `width` events, and within a block by the rank of their code.
 
-    Engines go block by block, so it stays within a part of the counts at a time.
+    Reading block by block accesses only a part of the counts at a time.
     """
     begins = np.zeros(blocks * len(rank) + 1, np.int64)
     for row in range(len(first)):
@@ -60,7 +60,7 @@ def sorted_rows(first: Places, code: Places, rank: Places, width: int, blocks: i
 
 @kernel
 def count_best(rows: Places, first: Places, masks: Masks, limit: int, counts: Places) -> None:
-    """By event, how many it matched, counting to the limit at most."""
+    """Count the matches of each event, up to the limit."""
     open_ = np.full(len(counts) >> 6, ~np.uint64(0))
     for row in rows:
         begin = first[row] >> 6
@@ -81,7 +81,7 @@ def count_best(rows: Places, first: Places, masks: Masks, limit: int, counts: Pl
 def fill_best(
     rows: Places, first: Places, code: Places, masks: Masks, ends: Places, out: Places
 ) -> None:
-    """Write the codes of each event, the first rows first, up to where the event ends."""
+    """Write the codes of each event in the order of the rows, up to the end of the event."""
     cursors = np.empty(len(ends), np.int64)
     open_ = np.zeros(len(ends) >> 6, np.uint64)
     before = 0

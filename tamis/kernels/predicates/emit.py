@@ -1,8 +1,8 @@
 """Write the predicates that each event satisfies: the fill pass of a CSR array.
 
-There is no count pass: how many predicates a rank or a code satisfies is known beforehand
-(`Ladder.sizes`, `Table.offsets`), so the caller sums and places with NumPy, and `cursors` says
-where each event's next id goes.
+There is no count pass: how many predicates a rank or a code satisfies is known in advance
+(`Ladder.sizes`, `CodeTable.offsets`). So the caller computes the offsets with NumPy, and `cursors`
+says where each event's next id goes.
 """
 
 from __future__ import annotations
@@ -22,21 +22,23 @@ class Ladder(NamedTuple):
     """The tests of one attribute against m constants, in rank space.
 
     The rank of a value is 2i + 1 if it equals constant i, else 2i where i constants are below it:
-    0 … 2m. Every test is then an interval of ranks, and goes to the first of these that takes it.
+    0 … 2m. Every test is then an interval of ranks, and is stored in the first of these structures
+    that can represent it.
 
     Attributes:
         sizes: By rank, how many tests it satisfies; at the end 0, for the rank -1.
-        point_offsets, point_ids: By constant: tests for equality.
-        rise_counts, rise_ids: By rank r, so many of the ids, from the left, begin at r or below;
-            they have no end.
-        fall_starts, fall_ids: By rank r, the ids from here on end at r or above; no beginning.
-        fork_offsets: By node, where its intervals stand in the next four. A node is a rank + 1; an
-            interval belongs to the node inside it that is nearest to the root of the implicit
+        point_offsets, point_ids: By constant, the tests for equality.
+        rise_counts, rise_ids: Tests without an upper bound, by increasing lower bound; by rank r,
+            how many of them begin at r or below.
+        fall_starts, fall_ids: Tests without a lower bound, by increasing upper bound; by rank r,
+            the first of them that ends at r or above.
+        fork_offsets: By node, where its intervals begin in the next four arrays. A node is a rank +
+            1. An interval belongs to the node inside it that is nearest to the root of the implicit
             binary tree over them: the one with the most trailing zeros (Kriegel, Pötke, Seidl:
             Managing Intervals Efficiently in Object-Relational Databases, VLDB 2000, §3.2).
-        low_keys, low_ids: Within a node by increasing beginning.
-        high_keys, high_ids: Within a node by decreasing end.
-        other_ids: Tests that every value satisfies but those that are excluded.
+        low_keys, low_ids: The intervals of a node, by increasing lower bound.
+        high_keys, high_ids: The intervals of a node, by decreasing upper bound.
+        other_ids: Tests that every value satisfies except for some constants.
         other_offsets, other_places: By constant, the places in `other_ids` that it excludes,
             increasing.
     """
@@ -59,7 +61,7 @@ class Ladder(NamedTuple):
 
 
 class CodeTable(NamedTuple):
-    """By code, the ids of what it satisfies."""
+    """By code, the ids of the predicates that it satisfies."""
 
     offsets: Places
     ids: Ids
@@ -67,10 +69,10 @@ class CodeTable(NamedTuple):
 
 @kernel
 def _copy(ids: Ids, begin: int, end: int, out: Ids, at: int) -> int:
-    """Append `ids[begin:end]`; where the next one goes.
+    """Append `ids[begin:end]`; return where the next id goes.
 
-    White-hot. A loop over two views is what LLVM makes vector instructions of: assigning slices
-    checks for overlap, and an index such as `at + i` is checked for being negative.
+    White-hot. LLVM vectorises a loop over two views. Assigning slices checks for overlap, and an
+    index such as `at + i` is checked for being negative.
     """
     source, target = ids[begin:end], out[at : at + end - begin]
     for i in range(len(source)):
@@ -80,7 +82,7 @@ def _copy(ids: Ids, begin: int, end: int, out: Ids, at: int) -> int:
 
 @kernel
 def fill_table(table: CodeTable, codes: Ids, cursors: Places, out: Ids) -> None:
-    """Append `table[codes[e]]` to every event e; a code below 0 has nothing."""
+    """Append `table[codes[e]]` to every event e; a code below 0 satisfies nothing."""
     for event in range(len(codes)):
         code = codes[event]
         if code >= 0:
@@ -90,7 +92,7 @@ def fill_table(table: CodeTable, codes: Ids, cursors: Places, out: Ids) -> None:
 
 @kernel
 def fill_ladder(ladder: Ladder, ranks: Ids, cursors: Places, out: Ids) -> None:
-    """Append what `ranks[e]` satisfies to every event e; a rank below 0 satisfies nothing."""
+    """Append the tests that `ranks[e]` satisfies to every event e; a rank below 0 has none."""
     for event in range(len(ranks)):
         rank = ranks[event]
         if rank < 0:
@@ -109,7 +111,7 @@ def fill_ladder(ladder: Ladder, ranks: Ids, cursors: Places, out: Ids) -> None:
 
 @kernel
 def _fill_forks(ladder: Ladder, rank: int, at: int, out: Ids) -> int:
-    """Walk down to the rank's own node: at each, those that contain the rank stand in front."""
+    """Walk down to the rank's own node; at each node, the intervals with the rank come first."""
     place = rank + 1
     size = len(ladder.fork_offsets) - 1
     step = 1
@@ -135,7 +137,7 @@ def _fill_forks(ladder: Ladder, rank: int, at: int, out: Ids) -> int:
 
 @kernel
 def _upper_bound(keys: Ids, begin: int, end: int, key: int) -> int:
-    """The first place with a greater key."""
+    """Return the first place with a greater key."""
     while begin < end:
         middle = (begin + end) >> 1
         if keys[middle] <= key:

@@ -1,8 +1,8 @@
-"""One bit per event for every predicate, from sorted events.
+"""Compute one bit per event for every predicate, from sorted events.
 
-Sort the events of a block by rank (or code). `prefixes[i]` is the set of the first i of them, so a
-test on an interval of ranks is the difference of two prefixes, and two equal positions say that
-no event of the block satisfies it.
+The events of a block are sorted by rank (or code). `prefixes[i]` is the set of the first i of them.
+So the mask of an interval of ranks is the difference of two prefixes, and two equal positions mean
+that no event of the block satisfies it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Masks = NDArray[np.uint64]
 
 
 class Spans(NamedTuple):
-    """Every interval of a ladder as it is: `ids[i]` holds from rank `lows[i]` to `highs[i]`."""
+    """Every interval of a ladder: `ids[i]` holds from rank `lows[i]` to `highs[i]`."""
 
     ids: Ids
     lows: Ids
@@ -27,13 +27,13 @@ class Spans(NamedTuple):
 
 
 class EventBlock(NamedTuple):
-    """Some events in the order of a rank or code.
+    """A block of events, sorted by rank or code.
 
     Attributes:
         begins: By rank, the number of events with a lower one; one more at the end.
         order: The events that have a rank, by rank.
         prefixes: The set of the first i events of `order`, by i: 0 … len(order).
-        rows: By predicate id, the row of its mask, or -1 if it is not wanted.
+        rows: By predicate id, the row of its mask, or -1 if its mask is not needed.
     """
 
     begins: Places
@@ -44,7 +44,7 @@ class EventBlock(NamedTuple):
 
 @kernel
 def fill_prefixes(order: Places, prefixes: Masks) -> None:
-    """The sets of the first 0, 1, 2, … events, into an array of zeros."""
+    """Fill in the sets of the first 0, 1, 2, … events; `prefixes` must be zeros."""
     for i in range(len(order)):
         prefixes[i + 1] = prefixes[i]
         prefixes[i + 1, order[i] >> 6] |= np.uint64(1) << np.uint64(order[i] & 63)
@@ -61,7 +61,7 @@ def mask_spans(spans: Spans, block: EventBlock, masks: Masks) -> None:
 
 @kernel
 def mask_others(ladder: Ladder, block: EventBlock, masks: Masks) -> None:
-    """Add all events to the masks of the tests that exclude constants, then take those away."""
+    """Add all events to the masks of tests that exclude constants, then remove the excluded."""
     for i in range(len(ladder.other_ids)):
         row = block.rows[ladder.other_ids[i]]
         if row >= 0:
@@ -80,7 +80,7 @@ def mask_others(ladder: Ladder, block: EventBlock, masks: Masks) -> None:
 
 @kernel
 def mask_table(table: CodeTable, block: EventBlock, masks: Masks) -> None:
-    """Add the events of each code to the masks of what the code satisfies."""
+    """Add the events of each code to the masks of the predicates that it satisfies."""
     for code in range(len(table.offsets) - 1):
         begin, end = block.begins[code], block.begins[code + 1]
         if begin == end:
