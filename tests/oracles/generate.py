@@ -1,7 +1,7 @@
 """Random selectors over the columns, well-typed so that a database accepts them.
 
-A seeded generator builds trees from the top down, with every construct of docs/guides/language.md. A
-dialect names what it leaves out in `without`: the constants below, in terms.py and in columns.py.
+A seeded generator builds trees from the top down, with every construct of docs/guides/language.md.
+A dialect names what it leaves out in `without`: the constants below, in terms.py and in columns.py.
 """
 
 from __future__ import annotations

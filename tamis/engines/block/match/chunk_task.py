@@ -94,11 +94,11 @@ class Task:
         by_value = len(plan.narrow.record) > _LONG * len(plan.leaves) and self._rows.dense
         if by_value and not len(segment.predicates) and not len(plan.general.record):
             event, record, pairs = match_values(
-                piece, segment.axes.count, segment.covered, records, out
+                piece, segment.axes.count, segment.covered_selectors, records, out
             )
         elif len(plan.narrow.record) or len(plan.general.record):
             event, record, pairs = match_rows(
-                piece, segment.covered, records, scratch.row_scratch, out
+                piece, segment.covered_selectors, records, scratch.row_scratch, out
             )
         else:
             return found

@@ -20,7 +20,7 @@ from tamis.values import INT_MAX, INT_MIN
 _NO_TEXTS = pack_texts([])
 
 
-class EventValues(NamedTuple):
+class PackedValues(NamedTuple):
     """The values of an event that some term reads; see `match_event`."""
 
     numbers: Longs
@@ -29,7 +29,7 @@ class EventValues(NamedTuple):
     texts: Bytes
 
 
-def values_of(event: Mapping[str, object], terms: Terms) -> EventValues | None:
+def values_of(event: Mapping[str, object], terms: Terms) -> PackedValues | None:
     """Return the values of an event; None if it has values that only columns support."""
     by_path = terms.by_path
     slots: list[int] = []
@@ -69,12 +69,12 @@ def values_of(event: Mapping[str, object], terms: Terms) -> EventValues | None:
         ints.append(number)
         doubles.append(double)
     bounds, data = pack_texts(texts) if texts else _NO_TEXTS
-    return EventValues(
+    return PackedValues(
         np.array((slots, kinds, ints), np.int64), np.array(doubles, np.float64), bounds, data
     )
 
 
-def match_segment(values: EventValues, segment: Segment, slots: int) -> tuple[list[Id], list[int]]:
+def match_segment(values: PackedValues, segment: Segment, slots: int) -> tuple[list[Id], list[int]]:
     """Match an event against a segment.
 
     Args:

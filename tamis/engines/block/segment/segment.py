@@ -149,7 +149,7 @@ class Segment:
         return self._calls
 
     @cached_property
-    def covered(self) -> CoveredSelectors:
+    def covered_selectors(self) -> CoveredSelectors:
         """The selectors that have a cover, for the kernels that match them."""
         plan = self.plan
         return CoveredSelectors(plan.buckets, plan.narrow, plan.general, self.sets)
@@ -159,7 +159,7 @@ class Segment:
         """What a single event is matched with."""
         wide = self.plan.wide
         flat_first = wide.leaves.words[wide.flat[wide.flat_offsets[:-1]]]
-        return EventIndex(self.axes.constants, self.covered, wide, flat_first)
+        return EventIndex(self.axes.constants, self.covered_selectors, wide, flat_first)
 
     def take_scratch(self) -> SegmentScratch:
         """Take a set of scratch arrays: several threads may match at once, each with its own."""
