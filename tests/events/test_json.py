@@ -31,7 +31,8 @@ BAD_JSON = {
     b'{"a": 1e999}': "number out of range",
     b'{"a": NaN}': "not JSON: invalid character",
     b'{"a": 1} {"a": 2}': "not JSON: trailing characters",
-    b'{"a":' * 3000: "objects nest too deep",
+    # How deep msgspec goes is the interpreter's: 1,000 levels before 3.12, tens of thousands since.
+    b'{"a":' * 100_000: "objects nest too deep",
     b'{"a":' * 150 + b"1" + b"}" * 150: "attribute 'a': objects nest deeper than 100",
     b"\x00\x01": "not JSON",
 }
