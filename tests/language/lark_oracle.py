@@ -240,6 +240,8 @@ def _is_timestamp(text: str) -> bool:
     if match is None or not _is_date(match[1]):
         return False
     if match[2] is not None:
+        if match[2].startswith("24"):  # to Python 3.14 the next midnight
+            return False
         try:
             datetime.time.fromisoformat(f"{match[2]}:{match[3] or '00'}")
         except ValueError:

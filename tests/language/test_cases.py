@@ -1,6 +1,7 @@
 """The golden cases of tests/cases."""
 
 import math
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -85,5 +86,7 @@ def test_invalid_selector_is_refused_with_position_and_hint(
     with pytest.raises(SelectorSyntaxError) as caught:
         parse(selector.strip() and selector, FUNCTIONS)
     error = caught.value
-    assert (error.start, error.reason, error.hint) == (offset, reason, hint.strip())
+    # Python 3.14 goes on to say which month there is not.
+    said = re.sub(r"(must be in \d+\.\.\d+), not \d+$", r"\1", error.reason)
+    assert (error.start, said, error.hint) == (offset, reason, hint.strip())
     assert f"line 1, column {offset + 1}" in str(error)
