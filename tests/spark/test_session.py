@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tamis.errors import InputError
-from tamis.spark.session import OLDEST_JAVA, java_home, session
+from tamis.spark.session import OLDEST_JAVA, _submit_options, java_home, session
 from tests.soak import SOAK, only_in_soak
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def test_java_home_comes_first(
     assert java_home() == first
 
 
-def test_the_wrapper_drops_one_argument(
+def test_the_wrapper_drops_what_java_lacks(
     tmp_path: Path, bare_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = tmp_path / "it's a java"
@@ -127,6 +127,7 @@ def test_the_wrapper_drops_one_argument(
     java.write_text(
         "#!/bin/sh\n"
         'for a in "$@"; do [ "$a" = --add-modules=jdk.incubator.vector ] && exit 1; done\n'
+        'case $1 in --add-opens*action*) echo "WARNING: it is not in java.base" >&2; shift;; esac\n'
         '[ "$1" = -version ] && echo \'openjdk version "25.0.2"\' >&2 && exit\n'
         'for a in "$@"; do echo "<$a>"; done\n'
     )
@@ -137,11 +138,40 @@ def test_the_wrapper_drops_one_argument(
     wrapper = java_home()
     assert wrapper == java_home()
     assert [entry.name for entry in (tmp_path / "cache" / "tamis").iterdir()] == [wrapper.name]
-    arguments = ["-Xmx1g", "--add-modules=jdk.incubator.vector", "a b", "", "*"]
+    gone = "--add-opens=java.base/sun.security.action=ALL-UNNAMED"
+    arguments = ["-Xmx1g", "--add-modules=jdk.incubator.vector", gone, "a b", "", "*"]
     ran = subprocess.run(
         [wrapper / "bin" / "java", *arguments], capture_output=True, text=True, check=True
     )
     assert ran.stdout.split("\n") == ["<-Xmx1g>", "<a b>", "<>", "<*>", ""]
+
+
+def test_a_java_that_warns_of_the_module_is_kept_from_it(
+    tmp_path: Path, bare_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = _fake_java(tmp_path / "java", "21.0.2")
+    monkeypatch.setenv("JAVA_HOME", str(home))
+    monkeypatch.setenv("PATH", str(bare_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert java_home() == home
+    wrapper = (java_home(vector=False) / "bin" / "java").read_text()
+    assert "jdk.incubator.vector" in wrapper and "sun.security.action" not in wrapper
+
+
+_OURS = "-Dlog4j2.configurationFile=file:"
+
+
+@pytest.mark.parametrize("kind", [None, "properties", "xml", "properties.template"])
+def test_the_users_way_of_logging_comes_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str | None
+) -> None:
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    monkeypatch.setenv("SPARK_SUBMIT_OPTS", "-Dx=y")
+    if kind:
+        (tmp_path / f"log4j2.{kind}").touch()
+    ours = _submit_options({}).startswith(f"-Dx=y {_OURS}")
+    assert ours is (kind not in ("properties", "xml"))
+    assert _submit_options({"spark.driver.extraJavaOptions": "-Dlog4j2.x=y"}) == "-Dx=y"
 
 
 def test_without_a_writable_home_a_private_folder_is_used(

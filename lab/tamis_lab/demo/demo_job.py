@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from tamis.schema import Schema
 from tamis.spark import Compiled, change, compile, match, session
+from tamis.spark.session import java_home
 from tamis_lab.demo.live_table import LiveTable
 from tamis_lab.demo.micro_batches import Batch, finished_batches, observe_counts
 
@@ -51,6 +52,7 @@ class Folders:
 @contextmanager
 def start_spark(folders: Folders) -> Iterator[SparkSession]:
     """Start Spark, and stop it at the end."""
+    os.environ["JAVA_HOME"] = str(java_home(vector=False))
     spark = session(
         "tamis demo",
         **{

@@ -67,6 +67,7 @@ def test_a_small_demo(tmp_path: Path) -> None:
         timeout=600,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stderr == ""  # Java and Spark have nothing to say
     assert "checked 2,000 events: equal" in done.stdout
     assert "checked 100,000 pairs of alert and event: equal" in done.stdout
     assert "20 were rejected" in done.stdout
