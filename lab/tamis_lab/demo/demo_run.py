@@ -27,6 +27,10 @@ def run(out: Path, alerts: int, events: int) -> bool:
     """
     screen = Screen()
     workload = Flights(alerts=alerts)
+    screen.say(
+        f"{alerts:,} alerts are compiled on Spark, {events:,} departures are matched as a stream, "
+        "and a sample of the answers is checked: a few minutes, less with fewer (--help)."
+    )
     with ExitStack() as stack:
         # A file that Spark still holds open is no reason to fail.
         scratch = tempfile.TemporaryDirectory(prefix="tamis-demo-", ignore_cleanup_errors=True)
@@ -34,9 +38,10 @@ def run(out: Path, alerts: int, events: int) -> bool:
         with screen.phase("draw alerts, write departures"):
             given = prepare_input(workload, events, folders.scratch)
             screen.say(f"{alerts:,} alerts, {events:,} departures in {len(given.pieces)} files")
-        with screen.phase("start Spark"):
+        with screen.phase("start Spark", "a Java process: some 10 seconds"):
             spark = stack.enter_context(start_spark(folders))
-        with screen.phase("compile the alerts"):
+        about = "Spark starts Python processes, and they load the kernels: half a minute"
+        with screen.phase("compile the alerts", about):
             made = compile_alerts(
                 spark, given.alerts_file, given.pieces[0], workload.schema, folders
             )
@@ -44,11 +49,13 @@ def run(out: Path, alerts: int, events: int) -> bool:
             screen.say(f"version {made.version}: {made.subscriptions:,} alerts")
             screen.say(f"{len(rejects)} were rejected:")
             screen.rows(_REJECT, rejects)
-        with screen.phase("match the departures"), LiveTable(screen, len(given.pieces)) as live:
+        about = "half of the files wait for version 2 of the alerts"
+        live = LiveTable(screen, len(given.pieces))
+        with screen.phase("match the departures", about), live:
             batches, remade = run_stream(spark, given.pieces, given.changes_file, folders, live)
         with screen.phase("count the answers"):
             counted = totals(spark, folders.answers)
-        with screen.phase("check the answers"):
+        with screen.phase("check the answers", "a sample of them, in this process, two ways"):
             known = {made.version: given.alerts, remade.version: given.changed}
             verdict = check_answers(spark, given.events, workload.schema, known, folders)
     top = counted.top(_TOP, given.selector)

@@ -34,9 +34,9 @@ class Screen:
         self.console.print(text, soft_wrap=True)
 
     @contextlib.contextmanager
-    def phase(self, name: str) -> Iterator[None]:
-        """Print the name of a phase, and how long it took."""
-        self.say(Text(f"\n{name} …", style="bold"))
+    def phase(self, name: str, about: str = "") -> Iterator[None]:
+        """Print the name of a phase, what takes time in it, and how long it took."""
+        self.say(Text.assemble((f"\n{name} …", "bold"), (f" {about}" if about else "", "dim")))
         begun = time.perf_counter()
         yield
         self.seconds[name] = time.perf_counter() - begun
