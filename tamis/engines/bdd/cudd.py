@@ -3,8 +3,9 @@
 Both `dd` and `oxidd` were tried on 20,000 of the paper's queries. oxidd is faster to build and to
 traverse (by 1.9 and 2.2 times), but it has no `restrict` to a set of inputs, can insert a variable
 in the middle only by reordering, and allocates room for a fixed number of nodes at the start. `dd`
-has wheels with CUDD for Linux on x86-64 only, so it is an optional extra, imported when it is
-needed.
+has wheels with CUDD for Linux on x86-64 only, and none for Python 3.14 yet, so it is an optional
+extra, imported when it is needed. Without a wheel pip builds `dd` without CUDD, which is enough for
+`tamis.analysis`.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ def cudd() -> ModuleType:
         import dd.cudd
     except ImportError as error:
         raise InputError(
-            "the engine bdd needs CUDD: install it with `pip install 'tamis[bdd]'` on Linux, or "
+            "the engine bdd needs CUDD: install it with `pip install 'tamis[bdd]'` on Linux, with a "
+            "Python for which `dd` has a wheel (3.13, not 3.14), or "
             f"use the engine block or atree, which support the same selectors ({error})"
         ) from error
     module: ModuleType = dd.cudd

@@ -32,7 +32,7 @@ def tree(engine: str, n: int, snps: float, relation: str, smpe: float) -> dict[s
 
 
 def test_nodes_grow_linearly_and_restriction_saves_two_fifths() -> None:
-    pytest.importorskip("dd")
+    pytest.importorskip("dd.cudd")
     sizes = (200, 400, 800)
     rows = [bdd_points.nodes({"queries": n, "order": "attribute"}) for n in sizes]
     for name in ("nodes_before", "nodes_after"):
@@ -44,7 +44,7 @@ def test_nodes_grow_linearly_and_restriction_saves_two_fifths() -> None:
 
 
 def test_the_order_of_variables_hardly_matters() -> None:
-    pytest.importorskip("dd")
+    pytest.importorskip("dd.cudd")
     first, second = (
         bdd_points.nodes({"queries": 300, "order": order})["nodes_after"]
         for order in ("attribute", "random")
