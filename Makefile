@@ -13,17 +13,24 @@ help:  ## Show this list
 
 setup: $(STAMP)  ## Make .venv with everything that demo and test need
 
+# --use-pep517: some packages have no wheel, and older versions of pip warn about their legacy install.
 $(STAMP): pyproject.toml lab/pyproject.toml constraints.txt
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Tamis needs Python 3.11 or newer: make PYTHON=python3.12 …")'
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,spark]' -e ./lab
-	$(BIN)/python -m tamis.warm  # the kernels, compiled once
-	touch $@
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Tamis needs Python 3.11 or newer: make PYTHON=python3.12 …")'
+	@$(PYTHON) -c 'import sys; sys.version_info < (3, 15) or print("Not all that Tamis needs has wheels for Python 3.15 and newer. If this fails: make PYTHON=python3.14 …")'
+	@echo '1 of 3: creating $(VENV), a Python environment for Tamis …'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo '2 of 3: installing the dependencies, with Spark and Java (1.7 GB on disk): 2 to 10 minutes …'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --use-pep517 -c constraints.txt -e '.[dev,spark]' -e ./lab
+	@echo '3 of 3: compiling the kernels, once: 1 to 2 minutes …'
+	@$(BIN)/python -m tamis.warm
+	@touch $@
+	@echo 'Done. $(BIN)/tamis --help shows the commands.'
 
-# Or the workers of a test run come to the same kernels at once, and each compiles them.
+# Compile before tests run: else every test process compiles the same kernels.
 $(WARM): $(STAMP) $(shell find tamis/kernels lab/tamis_lab/kernels -name "*.py")
-	$(BIN)/python -m tamis.warm --all
-	touch $@
+	@echo 'Compiling the kernels of all engines, once: 2 to 4 minutes …'
+	@$(BIN)/python -m tamis.warm --all
+	@touch $@
 
 demo: $(STAMP)  ## A year of departures against 100,000 alerts, as a stream on Spark; report in demo-report/
 	$(BIN)/python -m tamis_lab.demo
