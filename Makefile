@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 WARM := $(VENV)/.warmed
 DOCS := $(VENV)/.docs
+# More for pytest: `make test PYTEST_ARGS=tests/events`.
+PYTEST_ARGS :=
 
 .PHONY: help setup demo tour test check docs wheel format soak bench clean
 
@@ -41,7 +43,7 @@ tour: $(STAMP)  ## Match the example events against the example subscriptions
 	$(BIN)/tamis explain --subscriptions examples/subscriptions.jsonl --schema examples/schema.json --id good-deal --event '{"price": 700, "seller": {"rating": 4.9}}' || test $$? -eq 1  # 1 is "no"
 
 test: $(WARM)  ## Run all tests
-	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -q
+	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder -q $(PYTEST_ARGS)
 
 check: $(WARM)  ## Lint, format, types, layers, examples in the docs
 	$(BIN)/ruff check .
@@ -86,4 +88,4 @@ bench: $(STAMP)  ## Measure
 	$(BIN)/tamis simulate --scale large --out results/simulate.jsonl --report docs/simulation
 
 clean:  ## Remove what the other targets made
-	rm -rf $(VENV) demo-report docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .venv-newest demo-report docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis
