@@ -19,7 +19,7 @@ import numpy as np
 
 from tamis.engines import ENGINES, Engine
 from tamis.engines.protocol import MatchCountEngine
-from tamis.errors import UnsupportedExpression
+from tamis.errors import InputError, UnsupportedExpression
 from tamis.events.batch import EventBatch
 from tamis.matches import Matches
 from tamis_lab.bench.insertion import parse_in_chunks, seconds_to_add
@@ -91,7 +91,7 @@ def compare_engines(
 ) -> Iterator[Row]:
     """Yield events per second of the engine, with one and with two threads, and of all others."""
     say(f"loading {workload.subscriptions:,} subscriptions into each engine …")
-    field = load_contestants(contestants(engine), workload, say)
+    field = load_contestants(contestants(engine, say), workload, say)
     # One engine's objects must not cost the others time when Python's garbage collector runs.
     gc.collect()
     gc.freeze()
@@ -105,12 +105,17 @@ def compare_engines(
         gc.unfreeze()
 
 
-def contestants(engine: str) -> list[Contestant]:
-    """Return the engine, first with one thread, and all others."""
+def contestants(engine: str, say: Report = lambda _: None) -> list[Contestant]:
+    """Return the engine, first with one thread, and all others whose libraries are installed."""
     found = [_contestant(engine, 1)]
     if "threads" in signature(ENGINES[engine]).parameters:
         found.append(_contestant(engine, 2))
-    return found + [_contestant(other, 1) for other in sorted(ENGINES) if other != engine]
+    for other in sorted({*ENGINES} - {engine}):
+        try:
+            found.append(_contestant(other, 1))
+        except InputError as error:
+            say(f"{other} takes no part: {error}")
+    return found
 
 
 def load_contestants(

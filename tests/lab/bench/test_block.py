@@ -1,6 +1,7 @@
 """The experiments run on any engine, and say what they are meant to say; not how fast."""
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -147,6 +148,14 @@ def test_an_engine_that_cannot_take_part(with_engine: dict[str, object]) -> None
     taking_part = {row["engine"] for row in rows_of("nulls")}
     assert {"atree", "block", "brute"} <= taking_part and "picky" not in taking_part
     assert "picky" in {row["engine"] for row in rows_of("selective")}
+
+
+def test_an_engine_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "dd.cudd", None)
+    said: list[str] = []
+    field = comparison.contestants("block", said.append)
+    assert "bdd" not in {contestant.name for contestant in field} and len(field) > 2
+    assert len(said) == 1 and said[0].startswith("bdd takes no part: the engine bdd needs CUDD")
 
 
 def test_baselines_take_part_where_they_can() -> None:
