@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 
 from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
+from nats.js.errors import NotFoundError
 
 from tamis.broker.client.message import Message
 from tamis.broker.fabric.connection import Connection, log
-from tamis.broker.fabric.follow import ReadStart, follow_stream, has_consumer, start_at_sequence
+from tamis.broker.fabric.follow import ReadStart, follow_stream, start_at_sequence
 from tamis.broker.fabric.pull import Pull
 from tamis.broker.fabric.request import ask
 from tamis.broker.fabric.streams import MOST_OPEN
@@ -82,10 +83,16 @@ class Reader:
 
     async def is_subscriber_gone(self) -> bool:
         """Return whether the subscriber was closed; call it when no delivery arrives."""
-        # NATS reports it only once to a pull request, and that message may have been missed.
+        # Always asked: NATS reports it only once to a pull request, which may have been missed, and
+        # a pull request may also fail for another reason.
         js = self._connection.nats.jetstream()
-        stream = self._names.delivery_stream
-        return self._pull.gone or not await has_consumer(js, stream, self._subscriber)
+        try:
+            await js.consumer_info(self._names.delivery_stream, self._subscriber)
+        except NotFoundError:
+            return True
+        except (NatsError, OSError, TimeoutError) as error:
+            log.debug("cannot look up the consumer of %s: %s", self._subscriber, error)
+        return False
 
     async def take(self, limit: int, timeout: float) -> list[Delivery]:
         """Return the next deliveries; an empty list if none arrives in time.
