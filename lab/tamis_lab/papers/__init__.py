@@ -1,1 +1,1 @@
-"""The tables and figures of the three papers: as data, measured, drawn, held to their claims."""
+"""The evaluation of the three papers, reproduced: points, figures, claims, reports."""

@@ -1,4 +1,4 @@
-"""Measures the BDD engine on the queries of its paper: nodes, and seconds for 1,000 messages."""
+"""Measure the BDD engine on the queries of its paper: nodes, and seconds for 1,000 messages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tamis_lab.harness.measure import Row, rounds, spread
 
 
 def nodes(parameters: Mapping[str, Any]) -> Row:
-    """Nodes of the shared diagram with and without restriction; `order` is that of variables."""
+    """Count the nodes of the shared diagram with and without restriction, by variable order."""
     before = settled_memory(None)
     row: Row = {}
     for restrict, name in ((False, "before"), (True, "after")):
@@ -33,7 +33,7 @@ def nodes(parameters: Mapping[str, Any]) -> Row:
 
 
 def messages(parameters: Mapping[str, Any]) -> Row:
-    """Processor seconds for 1,000 messages: one by one as in the paper, and 512 at a time."""
+    """Measure processor seconds for 1,000 messages: one by one as in the paper, and in blocks."""
     bdd.warm_up()
     language = parameters["language"]
     semantics = "strict" if language == "StSL" else "total"
@@ -55,9 +55,9 @@ def messages(parameters: Mapping[str, Any]) -> Row:
 
 
 def block_messages(parameters: Mapping[str, Any]) -> Row:
-    """The same queries and messages, under StSL, on the engine `block`, asked for counts."""
+    """Measure the same queries and messages, under StSL, on the block engine, for counts."""
     row: Row = {}
-    for queries in (500, parameters["queries"]):  # the first to have all compiled
+    for queries in (500, parameters["queries"]):  # the first round compiles everything
         engine = BlockEngine()
         for _ in bdd.add_in_steps(queries, "strict", engine):
             pass

@@ -15,13 +15,13 @@ _BEFORE, _AFTER = "before restriction", "after restriction"
 
 
 def figures(scale: str) -> list[Figure]:
-    """Both tables; the second one as curves over queries, and over densities."""
+    """Return both tables; the second one as curves over queries, and over densities."""
     queries = QUERIES[scale]
     return [_nodes(queries), _seconds(queries), _densities(queries[-1])]
 
 
 def _nodes(queries: tuple[int, ...]) -> Figure:
-    told = {
+    printed = {
         _BEFORE: [(count, before) for count, (before, _) in bdd.PAPER_NODES.items()],
         _AFTER: [(count, after) for count, (_, after) in bdd.PAPER_NODES.items()],
     }
@@ -50,30 +50,30 @@ def _nodes(queries: tuple[int, ...]) -> Figure:
             ),
             Claim(
                 "As many nodes as the paper prints, within a tenth.",
-                all_hold(*(near(label, values, 1.1) for label, values in told.items())),
+                all_hold(*(near(label, values, 1.1) for label, values in printed.items())),
             ),
             Claim(
                 "The order of variables makes no significant difference.",
                 alike("after restriction, variables in random order", _AFTER, 1.1),
             ),
         ),
-        told,
-        note="The paper does not print its grammar. Of eight that fit its text, the one whose node "
-        "counts come nearest was taken, so that these agree by choice; the factor of restriction, "
-        "and how nodes grow, do not depend on it much.",
+        printed,
+        note="The paper does not print its grammar. Of eight that fit its text, we use the one "
+        "whose node counts come closest: these agree by choice. The factor of "
+        "restriction and the growth of nodes hardly depend on it.",
     )
 
 
 def _seconds(queries: tuple[int, ...]) -> Figure:
-    curves, told = [], {}
+    curves, printed = [], {}
     for place, density in enumerate(bdd.DENSITIES):
         label = _strict_label(density)
         metric = f"one_by_one_s_{100 * density:g}"
         curves.append(_over_queries(label, [_messages(n, "StSL") for n in queries], metric))
-        told[label] = [(n, seconds[place]) for n, seconds in bdd.PAPER_SECONDS.items()]
+        printed[label] = [(n, seconds[place]) for n, seconds in bdd.PAPER_SECONDS.items()]
     total = [_messages(n, "SiSL") for n in queries]
     curves.append(_over_queries("SiSL", total, "one_by_one_s_100"))
-    told["SiSL"] = [(n, seconds[-1]) for n, seconds in bdd.PAPER_SECONDS.items()]
+    printed["SiSL"] = [(n, seconds[-1]) for n, seconds in bdd.PAPER_SECONDS.items()]
     blocks = [_messages(n, "StSL") for n in queries]
     curves.append(_over_queries("StSL 100 %, 512 at a time", blocks, "blocks_s_100", True))
     ours = [Point("bdd in blocks", {"queries": n}) for n in queries]
@@ -95,10 +95,10 @@ def _seconds(queries: tuple[int, ...]) -> Figure:
                 above(_strict_label(1.0), "SiSL"),
             ),
         ),
-        told,
+        printed,
         "xy",
-        note="The paper's machine was a Pentium Pro of 200 MHz, and its seconds are averages of "
-        "seven runs; ours are the processor's, to the answer: predicates and all matches found.",
+        note="The paper's machine was a Pentium Pro with 200 MHz; its seconds are averages of "
+        "seven runs. Ours are processor time, including the predicates and all matches.",
     )
 
 
@@ -106,7 +106,7 @@ def _densities(queries: int) -> Figure:
     point = _messages(queries, "StSL")
     ours = Point("bdd in blocks", {"queries": queries})
     percents = [100 * density for density in bdd.DENSITIES]
-    told = list(zip(percents, bdd.PAPER_SECONDS[100_000], strict=False))
+    printed = list(zip(percents, bdd.PAPER_SECONDS[100_000], strict=False))
     label = "StSL, one by one"
     return Figure(
         PAPER,
@@ -122,7 +122,7 @@ def _densities(queries: int) -> Figure:
                   tuple(CurvePoint(p, ours, f"counts_s_{p:g}") for p in percents), True),
         ),
         (Claim("Time grows almost linearly with the density.", grows(label, 0.7, 1.3, "density")),),
-        {label: told} if queries == max(bdd.PAPER_NODES) else {},
+        {label: printed} if queries == max(bdd.PAPER_NODES) else {},
         "xy",
     )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""What no paper has: every engine on every workload, and how the engine `block` grows."""
+"""Figures of no paper: every engine on every workload."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from tamis_lab.papers.spec import Curve, CurvePoint, Figure, Point
 PAPER = "beyond"
 EVENTS = 16_384
 SIZES = {"small": (3_000, 0.05), "paper": (30_000, 0.25)}
-# These look at each subscription, or each node, for every event or for every addition.
+# These visit each subscription, or each node, for every event or for every insertion.
 FEWER = {"brute": 2_000, "siena": 2_000, "forest": 2_000, "bdd": 10_000}
 
 
 def figures(scale: str) -> list[Figure]:
-    """A table: workloads along the x axis, an engine in each row."""
+    """Return tables with a column per workload and a row per engine."""
     size, round_s = SIZES[scale]
     return [
         Figure(
@@ -31,8 +31,8 @@ def figures(scale: str) -> list[Figure]:
                 for engine in sorted(ENGINES, key=lambda name: (name != "block", name))
             ),
             log="y",
-            note="An engine that cannot express a workload says which construct. Brute force, the "
-            "posets and the diagram have fewer subscriptions, as their names say.",
+            note="Where an engine cannot express a workload, the list of gaps names the construct. "
+            "Brute force, the posets and the diagram have fewer subscriptions, shown in brackets.",
             names=tuple(WORKLOADS),
         )
         for what, metric, unit in (

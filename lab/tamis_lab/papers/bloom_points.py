@@ -1,7 +1,7 @@
-"""Measures routing structures on the workload of the Bloom paper (Figures 4 to 8).
+"""Measure routing structures on the workload of the Bloom filter paper (Figures 4 to 8).
 
-Seconds are the processor's. A structure is filled anew for every number of subscriptions, in a
-process of its own.
+Seconds are processor time. A structure is filled from scratch for every number of subscriptions, in
+its own process.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ROUNDS = 3
 
 
 def predicates(parameters: Mapping[str, Any]) -> Row:
-    """Predicates that an event satisfies, bits of its filter, and bytes on the wire (Figure 4)."""
+    """Count the predicates that an event satisfies, bits of its filter, and bytes (Figure 4)."""
     workload = bloom.paper_workload(**_workload(parameters))
     table = bloom.BloomRoutingTable(bloom.SHAPE)
     table.extend(bloom.parse_subscriptions(workload, 0, parameters["subscriptions"]))
@@ -35,7 +35,7 @@ def predicates(parameters: Mapping[str, Any]) -> Row:
 
 
 def probability(parameters: Mapping[str, Any]) -> Row:
-    """How often a filter claims what it has not (Figure 5)."""
+    """Measure the false positive rate of filters (Figure 5)."""
     m, trials = 1 << parameters["log2_m"], parameters["trials"]
     rng = np.random.default_rng(2008)
     row: Row = {}
@@ -47,7 +47,7 @@ def probability(parameters: Mapping[str, Any]) -> Row:
 
 
 def routing(parameters: Mapping[str, Any]) -> Row:
-    """Seconds to insert all subscriptions (Figure 6), and to match 1,000 events (Figure 7)."""
+    """Measure seconds to insert all subscriptions (Figure 6) and match 1,000 events (Figure 7)."""
     bloom.warm_up()
     workload = bloom.paper_workload(**_workload(parameters))
     events = workload.events(bloom.EVENTS)
@@ -69,7 +69,7 @@ def routing(parameters: Mapping[str, Any]) -> Row:
     engine = ENGINES[parameters["structure"]]()
     inserted = seconds_to_add(engine, chunk, time.process_time)
     resident = settled_memory(engine) - before
-    # The posets are slow: a part of the events will do.
+    # The posets are slow: a part of the events is enough.
     fewer = bloom.FEWER if parameters["structure"] in bloom.BASELINES else 1
     part = events.slice(0, len(events) // fewer)
     found = rounds(
@@ -81,7 +81,7 @@ def routing(parameters: Mapping[str, Any]) -> Row:
 
 
 def false_positives(parameters: Mapping[str, Any]) -> Row:
-    """Deliveries that nobody asked for, of 10,000 events (Figure 8) or another number, by k."""
+    """Count false positive deliveries, of 10,000 events (Figure 8) or another number, by k."""
     workload = bloom.notified_workload(parameters["subscriptions"])
     count, size = parameters.get("events", 10 * bloom.EVENTS), parameters["subscriptions"]
     rows = list(workload.events_as_dicts(count))

@@ -28,7 +28,7 @@ _over_subscriptions = partial(Curve.over, "subscriptions")
 
 @dataclass(frozen=True)
 class BloomSizes:
-    """Numbers of subscriptions, by what they are for, and how often chance is asked."""
+    """Numbers of subscriptions, by purpose, and the number of random trials."""
 
     predicates: tuple[int, ...]
     elements: tuple[int, ...]
@@ -56,7 +56,7 @@ SIZES = {
 
 
 def figures(scale: str) -> list[Figure]:
-    """All of them, in their order."""
+    """Return all figures, in order."""
     sizes = SIZES[scale]
     return [
         *_predicates(sizes),
@@ -80,22 +80,22 @@ def _predicates(sizes: BloomSizes) -> Iterator[Figure]:
                     )
                 )
         claims: tuple[Claim, ...] = ()
-        told = {}
+        printed = {}
         if letter == "b":
             bits = curves[1].label
-            told = {bits: [(30_000, 200.0)]}
+            printed = {bits: [(30_000, 200.0)]}
             claims = (
                 Claim(
                     "About 200 bits of an event's filter are set at 30,000 subscriptions.",
-                    near(bits, told[bits], 1.25),
+                    near(bits, printed[bits], 1.25),
                 ),
                 Claim(
                     "That is a fill ratio of about 1 % of 2^14 bits: at most 3 %, so that the "
-                    "sparse form is the smaller one.",
+                    "sparse encoding is smaller.",
                     at_most(bits, 30_000, 0.03 * (1 << 14)),
                 ),
                 Claim(
-                    "An event carries 400 bytes or less, with 16 bits for each that is set.",
+                    "An event carries at most 400 bytes, with 16 bits for each bit that is set.",
                     at_most(curves[2].label, 30_000, 400),
                 ),
             )
@@ -107,15 +107,15 @@ def _predicates(sizes: BloomSizes) -> Iterator[Figure]:
             "per event",
             tuple(curves),
             claims,
-            told,
+            printed,
             "y",
-            note="The paper does not say what predicates ask. Two numbers that it prints, 13 "
-            "matches per event (§6.3) and 200 bits (§6.2), were used to choose.",
+            note="The paper does not describe its predicates. Ours reproduce two numbers that it "
+            "prints: 13 matches per event (§6.3) and 200 bits (§6.2).",
         )
 
 
 def _probability(sizes: BloomSizes) -> Figure:
-    curves, told = [], {}
+    curves, printed = [], {}
     for logarithm in (10, 12, 14, 16, 18):
         point = Point(
             "bloom probability",
@@ -126,22 +126,22 @@ def _probability(sizes: BloomSizes) -> Figure:
             Curve(label, tuple(CurvePoint(n, point, f"measured_{n}") for n in sizes.elements))
         )
         m = 1 << logarithm
-        told[label] = [(n, false_positive_rate(m, best_hashes(m, n), n)) for n in sizes.elements]
+        printed[label] = [(n, false_positive_rate(m, best_hashes(m, n), n)) for n in sizes.elements]
     return Figure(
         PAPER,
         "Figure 5",
-        "How often a filter claims what it has not, with the best k",
+        "False positive rate of a filter, with the best k",
         "elements",
         "probability",
         tuple(curves),
         (
             Claim(
-                "It is as Equation 10 says, within 0.01.",
-                all_hold(*(_agree(label, values) for label, values in told.items())),
+                "The rate agrees with Equation 10, within 0.01.",
+                all_hold(*(_agree(label, values) for label, values in printed.items())),
             ),
             Claim(
-                "Larger filters claim less: at 1,000 elements under 0.2 of 2^12 bits, 0.005 of "
-                "2^14, 0.001 of 2^16.",
+                "Larger filters have lower rates: with 1,000 elements below 0.2 for 2^12 bits, "
+                "0.005 for 2^14, 0.001 for 2^16.",
                 all_hold(
                     *(
                         at_most(f"m = 2^{logarithm}", 1_000, limit)
@@ -150,15 +150,14 @@ def _probability(sizes: BloomSizes) -> Figure:
                 ),
             ),
         ),
-        told,
+        printed,
         "x",
-        note="The paper draws Equation 10: those are the crosses. Lines are filters that were "
-        "filled and asked.",
+        note="The paper draws Equation 10, shown as crosses. Lines are measured with real filters.",
     )
 
 
 def _agree(label: str, expected: Sequence[tuple[float, float]]) -> Check:
-    """Measured and computed lie together, which ratios cannot tell near zero."""
+    """Check that measured and computed values agree; near zero, ratios would not show that."""
     computed = dict(expected)
 
     def check(curves: Curves) -> Verdict:
@@ -211,8 +210,8 @@ def _routing(sizes: BloomSizes, number: int, metric: str, y: str) -> Iterator[Fi
             claims,
             log="y",
             note="`bloom` is our engine of these structures, with the check that makes it exact. "
-            "The posets are plain Python here, as is the bfposet, while the sbstree is compiled."
-            + (" Of the posets' events a quarter was measured." if number == 7 else ""),
+            "The posets and the bfposet are plain Python here, while the sbstree is compiled."
+            + (" The posets were measured on a quarter of the events." if number == 7 else ""),
         )
 
 
@@ -232,19 +231,19 @@ def _false_positives(sizes: BloomSizes) -> Iterator[Figure]:
     yield Figure(
         PAPER,
         "Figure 8(a)",
-        "Deliveries that nobody asked for, in percent of all",
+        "False positive deliveries, in percent of all",
         "subscriptions",
         "percent",
         curves("percent"),
-        (Claim("Larger filters let fewer through.", above("m = 2^10, k = 2", "m = 2^12, k = 2")),),
-        note="The paper draws it over the deliveries, which are proportional to the subscriptions.",
+        (Claim("Larger filters have fewer.", above("m = 2^10, k = 2", "m = 2^12, k = 2")),),
+        note="The paper plots it over the deliveries, which are proportional to the subscriptions.",
     )
     events = curves("events_with_one")
     noted = "m = 2^12, k = 4"
     yield Figure(
         PAPER,
         "Figure 8(b)",
-        "Events of 10,000 that are delivered to somebody who did not ask",
+        "Events of 10,000 with a false positive delivery",
         "subscriptions",
         "events",
         events,
@@ -254,13 +253,13 @@ def _false_positives(sizes: BloomSizes) -> Iterator[Figure]:
                 near(noted, [(5_000, 4_695.0)], 1.5),
             ),
             Claim(
-                "Fewer than half of the events, where Figure 5 would have almost all.",
+                "Fewer than half of the events, where Figure 5 would predict almost all.",
                 at_most(noted, 5_000, 5_000),
             ),
         ),
         {noted: [(5_000, 4_695.0)]},
-        note="What the paper's predicates ask is not said; ours let next to nothing through at "
-        "this size of filter.",
+        note="The paper does not describe its predicates; ours cause hardly any false positives at "
+        "this filter size.",
     )
     notified = curves("notified")
     yield Figure(
@@ -272,7 +271,7 @@ def _false_positives(sizes: BloomSizes) -> Iterator[Figure]:
         notified,
         (
             Claim(
-                "About 130,000 deliveries with 1,000 subscriptions: 13 an event.",
+                "About 130,000 deliveries with 1,000 subscriptions: 13 per event.",
                 all_hold(at_least(noted, 1_000, 100_000), at_most(noted, 1_000, 160_000)),
             ),
             Claim("They grow with the subscriptions.", grows(noted, 0.8, 1.2)),
@@ -282,13 +281,13 @@ def _false_positives(sizes: BloomSizes) -> Iterator[Figure]:
     yield Figure(
         PAPER,
         "Section 6.3 false negatives",
-        "Deliveries that are missing, of 10,000 events",
+        "Missing deliveries of 10,000 events",
         "subscriptions",
         "deliveries",
         curves("false_negatives"),
         (
             Claim(
-                "There is none.",
+                "There are none.",
                 all_hold(*(zero(curve.label) for curve in events)),
             ),
         ),

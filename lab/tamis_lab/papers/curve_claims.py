@@ -1,6 +1,6 @@
-"""Claims about curves, as checks: which is above, which falls, where two cross.
+"""Claims about curves, as checks: which is higher, which falls, where two cross.
 
-Each check gives what it saw in words and figures, so that a claim that fails can be argued with.
+Each check states its evidence in words and figures, so that a failed claim can be examined.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Pairs = list[tuple[float, float, float]]
 
 
 def above(higher: str, lower: str, *, times: float = 1.0, since: float = 0.0) -> Check:
-    """One curve is so many times as high as another, at every x from one on."""
+    """Check that one curve is at least `times` as high as another, for every x from `since` on."""
 
     def check(curves: Curves) -> Verdict:
         pairs = [pair for pair in _common_values(curves, higher, lower) if pair[0] >= since]
@@ -32,7 +32,7 @@ def above(higher: str, lower: str, *, times: float = 1.0, since: float = 0.0) ->
 
 
 def alike(first: str, second: str, within: float) -> Check:
-    """Two curves are nowhere further apart than by a factor."""
+    """Check that two curves never differ by more than a factor."""
 
     def check(curves: Curves) -> Verdict:
         pairs = _common_values(curves, first, second)
@@ -46,7 +46,7 @@ def alike(first: str, second: str, within: float) -> Check:
 
 
 def overtakes(late: str, early: str, before: float, after: float) -> Check:
-    """The one is lower up to an x, and higher from another on."""
+    """Check that one curve is lower up to `before`, and higher from `after` on."""
 
     def check(curves: Curves) -> Verdict:
         pairs = _common_values(curves, late, early)
@@ -62,7 +62,7 @@ def overtakes(late: str, early: str, before: float, after: float) -> Check:
 
 
 def gains(late: str, early: str) -> Check:
-    """The ratio of the one to the other is larger at the end than at the beginning."""
+    """Check that the ratio of two curves is larger at the end than at the beginning."""
 
     def check(curves: Curves) -> Verdict:
         pairs = _common_values(curves, late, early)
@@ -78,7 +78,7 @@ def gains(late: str, early: str) -> Check:
 
 
 def grows(label: str, least: float, most: float, what: str = "x") -> Check:
-    """A curve is as a power of x, between two; negative where it falls."""
+    """Check that a curve grows as a power of x between two bounds; negative if it falls."""
 
     def check(curves: Curves) -> Verdict:
         curve = _positive_values(curves, label)
@@ -87,14 +87,14 @@ def grows(label: str, least: float, most: float, what: str = "x") -> Check:
         power = exponent([value.x for value in curve], [value.y for value in curve])
         return Verdict(
             least <= power <= most,
-            f"{label} is as {what}^{power:.2f}, from {number(curve[0].y)} to {number(curve[-1].y)}",
+            f"{label} ∝ {what}^{power:.2f}, from {number(curve[0].y)} to {number(curve[-1].y)}",
         )
 
     return check
 
 
 def falls_faster(faster: str, slower: str) -> Check:
-    """A curve falls with a larger power of x than another."""
+    """Check that a curve falls with a larger power of x than another."""
 
     def check(curves: Curves) -> Verdict:
         powers = []
@@ -105,14 +105,14 @@ def falls_faster(faster: str, slower: str) -> Check:
             powers.append(exponent([v.x for v in curve], [v.y for v in curve]))
         return Verdict(
             powers[0] < powers[1],
-            f"{faster} is as x^{powers[0]:.2f}, {slower} as x^{powers[1]:.2f}",
+            f"{faster} ∝ x^{powers[0]:.2f}, {slower} ∝ x^{powers[1]:.2f}",
         )
 
     return check
 
 
 def at_least(label: str, x: float, y: float) -> Check:
-    """A curve is not below a value at an x."""
+    """Check that a curve is not below a value at an x."""
 
     def check(curves: Curves) -> Verdict:
         found = [value for value in curves.get(label, ()) if value.x == x]
@@ -124,7 +124,7 @@ def at_least(label: str, x: float, y: float) -> Check:
 
 
 def at_most(label: str, x: float, y: float) -> Check:
-    """A curve is not above a value at an x."""
+    """Check that a curve is not above a value at an x."""
 
     def check(curves: Curves) -> Verdict:
         found = [value for value in curves.get(label, ()) if value.x == x]
@@ -136,7 +136,7 @@ def at_most(label: str, x: float, y: float) -> Check:
 
 
 def near(label: str, expected: Sequence[tuple[float, float]], within: float) -> Check:
-    """A curve passes the values that the paper prints, within a factor."""
+    """Check that a curve agrees with the values that the paper prints, within a factor."""
     printed = dict(expected)
 
     def check(curves: Curves) -> Verdict:
@@ -151,7 +151,7 @@ def near(label: str, expected: Sequence[tuple[float, float]], within: float) -> 
 
 
 def each_above_next(labels: Sequence[str]) -> Check:
-    """Of these curves, each is above the next, wherever both were measured."""
+    """Check that each of these curves is above the next, wherever both were measured."""
 
     def check(curves: Curves) -> Verdict:
         shown, holds = [], True
@@ -167,7 +167,7 @@ def each_above_next(labels: Sequence[str]) -> Check:
 
 
 def all_hold(*checks: Check) -> Check:
-    """Every one of several checks; a claim about three figures of a kind, say."""
+    """Combine several checks; all must hold."""
 
     def check(curves: Curves) -> Verdict:
         verdicts = [one(curves) for one in checks]
@@ -179,7 +179,7 @@ def all_hold(*checks: Check) -> Check:
 
 
 def zero(label: str) -> Check:
-    """A curve is zero everywhere."""
+    """Check that a curve is zero everywhere."""
 
     def check(curves: Curves) -> Verdict:
         curve = curves.get(label, ())
@@ -195,7 +195,7 @@ def zero(label: str) -> Check:
 
 
 def _common_values(curves: Curves, first: str, second: str) -> Pairs:
-    """The values of two curves where both have one."""
+    """Return the values of two curves where both have one."""
     others = {value.x: value.y for value in curves.get(second, ())}
     return [
         (value.x, value.y, others[value.x])
@@ -205,12 +205,12 @@ def _common_values(curves: Curves, first: str, second: str) -> Pairs:
 
 
 def _positive_values(curves: Curves, label: str) -> list[CurveValue]:
-    """The values that have a logarithm."""
+    """Return the values that have a logarithm."""
     return [value for value in curves.get(label, ()) if value.y > 0]
 
 
 def _missing_verdict(*labels: str) -> Verdict:
-    return Verdict(None, f"too little was measured of {' and '.join(labels)}")
+    return Verdict(None, f"too few measurements of {' and '.join(labels)}")
 
 
 def _x_range(pairs: Pairs) -> str:
@@ -225,7 +225,7 @@ def _range(figures: Iterable[float]) -> str:
 
 
 def exact_values(values: Iterable[tuple[float, float]]) -> list[CurveValue]:
-    """Values without spread, for those who have none.
+    """Return values without a spread.
 
     >>> above("a", "b", times=2)({"a": exact_values([(1, 6)]), "b": exact_values([(1, 2)])})
     Verdict(holds=True, evidence='a / b: 3 (at 1)')

@@ -1,4 +1,4 @@
-"""Measures any engine on any workload: the table that no paper has."""
+"""Measure any engine on any workload: a table that no paper has."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from tamis_lab.workloads.texts import Requests
 
 ROUNDS = 3
 WARM = 500
-PAIRS = 10_000_000  # matches that are held at once
+PAIRS = 10_000_000  # matches that are in memory at once
 
 
-# By name: the workload of so many subscriptions, and how its events are drawn.
+# By name: the workload for a number of subscriptions, and how its events are drawn.
 WORKLOADS: Mapping[str, tuple[Callable[[int], Any], Mapping[str, float]]] = {
     "selective": (lambda size: SelectiveWorkload(subscriptions=size), {}),
     "atree2004 =": (lambda size: conjunctions(size, 10), {"matching": 1.0}),
@@ -41,7 +41,7 @@ WORKLOADS: Mapping[str, tuple[Callable[[int], Any], Mapping[str, float]]] = {
 
 
 def measure_engine(parameters: Mapping[str, Any]) -> Row:
-    """Insertions and events per second, and memory; or what the engine cannot express."""
+    """Measure insertions and events per second, and memory; or report what is unsupported."""
     name, size = parameters["engine"], parameters["subscriptions"]
     make, drawn = WORKLOADS[parameters["workload"]]
     try:
@@ -67,7 +67,7 @@ def _use(name: str, workload: Any, size: int, batch: EventBatch, round_s: float)
     part = batch.slice(0, max(1, min(len(batch), int(PAIRS / max(1.0, per_event)))))
     do = partial(answer_events, engine, part, ANSWERS["pairs"])
     count = calibrate_count(do, 64 * len(part), seconds=round_s, clock=time.process_time)
-    if name == "block":  # what looks at many events at a time is to have many
+    if name == "block":  # it works on many events at a time, so give it many
         count = max(count, len(part))
     taken = rounds({"": partial(do, count)}, ROUNDS, time.process_time)[""]
     return {

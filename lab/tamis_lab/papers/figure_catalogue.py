@@ -23,14 +23,14 @@ _SPECS = {
 
 
 def figures(scale: str, asked: list[str] | None = None) -> list[Figure]:
-    """The figures at a scale: all, those of some papers, or some by their numbers.
+    """Return the figures at a scale: all, those of some papers, or some by number.
 
     Args:
         scale: "small" or "paper".
-        asked: Papers ("bdd"), or figures as "atree:5.4" or "bloom:6(a)".
+        asked: Papers ("bdd"), or figures such as "atree:5.4" or "bloom:6(a)".
 
     Raises:
-        InputError: There is no such scale, paper or figure.
+        InputError: A scale, paper or figure is unknown.
     """
     check_known("scale", [scale], SCALES, "scale")
     if not asked:

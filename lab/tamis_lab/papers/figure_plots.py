@@ -1,7 +1,7 @@
-"""Figures as plots: ours as lines, the paper's printed values as crosses, SVG and PNG.
+"""Plots of figures: ours as lines, the paper's printed values as crosses, as SVG and PNG.
 
-Colours are those of Okabe and Ito, which people who see colours differently can tell apart; each
-curve has a marker of its own too.
+The colours are those of Okabe and Ito, which people with colour vision deficiencies can
+distinguish; each curve has its own marker too.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ _SUFFIXES = (".svg", ".png")
 
 
 def draw(figure: Figure, curves: Mapping[str, Sequence[CurveValue]], folder: Path) -> str | None:
-    """Draw a figure into a folder, as SVG and as PNG; gives the name of the files without suffix.
+    """Draw a figure into a folder, as SVG and PNG; return the name of the files without suffix.
 
-    None is drawn where nothing was measured.
+    If nothing was measured, nothing is drawn, and the result is None.
 
     Raises:
-        ImportError: There is no Matplotlib.
+        ImportError: Matplotlib is not installed.
     """
     pyplot = load_pyplot()
     if not any(curves.values()):
@@ -35,9 +35,9 @@ def draw(figure: Figure, curves: Mapping[str, Sequence[CurveValue]], folder: Pat
     for number, curve in enumerate(figure.curves):
         colour, marker = (kind[number % len(kind)] for kind in (_COLOURS, _MARKERS))
         _draw_curve(plot, curve.label, curves[curve.label], colour, marker, curve.is_ours)
-        told = figure.paper_values.get(curve.label)
-        if told:
-            xs, ys = zip(*told, strict=True)
+        printed = figure.paper_values.get(curve.label)
+        if printed:
+            xs, ys = zip(*printed, strict=True)
             plot.plot(xs, ys, "x--", color=colour, alpha=0.55, label=f"{curve.label}: paper")
     plot.set(xlabel=figure.x, ylabel=figure.y, title=f"{figure.number}: {figure.title}")
     for axis in figure.log:

@@ -1,4 +1,4 @@
-"""The kinds of points, by name: how each is measured, and what must be prepared for it."""
+"""The kinds of points by name: how each is measured, and how its workload is prepared."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class PointKind:
     """How points of a kind are measured.
 
     Attributes:
-        measure: Given the parameters, and what was prepared if anything is.
-        prepare: Finds the workload that is asked for; what it finds holds for all points whose
-            parameters are the same but for those in `apart`.
+        measure: Takes the parameters, and the prepared workload, if any.
+        prepare: Finds the requested workload, for all points whose parameters differ only in
+            those in `ignored`.
         ignored: Parameters that the workload does not depend on.
     """
 
@@ -28,7 +28,7 @@ class PointKind:
     ignored: frozenset[str] = frozenset()
 
     def workload_parameters(self, parameters: Parameters) -> dict[str, Any]:
-        """The parameters of the workload."""
+        """Return the parameters of the workload."""
         return {name: value for name, value in parameters.items() if name not in self.ignored}
 
 
@@ -50,13 +50,13 @@ KINDS: Mapping[str, PointKind] = {
 
 
 def measure(kind: str, parameters: Parameters, prepared: Row | None = None) -> Row:
-    """Measure a point; to be called in a fresh process."""
+    """Measure a point; call this in a fresh process."""
     known = KINDS[kind]
     return known.measure(parameters) if prepared is None else known.measure(parameters, prepared)
 
 
 def prepare(kind: str, parameters: Parameters) -> Row:
-    """Find the workload of a point; to be called in a fresh process."""
+    """Find the workload of a point; call this in a fresh process."""
     found = KINDS[kind].prepare
     assert found is not None
     return found(parameters)

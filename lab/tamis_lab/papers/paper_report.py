@@ -1,6 +1,6 @@
-"""One page of all figures: ours beside the paper's, each claim and whether it holds.
+"""A report of all figures: ours beside the paper's, and whether each claim holds.
 
-As HTML and as Markdown. Everything comes from the results on disk: nothing is measured here.
+It is written as HTML and as Markdown, from the results on disk; nothing is measured here.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tamis_lab.papers.figure_plots import draw
 from tamis_lab.papers.results import Results
 from tamis_lab.papers.verdicts import FigureResult, figure_results, growths, tally
 
-_MARKS = {True: "holds", False: "FAILS", None: "cannot be told"}
+_MARKS = {True: "holds", False: "FAILS", None: "undecided"}
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
        color: #222; background: #fff }
@@ -33,7 +33,7 @@ img { max-width: 100%; height: auto }
 
 
 class ReportFiles(NamedTuple):
-    """The files of a report, and how many claims hold, fail, and cannot be told."""
+    """The files of a report, and how many claims hold, fail, and are undecided."""
 
     page: Path
     markdown: Path
@@ -44,7 +44,7 @@ def write(results: Results, scale: str, folder: Path, *, plots: bool = True) -> 
     """Write `report.html` and `report.md` into a folder, with the plots in `plots` beside them.
 
     Raises:
-        ImportError: There is no Matplotlib, and plots are wanted.
+        ImportError: Plots are requested, but Matplotlib is not installed.
     """
     found = figure_results(results, scale)
     folder.mkdir(parents=True, exist_ok=True)
@@ -59,13 +59,13 @@ def write(results: Results, scale: str, folder: Path, *, plots: bool = True) -> 
 
 
 def _heading(results: Results, scale: str, found: Sequence[FigureResult]) -> Iterator[str]:
-    """Sentences that say what this is."""
+    """Yield the paragraphs at the top of the report."""
     counted = tally(found)
     total = sum(counted.values())
     yield (
-        f"{len(found)} tables and figures at scale “{scale}”. Of {total} claims of the papers "
-        f"{counted[True]} hold here, {counted[False]} fail, and {counted[None]} cannot be told "
-        "from what was measured."
+        f"{len(found)} tables and figures at scale “{scale}”. Of {total} claims of the papers, "
+        f"{counted[True]} hold here, {counted[False]} fail, and {counted[None]} are undecided for "
+        "lack of measurements."
     )
     failed = sum("failed" in line for line in results.lines.values())
     loads = [
@@ -74,17 +74,18 @@ def _heading(results: Results, scale: str, found: Sequence[FigureResult]) -> Ite
         if "machine" in line
     ]
     facts = results.machine
-    spread = f", load {min(loads):.1f} to {max(loads):.1f} while it ran" if loads else ""
+    spread = f", load {min(loads):.1f} to {max(loads):.1f} during the run" if loads else ""
     yield (
-        f"{len(results.lines)} points were measured, each in a process of its own; {failed} failed "
+        f"{len(results.lines)} points were measured, each in its own process; {failed} failed "
         f"or took too long. The machine: {facts.get('cores', '?')} cores, "
-        f"{facts.get('machine', '?')}, Python {facts.get('python', '?')}{spread}. Seconds are the "
-        "processor's."
+        f"{facts.get('machine', '?')}, Python {facts.get('python', '?')}{spread}. Seconds are "
+        "processor time."
     )
     yield (
-        "The papers' machines were twenty years older, and their code was C++ and Java: rates are "
-        "not to be compared with theirs, but which algorithm is ahead, where two cross, how each "
-        "grows, and how many nodes there are. Dotted lines are what a paper does not have."
+        "The machines of the papers were twenty years older, and their code was C++ and Java. So "
+        "do not compare rates with theirs; compare which algorithm is ahead, where two cross, how "
+        "each grows, and how many nodes there are. Dotted lines are ours: the paper "
+        "does not have them."
     )
 
 
@@ -112,9 +113,9 @@ def _markdown(
             if one.figure.note:
                 yield f"{one.figure.note}\n"
             if one.gaps:
-                yield f"Not there: {' · '.join(one.gaps)}.\n"
-    yield "## How it grows\n"
-    yield "| what | whose | how |"
+                yield f"Missing: {' · '.join(one.gaps)}.\n"
+    yield "## Growth\n"
+    yield "| figure | algorithm | growth |"
     yield "|---|---|---|"
     for row in growths(found):
         yield f"| {' | '.join(row)} |"
@@ -129,7 +130,7 @@ def _matrix_in_markdown(one: FigureResult) -> Iterator[str]:
 
 
 def _matrix(one: FigureResult) -> Iterator[tuple[str, list[str]]]:
-    """The rows of a table of engines and workloads."""
+    """Yield the rows of a table of engines and workloads."""
     for curve in one.figure.curves:
         values = {value.x: value.y for value in one.curves[curve.label]}
         yield curve.label, [_cell(values.get(place)) for place in range(len(WORKLOADS))]
@@ -156,14 +157,14 @@ def _html(
         yield f"<h2>{escape(TITLES[paper])}</h2>"
         for one in same:
             yield from _section(one, drawn.get(one.figure.name), folder)
-    yield "<h2>How it grows</h2><table><tr><th>what</th><th>whose</th><th>how</th></tr>"
+    yield "<h2>Growth</h2><table><tr><th>figure</th><th>algorithm</th><th>growth</th></tr>"
     for row in growths(found):
         yield f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>"
     yield "</table></body></html>"
 
 
 def _contents(found: Sequence[FigureResult]) -> Iterator[str]:
-    """A table of all figures with their verdicts: the page at a glance."""
+    """Yield a table of all figures with their verdicts, as an overview."""
     yield "<details open><summary>All figures</summary><table>"
     for one in found:
         marks = " ".join(
@@ -183,7 +184,7 @@ def _section(one: FigureResult, name: str | None, folder: Path) -> Iterator[str]
     figure = one.figure
     yield f"<h3 id='{figure.name}'>{escape(figure.number)}: {escape(figure.title)}</h3>"
     if name:
-        # Inside the page, which is then one file that can be sent.
+        # Embedded, so that the page is a single file.
         drawing = (folder / "plots" / f"{name}.svg").read_text("utf-8")
         yield f"<div role='img' aria-label='{escape(figure.title, quote=True)}'>"
         yield drawing[drawing.index("<svg") :] + "</div>"
@@ -207,7 +208,7 @@ def _section(one: FigureResult, name: str | None, folder: Path) -> Iterator[str]
     if figure.note:
         yield f"<p class='note'>{escape(figure.note)}</p>"
     if one.gaps:
-        yield f"<p class='note'>Not there: {escape(' · '.join(one.gaps))}.</p>"
+        yield f"<p class='note'>Missing: {escape(' · '.join(one.gaps))}.</p>"
     if figure.paper != "beyond":
         yield from _values(one)
 
@@ -217,9 +218,9 @@ def _values(one: FigureResult) -> Iterator[str]:
     yield f"<tr><th>curve</th><th>{escape(one.figure.x)}</th><th>{escape(one.figure.y)}</th>"
     yield "<th>lowest</th><th>highest</th><th>paper</th></tr>"
     for label, values in one.curves.items():
-        told = dict(one.figure.paper_values.get(label, ()))
+        printed = dict(one.figure.paper_values.get(label, ()))
         for value in values:
-            figures = (value.x, value.y, value.low, value.high, told.get(value.x))
+            figures = (value.x, value.y, value.low, value.high, printed.get(value.x))
             cells = "".join(f"<td class='n'>{_cell(figure)}</td>" for figure in figures)
             yield f"<tr><td>{escape(label)}</td>{cells}</tr>"
     yield "</table></details>"

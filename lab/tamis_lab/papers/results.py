@@ -1,7 +1,7 @@
-"""Results on disk: JSON lines, each with what was measured, on what, and on which machine.
+"""Results on disk: JSON lines with the metrics of a point, its parameters, and the machine.
 
-A run that was interrupted goes on where it stopped: a point that has a line is not measured again,
-but for one that failed, which is tried once more when it is asked for.
+An interrupted run continues where it stopped: a point that has a line is not measured again, unless
+it failed; then it is tried again when it is requested.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from tamis_lab.papers.spec import Curve, CurveValue, Figure, Point
 
 @dataclass
 class Results:
-    """What has been measured so far.
+    """The results so far.
 
     Attributes:
-        file: Where it is kept; None keeps nothing.
+        file: Where they are stored; None keeps them in memory only.
         lines: By the key of a point.
-        workloads: What was prepared, by kind and parameters.
+        workloads: The prepared workloads, by kind and parameters.
         machine: Where the last line was measured.
-        scale: The scale that was asked for; "" where none is known.
+        scale: The scale of the run; "" if unknown.
     """
 
     file: Path | None = None
@@ -37,10 +37,10 @@ class Results:
 
     @classmethod
     def open(cls, file: Path) -> Results:
-        """Read a file; there may be none yet.
+        """Read a file, which need not exist yet; an incomplete last line is dropped.
 
         Raises:
-            InputError: A line is not such a line; one that was cut off at the end is let go.
+            InputError: A line is not a result.
         """
         found = cls(file)
         if not file.exists():
@@ -54,24 +54,24 @@ class Results:
                 if number == len(lines) and not text.endswith("\n"):
                     file.write_text("".join(f"{whole}\n" for whole in lines[:-1]), "utf-8")
                     break
-                raise InputError(f"{file}, line {number} is no result: {error!r}") from None
+                raise InputError(f"is not a result: {error!r}", str(file), number) from None
         return found
 
     def begin(self, scale: str) -> None:
-        """Note the scale.
+        """Record the scale.
 
         Raises:
-            InputError: What is there has another.
+            InputError: The file has another scale.
         """
         if self.scale and self.scale != scale:
             raise InputError(
-                f"{self.file} holds results at scale {self.scale!r}; take another file"
+                f"contains results at scale {self.scale!r}; use another file", str(self.file)
             )
         if not self.scale:
             self.add({"table": "about", "scale": scale})
 
     def add(self, line: Row) -> None:
-        """Keep a line, on disk at once."""
+        """Add a line, and write it to disk at once."""
         self._take(line)
         if self.file is not None:
             self.file.parent.mkdir(parents=True, exist_ok=True)
@@ -88,7 +88,7 @@ class Results:
             self.machine = line.get("machine", self.machine)
 
     def missing(self, points: Iterable[Point]) -> list[Point]:
-        """The points that have no result yet, each once."""
+        """Return the points that have no result yet, each once."""
         wanted = {point.key: point for point in points}
         return [
             point
@@ -97,14 +97,14 @@ class Results:
         ]
 
     def metrics(self, point: Point) -> Mapping[str, Any] | None:
-        """What was measured at a point; None where nothing was."""
+        """Return the metrics of a point; None if it was not measured."""
         found = self.lines.get(point.key, {}).get("metrics")
         return found if isinstance(found, dict) else None
 
     # -- as curves --------------------------------------------------------------------------------
 
     def curve(self, curve: Curve) -> list[CurveValue]:
-        """The values of a curve that there are."""
+        """Return the values of a curve that were measured."""
         found = []
         for x, point, metric in curve.places:
             metrics = self.metrics(point)
@@ -115,11 +115,11 @@ class Results:
         return found
 
     def curves(self, figure: Figure) -> dict[str, list[CurveValue]]:
-        """The values of all curves of a figure, by label."""
+        """Return the values of all curves of a figure, by label."""
         return {curve.label: self.curve(curve) for curve in figure.curves}
 
     def gaps(self, figure: Figure) -> Iterator[str]:
-        """What is not in a figure that should be, and why; a line for each curve and reason."""
+        """Yield what is missing in a figure and why; a line for each curve and reason."""
         for curve in figure.curves:
             lacking: dict[str, list[str]] = {}
             for x, point, metric in curve.places:
@@ -130,7 +130,7 @@ class Results:
                 yield f"{curve.label} at {', '.join(places)}: {why}"
 
     def _missing_reason(self, point: Point, metric: str) -> str | None:
-        """Why there is no such metric of a point; None where there is."""
+        """Return why a point lacks a metric; None if it has it."""
         line = self.lines.get(point.key)
         if line is None:
             return "not measured"

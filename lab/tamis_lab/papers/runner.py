@@ -1,4 +1,4 @@
-"""Runs the points of figures, one process each, one after the other, and keeps what they found."""
+"""Run the points of figures, one after the other, one process each, and record the results."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from tamis_lab.papers.kinds import KINDS, measure, prepare
 from tamis_lab.papers.results import Results
 from tamis_lab.papers.spec import Point
 
-# Told before each point: how many are done, of how many, and the point.
+# Called before each point: how many are done, of how many, and the point.
 Progress = Callable[[int, int, Point], None]
 
 
 def run(points: Sequence[Point], results: Results, progress: Progress) -> None:
-    """Measure all points that have no result yet; the largest last, for they may take too long."""
+    """Measure all points that have no result yet; the largest last: they may take too long."""
     missing = sorted(results.missing(points), key=lambda point: point.size)
     for done, point in enumerate(missing):
         progress(done, len(missing), point)
-        for key, asked in workload_of(point):  # found once for all points that have the same
+        for key, asked in workload_of(point):  # prepared once for all points that share it
             if key not in results.workloads:
                 results.add(workload_line(key, point, asked))
         results.add(measure_point(point, prepared_workload(point, results)))
 
 
 def measure_point(point: Point, prepared: Row | None) -> Row:
-    """A line of results: of a point that took too long, or ended in an error, it says so."""
+    """Measure a point and return its line; a timeout or an error is recorded as `failed`."""
     line: Row = {
         "table": "runs",
         "key": point.key,
@@ -52,7 +52,7 @@ def measure_point(point: Point, prepared: Row | None) -> Row:
 
 
 def workload_of(point: Point) -> list[tuple[str, Mapping[str, Any]]]:
-    """The key and the parameters of the workload that must be found for a point; none, or one."""
+    """Return the key and the parameters of the workload to prepare for a point; none, or one."""
     kind = KINDS[point.kind]
     if kind.prepare is None:
         return []
@@ -61,12 +61,12 @@ def workload_of(point: Point) -> list[tuple[str, Mapping[str, Any]]]:
 
 
 def workload_line(key: str, point: Point, asked: Mapping[str, Any]) -> Row:
-    """A line of results: the workload that was found, or why there is none."""
+    """Prepare a workload and return its line, which holds the workload or why it failed."""
     begun = time.perf_counter()
     try:
         found = _run_isolated(prepare, point, asked)
     except subprocess.TimeoutExpired:
-        found = {"failed": f"no such workload was found in {point.limit:,.0f} seconds"}
+        found = {"failed": f"found no such workload in {point.limit:,.0f} seconds"}
     except subprocess.CalledProcessError as error:
         found = {"failed": _failure_reason(error)}
     return {
@@ -79,7 +79,7 @@ def workload_line(key: str, point: Point, asked: Mapping[str, Any]) -> Row:
 
 
 def prepared_workload(point: Point, results: Results) -> Row | None:
-    """The workload of a point as it was found; None where nothing need be."""
+    """Return the prepared workload of a point; None if it needs none."""
     for key, _ in workload_of(point):
         return results.workloads[key]
     return None
@@ -94,7 +94,7 @@ def _run_isolated(function: Callable[..., Row], point: Point, *given: Mapping[st
 
 
 def _memory() -> int:
-    """Bytes of addresses that a point may have: as many as the machine has of memory."""
+    """Return the largest address space for a point: the physical memory of the machine."""
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 

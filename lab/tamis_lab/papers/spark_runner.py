@@ -1,7 +1,7 @@
-"""The same as `runner`, as a pipeline on Spark: workloads, then runs, then a table of results.
+"""Like `runner`, as a pipeline on Spark: workloads, then points, then a table of results.
 
-Points that run side by side slow each other down; seconds are the processor's, and on one machine
-one task at a time is best. On a cluster each executor takes its share.
+Points that run at the same time slow each other down. Seconds are processor time; still, on one
+machine one task at a time is best. On a cluster each executor takes its share.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from tamis_lab.papers.results import Results
 from tamis_lab.papers.spec import Point
 from tamis_lab.spark.sweep import map_inputs, write_results
 
-WAVE = 8  # points of each task before results are kept: what an interruption may cost
+WAVE = 8  # points of each task before results are written: an interruption costs no more
 
 
 def run(points: Sequence[Point], results: Results, progress: runner.Progress, tasks: int) -> None:
-    """Measure all points that have no result yet, so many side by side."""
+    """Measure all points that have no result yet, `tasks` at a time."""
     missing = sorted(results.missing(points), key=lambda point: point.size)
     with spark_session(tasks) as (spark, _):
         for first in range(0, len(missing), WAVE * tasks):
@@ -52,13 +52,13 @@ def run(points: Sequence[Point], results: Results, progress: runner.Progress, ta
 
 
 def workload_line(asked: dict[str, Any]) -> Row:
-    """In a worker: find a workload."""
+    """Find a workload, in a worker."""
     point = Point(asked["kind"], asked["parameters"], asked["limit"])
     return runner.workload_line(asked["key"], point, asked["parameters"])
 
 
 def run_line(asked: dict[str, Any]) -> Row:
-    """In a worker: measure a point, in a process of its own."""
+    """Measure a point, in a worker and a process of its own."""
     point = Point(asked["kind"], asked["parameters"], asked["limit"])
     return runner.measure_point(point, asked["prepared"])
 

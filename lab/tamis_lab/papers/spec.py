@@ -1,4 +1,4 @@
-"""What a table or a figure of a paper is: points to measure, curves through them, claims."""
+"""The parts of a table or figure of a paper: points to measure, curves through them, claims."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ SCALES = ("small", "paper")
 
 @dataclass(frozen=True)
 class Point:
-    """One measurement, made in a process of its own.
+    """One measurement, made in its own process.
 
     Attributes:
-        kind: What is measured; a name in `measuring.KINDS`.
-        parameters: What it is measured on; JSON's.
-        limit: After so many seconds it is given up, and the results say so.
+        kind: What is measured; a name in `kinds.KINDS`.
+        parameters: What it is measured on, as JSON values.
+        limit: Seconds after which it is abandoned; the results record that.
     """
 
     kind: str
@@ -27,17 +27,17 @@ class Point:
 
     @property
     def key(self) -> str:
-        """What tells it from all others: figures that want the same point share it."""
+        """The identity of the point: figures that need the same point share it."""
         return f"{self.kind} {json.dumps(self.parameters, sort_keys=True)}"
 
     @property
     def size(self) -> int:
-        """How many subscriptions it has, or queries; 0 where there are none."""
+        """Number of subscriptions or queries; 0 if there are none."""
         return int(self.parameters.get("subscriptions", self.parameters.get("queries", 0)))
 
 
 class CurvePoint(NamedTuple):
-    """Where a curve passes: the x, the point that is measured, and the metric that is the y."""
+    """A place on a curve: the x, the point that is measured, and the metric for the y."""
 
     x: float
     point: Point
@@ -49,9 +49,9 @@ class Curve:
     """A line of a figure.
 
     Attributes:
-        label: What the legend says.
+        label: The text of the legend.
         places: From left to right.
-        is_ours: The paper has no such line: it is ours.
+        is_ours: The paper has no such line.
     """
 
     label: str
@@ -62,13 +62,13 @@ class Curve:
     def over(
         cls, x: str, label: str, points: Iterable[Point], metric: str, is_ours: bool = False
     ) -> Curve:
-        """Draw a metric of points over one of their parameters."""
+        """Return a curve of a metric of points over one of their parameters."""
         places = (CurvePoint(point.parameters[x], point, metric) for point in points)
         return cls(label, tuple(places), is_ours)
 
 
 class CurveValue(NamedTuple):
-    """A value of a curve, with the lowest and the highest of its rounds where there are some."""
+    """A value of a curve, with the lowest and the highest of its rounds, if there are several."""
 
     x: float
     y: float
@@ -76,12 +76,12 @@ class CurveValue(NamedTuple):
     high: float
 
 
-# By label, the values that could be measured.
+# The values that could be measured, by label.
 Curves = Mapping[str, Sequence[CurveValue]]
 
 
 class Verdict(NamedTuple):
-    """Whether a claim holds, and what shows it; None where too little could be measured."""
+    """Whether a claim holds, and the evidence; None if too little could be measured."""
 
     holds: bool | None
     evidence: str
@@ -89,11 +89,11 @@ class Verdict(NamedTuple):
 
 @dataclass(frozen=True)
 class Claim:
-    """Something that the paper says about a figure, in our words, and how to see whether it holds.
+    """A statement of the paper about a figure, in our words, and how to check it.
 
     Attributes:
         text: What the paper says.
-        check: Given the curves, whether they say so too.
+        check: Decides from the curves whether it holds.
     """
 
     text: str
@@ -105,7 +105,7 @@ class Figure:
     """A table or a figure.
 
     Attributes:
-        paper: "bdd", "atree" or "bloom"; "beyond" for what no paper has.
+        paper: "bdd", "atree" or "bloom"; "beyond" for figures of no paper.
         number: As in the paper: "Figure 5.4".
         title: What it shows.
         x: The label of the x axis.
@@ -114,8 +114,8 @@ class Figure:
         claims: What the paper says about it.
         paper_values: The values that the paper prints, by label of a curve.
         log: The axes that are logarithmic: "", "x", "y" or "xy".
-        names: What each x is called, if they are no numbers.
-        note: What is not as in the paper.
+        names: The name of each x, if they are not numbers.
+        note: How the figure differs from the paper.
     """
 
     paper: str
@@ -132,13 +132,13 @@ class Figure:
 
     @property
     def name(self) -> str:
-        """What files of it are called."""
+        """The name of its files."""
         return re.sub(r"[^a-z0-9]+", "-", f"{self.paper}-{self.number}".lower()).strip("-")
 
     def x_name(self, x: float) -> str:
-        """What an x is called."""
+        """Return the name of an x."""
         return self.names[int(x)] if self.names else f"{x:,.10g}"
 
     def points(self) -> list[Point]:
-        """All that must be measured for it."""
+        """Return the points that must be measured for it."""
         return [place.point for curve in self.curves for place in curve.places]

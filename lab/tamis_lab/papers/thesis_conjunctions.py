@@ -37,12 +37,12 @@ from tamis_lab.papers.thesis_sweeps import (
 )
 
 # Table 5.3: events per second by subscriptions and predicates; Table 5.4: megabytes.
-TOLD_RATES = {
+PRINTED_RATES = {
     6: ((100_000, 2.5615), (200_000, 1.2715), (300_000, 0.8475), (500_000, 0.5078)),
     10: ((100_000, 1.0886), (200_000, 0.5440), (300_000, 0.3621), (500_000, 0.2164)),
     14: ((100_000, 0.5838), (200_000, 0.2922), (300_000, 0.1957), (500_000, 0.1170)),
 }
-TOLD_MEMORY = ((100_000, 153), (200_000, 307), (300_000, 461), (500_000, 768))
+PRINTED_MEMORY = ((100_000, 153), (200_000, 307), (300_000, 461), (500_000, 768))
 
 
 def conjunctive_figures(sizes: ThesisSizes) -> Iterator[Figure]:
@@ -65,8 +65,8 @@ def conjunctive_figures(sizes: ThesisSizes) -> Iterator[Figure]:
             ),
             _insertion_claims(length),
             log="xy",
-            note="Subscriptions are parsed beforehand, in the thesis and here. `As arrays`: "
-            "conjunctions of predicates that the index already knows, which is nearer to what the "
+            note="Subscriptions are parsed in advance, in the thesis and here. `As arrays` inserts "
+            "conjunctions of predicates that the index already knows, which is closer to what the "
             "thesis measures.",
         )
     for place, length in enumerate(LENGTHS):
@@ -96,8 +96,8 @@ def conjunctive_figures(sizes: ThesisSizes) -> Iterator[Figure]:
             (*filter_curves("bytes", sizes.trees, make), *_others(sizes, make, "bytes")),
             _memory_claims(length),
             log="xy",
-            note="Without the predicates and their index, which all engines here share; the "
-            "resident memory that a process grows by is in the results as `resident_bytes`.",
+            note="Without the predicates and their index, which all engines here share. The growth "
+            "of the process is in the results as `resident_bytes`.",
         )
     yield _table_memory(sizes)
     for place, length in enumerate(LENGTHS):
@@ -114,13 +114,13 @@ def conjunctive_figures(sizes: ThesisSizes) -> Iterator[Figure]:
             ),
             (
                 Claim(
-                    "With a million subscriptions there are 20,000 deletions per second.",
+                    "With a million subscriptions, 20,000 deletions per second.",
                     at_least("A-Tree", 1_000_000, 20_000),
                 ),
             ),
             log="xy",
             note="The three filters share the tree, so there is one curve. The thesis has no "
-            "deletion for counting and Gryphon; ours have one.",
+            "deletion for counting and Gryphon; ours have.",
         )
 
 
@@ -144,14 +144,14 @@ def _insertion_claims(length: int) -> tuple[Claim, ...]:
             each_above_next((GRYPHON, COUNTING, "A-Tree")),
         ),
         Claim("Gryphon's rate hardly falls with the subscriptions.", grows(GRYPHON, -0.15, 0.3)),
-        Claim("Counting's rate falls fast as subscriptions grow.", grows(COUNTING, -9, -0.3)),
+        Claim("Counting's rate falls fast with the subscriptions.", grows(COUNTING, -9, -0.3)),
         Claim("The A-Tree inserts slower than counting and Gryphon.",
               all_hold(above(COUNTING, "A-Tree"), above(GRYPHON, "A-Tree"))),
     ]  # fmt: skip
     if length == 14:
         claims.append(
             Claim(
-                "The A-Tree inserts more than 5,000 per second among 100,000.",
+                "The A-Tree inserts more than 5,000 per second with 100,000 subscriptions.",
                 at_least("A-Tree", 100_000, 5_000),
             )
         )
@@ -168,13 +168,13 @@ def _insertion_claims(length: int) -> tuple[Claim, ...]:
 def _event_claims() -> tuple[Claim, ...]:
     return (
         Claim(
-            "Counting is the best up to 400,000 subscriptions, and Gryphon ahead of it from "
+            "Counting is the best up to 400,000 subscriptions, and Gryphon is ahead of it from "
             "500,000 on.",
             overtakes(GRYPHON, COUNTING, 400_000, 500_000),
         ),
         Claim("Gryphon gains on counting as subscriptions grow.", gains(GRYPHON, COUNTING)),
         Claim(
-            "Counting has more than 350 events per second with 100,000 subscriptions.",
+            "Counting matches more than 350 events per second with 100,000 subscriptions.",
             at_least(COUNTING, 100_000, 350),
         ),
         Claim(
@@ -200,7 +200,7 @@ def _memory_claims(length: int) -> tuple[Claim, ...]:
         Claim("Counting takes the least memory.",
               all_hold(above(TVP, COUNTING), above(GRYPHON, COUNTING))),
         Claim("The general A-Tree and zero suppression take the same.", alike(GENERAL, ZERO, 1.01)),
-        Claim("The TVP filter saves memory, for it has no queues.", above(GENERAL, TVP)),
+        Claim("The TVP filter saves memory, because it has no queues.", above(GENERAL, TVP)),
         Claim("The A-Tree always takes more than Gryphon, which grows rapidly.",
               above(TVP, GRYPHON)),
     ]  # fmt: skip
@@ -230,17 +230,17 @@ def _table_rates(sizes: ThesisSizes) -> Figure:
         curves,
         (
             Claim(
-                "The rate is inverse to the subscriptions.",
+                "The rate is inversely proportional to the subscriptions.",
                 all_hold(*(grows(curve.label, -1.1, -0.9) for curve in curves)),
             ),
             Claim(
                 "It falls with the predicates.", each_above_next([curve.label for curve in curves])
             ),
         ),
-        {f"L = {length}": told for length, told in TOLD_RATES.items()},
+        {f"L = {length}": printed for length, printed in PRINTED_RATES.items()},
         "xy",
-        note="Brute force here is the meaning of the language in plain Python, one node at a time; "
-        "it stops at the first predicate that fails.",
+        note="Brute force here is the oracle in plain Python, one node at a time; it stops at the "
+        "first predicate that fails.",
     )
 
 
@@ -259,11 +259,10 @@ def _table_memory(sizes: ThesisSizes) -> Figure:
             Claim("Memory grows linearly.", grows("brute force", 0.9, 1.1)),
             Claim(
                 "It takes as much as in the thesis (153 MB for 100,000), within a factor of five.",
-                near("brute force", [(n, mb * 1e6) for n, mb in TOLD_MEMORY], 5.0),
+                near("brute force", [(n, mb * 1e6) for n, mb in PRINTED_MEMORY], 5.0),
             ),
         ),
-        {"brute force": [(n, mb * 1e6) for n, mb in TOLD_MEMORY]},
+        {"brute force": [(n, mb * 1e6) for n, mb in PRINTED_MEMORY]},
         "xy",
-        note="Resident memory that the process grows by: trees of Python objects that share equal "
-        "predicates.",
+        note="The growth of the process: trees of Python objects that share equal predicates.",
     )

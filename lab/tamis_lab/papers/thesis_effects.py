@@ -60,7 +60,7 @@ def lengths(sizes: ThesisSizes) -> Iterator[Figure]:
             (*curves, *ours),
             (
                 Claim(
-                    "The more predicates each, the fewer events.",
+                    "Rates fall with the number of predicates.",
                     each_above_next([curve.label for curve in (curves[0], curves[2], curves[4])]),
                 ),
             ),
@@ -92,7 +92,7 @@ def lengths(sizes: ThesisSizes) -> Iterator[Figure]:
         ),
         (
             Claim(
-                "Only Gryphon depends largely on the number of predicates.",
+                "Only Gryphon depends strongly on the number of predicates.",
                 all_hold(*(falls_faster(GRYPHON, label) for label in (TVP, COUNTING))),
             ),
         ),
@@ -109,12 +109,12 @@ def overlap(sizes: ThesisSizes) -> Iterator[Figure]:
     lower_first: Check = each_above_next(labels)
     for number, metric, what, y, claim in (
         (26, "events_per_s tvp", "Events", PER_S,
-         Claim("More overlap, more events.", higher_first)),
+         Claim("Rates rise with the overlap.", higher_first)),
         (27, "inserted_per_s", "Insertions", "insertions per second",
-         Claim("More overlap, more insertions.", higher_first)),
+         Claim("Insertion rates rise with the overlap.", higher_first)),
         (28, "bytes tvp", "Memory", "bytes of the structure",
-         Claim("More overlap, less memory.", lower_first)),
-        (29, "nodes", "Nodes", "nodes", Claim("More overlap, fewer nodes.", lower_first)),
+         Claim("Memory falls with the overlap.", lower_first)),
+        (29, "nodes", "Nodes", "nodes", Claim("Nodes become fewer with the overlap.", lower_first)),
     ):  # fmt: skip
         yield Figure(
             PAPER,
@@ -157,7 +157,7 @@ def matches(sizes: ThesisSizes) -> Iterator[Figure]:
             (*curves, *ours),
             (
                 Claim(
-                    "The more subscriptions an event matches, the fewer events.",
+                    "Rates fall with the number of subscriptions that an event matches.",
                     each_above_next(labels),
                 ),
             ),

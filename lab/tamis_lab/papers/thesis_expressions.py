@@ -28,7 +28,7 @@ def disjunctive_figures(sizes: ThesisSizes) -> Iterator[Figure]:
     """Events and memory with AND and OR (§5.5)."""
     for first, metric, y, claims in (
         (13, "events_per_s", PER_S, (
-            Claim("The TVP filter is ahead of the other two by far.",
+            Claim("The TVP filter is far ahead of the other two.",
                   all_hold(above(TVP, GENERAL, times=1.5), above(TVP, ZERO, times=1.5))),
         )),
         (16, "bytes", "bytes of the structure", (
@@ -72,15 +72,15 @@ def mixed_figures(sizes: ThesisSizes) -> Iterator[Figure]:
         if what == "Events":
             claims = (
                 Claim(
-                    "More predicates, fewer events.",
+                    "Rates fall with the number of predicates.",
                     each_above_next([curve.label for curve in curves]),
                 ),
             )
         else:
             claims = (
                 Claim(
-                    "Mixing the operators needs no excessive memory: it grows no faster than the "
-                    "subscriptions.",
+                    "Mixing the operators does not need excessive memory: it grows no faster than "
+                    "the subscriptions.",
                     all_hold(*(grows(curve.label, 0.7, 1.1) for curve in curves)),
                 ),
             )

@@ -1,7 +1,6 @@
-"""Measures engines on a workload of the A-Tree thesis: one workload, one engine, all its metrics.
+"""Measure engines on a workload of the A-Tree thesis: one workload, one engine, all its metrics.
 
-Seconds are the processor's, user and system, as the thesis has them (§5.3.1), and reading texts is
-left out of them.
+Seconds are processor time, user and system, as in the thesis (§5.3.1), without parsing.
 """
 
 from __future__ import annotations
@@ -32,36 +31,35 @@ from tamis_lab.workloads.atree2004 import Workload
 from tamis_lab.workloads.atree2004.calibration import SteeredWorkload, steer_workload
 
 ROUNDS = 3
-# As many events as in the thesis, or as many as have so many matches: all are held at once.
+# As many events as in the thesis, or as many as have this many matches, which all fit in memory.
 EVENTS, PAIRS = 2_000, 10_000_000
-DELETED = 50_000  # subscriptions: so many, out of all, are enough to tell how long one takes
-WARM = 500  # subscriptions that everything is compiled with
+DELETED = 50_000  # subscriptions; enough to measure the time of a deletion
+WARM = 500  # subscriptions for the run that compiles everything
 
-# `atree` is filled with arrays of predicates that are known, `added` with subscriptions one by one,
-# as all other engines are.
+# `atree` is filled with arrays of known predicates, `added` with subscriptions one by one, like all
+# other engines.
 ADDED = "added"
 TREES = ("atree", ADDED)
 
 
 def prepare_workload(asked: Mapping[str, Any]) -> Row:
-    """The workload that has the SNPS and SMPE that are asked for, as plain values."""
+    """Return the workload with the requested SNPS and SMPE, as plain values."""
     return steer_workload(**asked).knobs()
 
 
 def measure_engine(parameters: Mapping[str, Any], found: Mapping[str, Any]) -> Row:
-    """What an engine does with a workload: insertions, events and deletions per second, memory.
+    """Measure an engine on a workload: insertions, events and deletions per second, memory.
 
     Args:
-        parameters: `engine`, what the workload was asked to be, `round_s`: how many seconds of
-            matching a round is to take, where there are events enough; and, of an A-Tree, the
-            `filters`, all of them if none are named.
-        found: What `prepared` gave.
+        parameters: `engine`, the requested workload, `round_s` (the seconds of matching in a round,
+            if there are enough events), and, for an A-Tree, the `filters`; by default all.
+        found: What `prepare_workload` returned.
     """
     given = SteeredWorkload.of(found)
     name, workload = parameters["engine"], given.workload
     few = replace(given, workload=replace(workload, subscriptions=WARM))
     filters = parameters.get("filters", list(FILTERS))
-    _use(name, few.workload, few.events(50), 0.0, filters)  # to have everything compiled
+    _use(name, few.workload, few.events(50), 0.0, filters)  # compiles everything
     most = max(1, min(EVENTS, int(PAIRS / max(1.0, given.smpe * workload.subscriptions))))
     row = _use(name, workload, given.events(most), parameters["round_s"], filters)
     return row | {"snps_steered": given.snps, "smpe_steered": given.smpe}
@@ -98,17 +96,17 @@ def _use(
 
 
 def _fill_engine(name: str, workload: Workload) -> tuple[Engine, float]:
-    """An engine with the workload, and the seconds that adding took."""
+    """Return an engine filled with the workload, and the seconds for that."""
     engine: Engine
     if name == ADDED or name == "atree":
-        # Of XOR, only the filters with queues have nodes; they share a tree.
+        # With XOR, only the filters with queues have nodes for it; they share a tree.
         engine = AtreeEngine("zero-suppression" if workload.operators == "mixed" else None)
     else:
         engine = ENGINES[name]()
     seconds = 0.0
     numbered = enumerate(_expressions(workload))
     while chunk := [
-        Subscription(id, "", 0, expression)  # no engine looks at the text
+        Subscription(id, "", 0, expression)  # engines do not use the text
         for id, expression in islice(numbered, CHUNK)
     ]:
         seconds += seconds_to_add(engine, chunk, time.process_time)
@@ -116,7 +114,7 @@ def _fill_engine(name: str, workload: Workload) -> tuple[Engine, float]:
 
 
 def _expressions(workload: Workload) -> Iterator[BoolExpr]:
-    """The same as the workload's own, but that equal predicates are one object: much faster."""
+    """Yield the workload's expressions, but with equal predicates as one object: much faster."""
     if workload.operators != "conjunctive":
         yield from workload.expressions()
         return
@@ -128,7 +126,7 @@ def _expressions(workload: Workload) -> Iterator[BoolExpr]:
 
 
 def _views(engine: Engine, workload: Workload, filters: Sequence[str]) -> Mapping[str, Engine]:
-    """An A-Tree behind each of the filters that can use it; any other engine as it is."""
+    """Return an A-Tree behind each of the filters that can use it; any other engine as it is."""
     if not isinstance(engine, AtreeEngine):
         return {"": engine}
     mixed = workload.operators == "mixed"
@@ -136,9 +134,9 @@ def _views(engine: Engine, workload: Workload, filters: Sequence[str]) -> Mappin
 
 
 def _rates(engine: Engine, batch: EventBatch, round_s: float) -> list[float]:
-    """Events per second, round by round."""
+    """Measure events per second, round by round."""
     do: Callable[[int], object] = lambda count: _pairs(engine, batch.slice(0, count))  # noqa: E731
-    # What looks at many events at a time is to have many.
+    # The block engine works on many events at a time, so give it many.
     least = len(batch) if isinstance(engine, BlockEngine) else 1
     count = calibrate_count(do, len(batch), least, round_s, time.process_time)
     taken = rounds({"": partial(do, count)}, ROUNDS, time.process_time)[""]
@@ -146,7 +144,7 @@ def _rates(engine: Engine, batch: EventBatch, round_s: float) -> list[float]:
 
 
 def _pairs(engine: Engine, batch: EventBatch) -> object:
-    # A tree that was filled with arrays has no names to give: subscriptions are numbers there.
+    # A tree that was filled with arrays has no ids: its subscriptions are numbers.
     if not isinstance(engine, AtreeEngine):
         return ANSWERS["pairs"](engine, batch)
     codes, ends = engine.match_codes(batch)
@@ -165,7 +163,7 @@ def _sizes(engine: Engine, subscriptions: int) -> Row:
 
 
 def _deletion_rate(engine: Engine, subscriptions: int) -> float:
-    """Deletions per second, of some subscriptions at random."""
+    """Measure deletions per second, of some random subscriptions."""
     chosen = np.random.default_rng(1).permutation(subscriptions)[:DELETED]
     if isinstance(engine, AtreeEngine) and not engine._codes:  # filled with arrays
         begun = time.process_time()

@@ -10,7 +10,7 @@ from tamis_lab.papers.thesis_sweeps import SIZES
 
 
 def figures(scale: str) -> list[Figure]:
-    """All of them, in their order."""
+    """Return all figures, in order."""
     sizes = SIZES[scale]
     return [
         *conjunctive_figures(sizes),

@@ -1,8 +1,8 @@
 """What the figures of the A-Tree thesis have in common: sizes, points, curves.
 
-The thesis prints hardly any value of its figures: what stands in its text is among the claims. Its
-machine had a processor of 900 MHz, so that rates are not to be compared, but which algorithm is
-ahead, and how each grows, is.
+The thesis prints hardly any values of its figures; those in its text are among the claims. Its
+machine had a processor with 900 MHz: do not compare rates, but which algorithm is ahead and how
+each grows.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ FILTERS = {GENERAL: "general", ZERO: "zero-suppression", TVP: "tvp"}
 
 @dataclass(frozen=True)
 class ThesisSizes:
-    """Numbers of subscriptions, by what they are for.
+    """Numbers of subscriptions, by purpose.
 
     Attributes:
         trees: A-Trees of conjunctions, which are filled with arrays.
-        added: All that is filled with subscriptions one by one.
+        added: Everything that is filled with subscriptions one by one.
         brute: The brute force algorithm.
         mixed: Expressions with AND, OR and XOR.
         lengths: §5.7, by number of predicates.
@@ -77,12 +77,12 @@ PER_S = "events per second"
 
 
 def point(engine: str, sizes: ThesisSizes, **asked: Any) -> Point:
-    """An engine on a workload that is asked to be so."""
+    """Return a point: an engine on a workload with the requested parameters."""
     return Point("thesis", {"engine": engine, "round_s": sizes.round_s, **asked}, limit=900)
 
 
 def equalities(engine: str, sizes: ThesisSizes, n: int, length: int) -> Point:
-    """§5.4: equalities, SNPS 35 to 40 %, SMPE 0.1 to 1 %."""
+    """Return a point of §5.4: equalities, SNPS 35 to 40 %, SMPE 0.1 to 1 %."""
     return point(
         engine, sizes, subscriptions=n, predicates=length, relation="=", snps=0.375, smpe=0.0025
     )
@@ -91,12 +91,12 @@ def equalities(engine: str, sizes: ThesisSizes, n: int, length: int) -> Point:
 def curve_over(
     label: str, engine: str, metric: str, over: Sequence[int], make: Any, is_ours: bool = False
 ) -> Curve:
-    """A curve over numbers of subscriptions; `make(engine, n)` is the point."""
+    """Return a curve over numbers of subscriptions; `make(engine, n)` makes a point."""
     return Curve(label, tuple(CurvePoint(n, make(engine, n), metric) for n in over), is_ours)
 
 
 def filter_curves(metric: str, over: Sequence[int], make: Any) -> list[Curve]:
-    """A curve for each filter of the A-Tree."""
+    """Return a curve for each filter of the A-Tree."""
     return [
         curve_over(label, "atree", f"{metric} {name}", over, make)
         for label, name in FILTERS.items()
@@ -106,7 +106,7 @@ def filter_curves(metric: str, over: Sequence[int], make: Any) -> list[Curve]:
 def greater_point_maker(
     sizes: ThesisSizes, length: int, filters: Sequence[str] = (), **shares: float
 ) -> Any:
-    """Conjunctions of `>`; of an A-Tree, only some filters where others would take very long."""
+    """Return a maker of points with `>`; an A-Tree may be limited to some filters, for speed."""
     some = {"filters": list(filters)} if filters else {}
     return lambda engine, n: point(
         engine,

@@ -1,4 +1,4 @@
-"""Figures with what was measured: values, verdicts, what is missing. All that a report says."""
+"""Figures with their results: values, verdicts, gaps. A report contains nothing else."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tamis_lab.papers.thesis_sweeps import BLOCK, COUNTING, TVP
 
 @dataclass(frozen=True)
 class FigureResult:
-    """A figure with its values, what became of its claims, and what could not be measured."""
+    """A figure with its values, the verdicts on its claims, and what could not be measured."""
 
     figure: Figure
     curves: Mapping[str, Sequence[CurveValue]]
@@ -23,7 +23,7 @@ class FigureResult:
 
 
 def figure_results(results: Results, scale: str) -> list[FigureResult]:
-    """All figures of a scale: those of which nothing was measured too."""
+    """Return all figures of a scale, including those without any measurement."""
     found = []
     for figure in figures(scale):
         curves = results.curves(figure)
@@ -33,14 +33,14 @@ def figure_results(results: Results, scale: str) -> list[FigureResult]:
 
 
 def tally(found: Sequence[FigureResult]) -> dict[bool | None, int]:
-    """How many claims hold, fail, and cannot be told."""
+    """Count the claims that hold, fail, and are undecided."""
     verdicts = [verdict.holds for one in found for _, verdict in one.verdicts]
     return {kind: verdicts.count(kind) for kind in (True, False, None)}
 
 
 # -- growth ---------------------------------------------------------------------------------------
 
-# By what grows: the figure, and whether its curves are to be taken by power or by a line.
+# What grows, its figure, and whether its curves are fitted by a power or by a line.
 _GROWTHS = (
     ("events per second by subscriptions, =, L = 10", "Figure 5.5", "power"),
     ("bytes by subscriptions, =, L = 10", "Figure 5.8", "line"),
@@ -50,11 +50,11 @@ _GROWTHS = (
 
 
 def growths(found: Sequence[FigureResult]) -> Iterator[tuple[str, str, str]]:
-    """How curves of the thesis grow, the engine `block` among them: what, whose, and how."""
+    """Yield how curves of the thesis grow, with ours (`block`): figure, algorithm, growth."""
     by_number = {one.figure.number: one for one in found if one.figure.paper == "atree"}
     for what, number, kind in _GROWTHS:
         for label, curve in by_number[number].curves.items():
-            # A few subscriptions may be nothing to speak of: `block` keeps them as a draft.
+            # Zero for a few subscriptions, which `block` keeps as a draft.
             values = [value for value in curve if value.y > 0]
             if len(values) > 1:
                 yield what, label, _fit(values, kind)
@@ -69,7 +69,7 @@ def growths(found: Sequence[FigureResult]) -> Iterator[tuple[str, str, str]]:
 def _curves_by_matches(
     by_number: Mapping[str, FigureResult],
 ) -> Iterator[tuple[str, list[CurveValue]]]:
-    """The figures of §5.9, over SMPE, at the greatest number of subscriptions that all have."""
+    """Yield the figures of §5.9 over SMPE, at the largest number of subscriptions that all have."""
     for number, label, ending in (
         ("Figure 5.30", TVP, ""),
         ("Figure 5.31", COUNTING, ""),
@@ -95,4 +95,4 @@ def _fit(values: Sequence[CurveValue], kind: str) -> str:
     xs, ys = [value.x for value in values], [value.y for value in values]
     if kind == "line":
         return str(fit_line(xs, ys))
-    return f"as the power {exponent(xs, ys):.2f}"
+    return f"power {exponent(xs, ys):.2f}"

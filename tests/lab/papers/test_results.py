@@ -49,7 +49,7 @@ def test_a_line_that_was_cut_off_is_measured_again(tmp_path: Path) -> None:
 def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "results.jsonl"
     file.write_text('{"table": "runs"}\nrubbish\n')
-    with pytest.raises(InputError, match="line 1"):
+    with pytest.raises(InputError, match=r"results.jsonl:1: is not a result"):
         Results.open(file)
 
 
