@@ -1,1 +1,1 @@
-"""Networks of brokers, simulated on Spark: how large, what is kept of it, and a page about it."""
+"""Networks of brokers, simulated on Spark: sizes, topologies, the job, results and a report."""

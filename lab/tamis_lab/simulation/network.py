@@ -1,8 +1,8 @@
-"""A network of brokers in memory: what they tell each other, message by message.
+"""A network of brokers in memory, which exchange interests and events message by message.
 
-The model that everything else is held against: brokers over NATS, and the simulation on Spark. A
-link carries messages in order, in both directions, events among them; which of several links is
-next is the caller's choice.
+This is the reference model: brokers over NATS and the simulation on Spark are compared with it. A
+link carries messages in order, in both directions, events included. The caller chooses which link
+delivers its next message.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ class Passage:
 
     Attributes:
         event: Its values.
-        origin: The broker that it was published at.
-        delivered: By broker, the ids of its subscribers' subscriptions that it satisfies.
-        hops: By broker that it came to, over how many links.
-        crossed: The links that it went over, as often as it did.
-        evaluations: At how many brokers it was held against predicates to be routed.
-        checked: The brokers at which it was then held against subscribers' own selectors.
-        filter_bytes: How long the filter is that it carries; 0 for none.
+        origin: The broker at which it was published.
+        delivered: By broker, the ids of its subscriptions that the event satisfies.
+        hops: By broker that it reached, the number of links.
+        crossed: The links that it crossed, with repetitions.
+        evaluations: Number of brokers that evaluated predicates to route it.
+        checked: The brokers that then evaluated their own subscribers' selectors.
+        filter_bytes: Size of the filter that it carries; 0 for none.
     """
 
     event: Event
@@ -51,7 +51,7 @@ class Passage:
 
     @property
     def wasted_links(self) -> set[Link]:
-        """The links that it went over in vain: nobody beyond wanted it."""
+        """The links that it crossed needlessly: no subscriber beyond them matches."""
         came_from = {to: source for source, to in self.crossed}
         useful: set[str] = set()
         for node in self.delivered:
@@ -69,7 +69,7 @@ class _Node:
 
 
 class Network:
-    """Brokers and the links between them, which make no loop.
+    """Brokers and the links between them, without loops.
 
     >>> network = Network("edge")
     >>> for name in ("paris", "lyon", "rome"):
@@ -85,7 +85,7 @@ class Network:
 
     Attributes:
         nodes: The names of all brokers.
-        messages: By link, how many messages about interests went over it.
+        messages: By link, the number of messages about interests that it carried.
     """
 
     def __init__(
@@ -93,11 +93,11 @@ class Network:
         strategy: str | Callable[[], Router],
         pick: Callable[[Sequence[Link]], Link] = lambda links: links[0],
     ) -> None:
-        """Begin with no brokers.
+        """Start with no brokers.
 
         Args:
-            strategy: How they route; or what makes a router.
-            pick: Chooses the link whose next message arrives.
+            strategy: The name of a routing strategy, or a function that creates a router.
+            pick: Chooses the link that delivers its next message.
         """
         self._router: Callable[[], Router]
         self._router = partial(router, strategy) if isinstance(strategy, str) else strategy
@@ -119,7 +119,7 @@ class Network:
         return list(self._links)
 
     def router(self, node: str) -> Router:
-        """The router of a broker.
+        """Return the router of a broker.
 
         Raises:
             InputError: There is no such broker.
@@ -130,7 +130,7 @@ class Network:
         """Add a broker without links.
 
         Raises:
-            InputError: There is one of that name, or it is no name.
+            InputError: The name is taken or empty.
         """
         if node == HERE or node in self._nodes:
             raise InputError(
@@ -139,10 +139,10 @@ class Network:
         self._nodes[node] = _Node(self._router())
 
     def link(self, one: str, other: str) -> None:
-        """Link two brokers, which tell each other what they know.
+        """Link two brokers, which exchange what they know.
 
         Raises:
-            LoopError: There is a way from one to the other already; nothing has changed.
+            LoopError: They are connected already; nothing has changed.
             InputError: There is no such broker.
         """
         way = self.way(one, other)
@@ -155,10 +155,10 @@ class Network:
             self._send_updates(here, self._node(here).router.join(there))
 
     def unlink(self, one: str, other: str) -> None:
-        """Take a link away, with what is on its way.
+        """Remove a link, with the messages on it.
 
         Raises:
-            InputError: There is none.
+            InputError: There is no such link.
         """
         if (one, other) not in self._links:
             raise InputError(f"{one!r} and {other!r} are not linked")
@@ -169,7 +169,7 @@ class Network:
             self._send_updates(here, self._node(here).router.leave(there))
 
     def remove(self, node: str) -> None:
-        """Take a broker away, with its links and subscribers.
+        """Remove a broker, with its links and subscribers.
 
         Raises:
             InputError: There is no such broker.
@@ -179,7 +179,7 @@ class Network:
         del self._nodes[node]
 
     def way(self, one: str, other: str) -> list[str] | None:
-        """The brokers from one to another, both among them; None if there is no way.
+        """Return the brokers from one to another, both included; None if they are not connected.
 
         Raises:
             InputError: There is no such broker.
@@ -197,22 +197,22 @@ class Network:
     # -- subscribers ------------------------------------------------------------------------------
 
     def subscribe(self, node: str, id: Id, selector: str) -> None:
-        """A subscriber of a broker wants something.
+        """Add a subscription at a broker.
 
         Raises:
-            InputError: There is such an id at this broker.
-            SelectorError: The selector is none.
+            InputError: The broker has a subscription with this id.
+            SelectorError: The selector is invalid.
         """
         at = self._node(node)
         if id in at.subscriptions:
-            raise InputError(f"there is a subscription {id!r} at {node!r} already")
+            raise InputError(f"there is already a subscription {id!r} at {node!r}")
         subscription = Subscription.of(id, selector)
         interest = Interest.of(subscription)
         at.subscriptions[id] = (interest, interest.condition)
         self._send_updates(node, at.router.subscribe(interest))
 
     def unsubscribe(self, node: str, id: Id) -> None:
-        """A subscriber of a broker wants it no longer.
+        """Remove a subscription at a broker.
 
         Raises:
             KeyError: There is no such id.
@@ -224,13 +224,13 @@ class Network:
     # -- events -----------------------------------------------------------------------------------
 
     def publish(self, node: str, event: Event) -> Passage:
-        """Publish an event at a broker; `settle` has it arrive elsewhere."""
+        """Publish an event at a broker; `settle` delivers it elsewhere."""
         passage = Passage(event, node)
         self._receive_event(node, HERE, passage, None, 0)
         return passage
 
     def step(self) -> bool:
-        """Have one message arrive, if there is one."""
+        """Deliver one message, if there is one; return whether there was."""
         waiting = [link for link, queue in self._links.items() if queue]
         if not waiting:
             return False
@@ -245,7 +245,7 @@ class Network:
         return True
 
     def settle(self) -> None:
-        """Have all messages arrive."""
+        """Deliver all messages."""
         while self.step():
             pass
 
@@ -257,8 +257,8 @@ class Network:
             raise InputError(f"there is no broker {name!r}")
         return found
 
-    def _send_updates(self, node: str, told: list[InterestUpdate]) -> None:
-        for message in told:
+    def _send_updates(self, node: str, updates: list[InterestUpdate]) -> None:
+        for message in updates:
             link = node, message.neighbour
             self._links[link].append(message)
             self.messages[link] += 1

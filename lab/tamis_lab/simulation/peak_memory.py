@@ -1,4 +1,4 @@
-"""The most memory that this process and all below it have had together."""
+"""Peak memory of this process and its descendants together."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ _LOOK = 1.0  # seconds
 
 
 class PeakMemory:
-    """Looks now and then; what is shared is counted once.
+    """Samples the memory regularly; shared pages are counted once.
 
     Attributes:
-        bytes: The most so far; 0 where the system does not say.
+        bytes: The peak so far; 0 if unknown.
     """
 
     def __init__(self) -> None:
-        """Begin with none."""
+        """Start at zero."""
         self.bytes = 0
         self._done = threading.Event()
 
     @contextmanager
     def watch(self) -> Iterator[PeakMemory]:
-        """Look while something runs."""
+        """Sample while the block runs."""
         look = threading.Thread(target=self._sample, daemon=True)
         look.start()
         try:
@@ -44,13 +44,13 @@ class PeakMemory:
 
 
 def _process_tree(root: int) -> list[int]:
-    """A process, and all that descend from it."""
+    """Return a process and its descendants."""
     below: dict[int, list[int]] = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
-            # After the name, which is in brackets and may have anything in it: state, parent.
+            # After the name, which is in brackets and may contain anything: state, parent.
             parent = int(stat.read_text().rpartition(")")[2].split()[1])
-        except (OSError, ValueError, IndexError):  # it has ended
+        except (OSError, ValueError, IndexError):  # the process has ended
             continue
         below.setdefault(parent, []).append(int(stat.parent.name))
     found, pending = [], [root]

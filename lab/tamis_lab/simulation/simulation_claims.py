@@ -1,7 +1,7 @@
-"""What the figures mean, in words with the figures in them; and what the paper says of it.
+"""Paragraphs that interpret the figures, and the paper's claims with verdicts.
 
-The paper is Jerzak and Fetzer, DEBS 2008. Its evaluation has one broker: what it says of networks
-is in its sections 3, 4 and 6.2, and is held against the simulation here.
+The paper is Jerzak and Fetzer, DEBS 2008. Its evaluation has one broker. What it says about
+networks is in its sections 3, 4 and 6.2, and is compared with the simulation here.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from tamis_lab.simulation.job.findings import Line
 
 ClaimRow = tuple[str, str, str]
 
-_HOLDS, _FAILS, _UNKNOWN = "holds", "does not hold", "cannot be told"
-# What §6.2 takes to be an acceptable overhead of an event, in bytes.
+_HOLDS, _FAILS, _UNKNOWN = "holds", "does not hold", "undecided"
+# The overhead per event, in bytes, that §6.2 considers acceptable.
 _PAPERS_FILTER = 400
 
 
@@ -30,12 +30,12 @@ class _Lines:
         self.networks = list(dict.fromkeys(line["network"] for line in strategies))
 
     def lines_of(self, strategy: str) -> list[tuple[str, Line]]:
-        """By network, the line of a strategy, where there is one."""
+        """Return the lines of a strategy, with their networks."""
         found = ((network, self._found.get((network, strategy))) for network in self.networks)
         return [(network, line) for network, line in found if line is not None]
 
     def both(self, one: str, other: str) -> list[tuple[str, Line, Line]]:
-        """By network, the lines of two strategies, where there are both."""
+        """Return the lines of two strategies, for networks that have both."""
         others = dict(self.lines_of(other))
         return [(n, line, others[n]) for n, line in self.lines_of(one) if n in others]
 
@@ -43,7 +43,7 @@ class _Lines:
 def meaning(
     about: Line, strategies: Sequence[Line], sweeps: Mapping[str, Sequence[Line]]
 ) -> Iterator[str]:
-    """Paragraphs on what came out."""
+    """Yield paragraphs that interpret the results."""
     lines = _Lines(strategies)
     links = about["brokers"] - 1
     yield from _traffic(lines, links)
@@ -65,7 +65,7 @@ def _traffic(lines: _Lines, links: int) -> Iterator[str]:
     deliveries = pairs[0][1]["deliveries"]
     yield (
         f"**Traffic.** An event has {number(deliveries)} subscribers on average. Routing sends it "
-        f"over as many links as it takes to reach them: {', '.join(parts)}; flooding always over "
+        f"over as many links as are needed to reach them: {', '.join(parts)}. Flooding always uses "
         f"{links:,}. {_best_and_worst(pairs)}"
     )
 
@@ -82,8 +82,8 @@ def _best_and_worst(pairs: list[tuple[str, Line, Line]]) -> str:
         f"{times(worst_line['messages'], best_line['messages'])} as many messages "
         f"as the {_network_name(less)}, and a delivery takes "
         f"{number(worst_line['delivery_hops'])} hops instead of "
-        f"{number(best_line['delivery_hops'])}. The median event goes over {often[0]:,} and "
-        f"{seldom[0]:,} links, one in a hundred over {often[2]:,} and {seldom[2]:,} or more."
+        f"{number(best_line['delivery_hops'])}. The median event crosses {often[0]:,} and "
+        f"{seldom[0]:,} links; one in a hundred crosses {often[2]:,} and {seldom[2]:,} or more."
     )
 
 
@@ -95,10 +95,10 @@ def _work(lines: _Lines) -> Iterator[str]:
     edge = [line for _, line, _ in pairs]
     once = all(line["evaluations"] == 1 for line in edge)
     yield (
-        "**Work.** Where each broker matches again, an event is held against predicates "
+        "**Work.** Where each broker matches again, predicates are evaluated for an event "
         f"{', '.join(parts)} times; with edge routing "
-        + ("once, whatever the network" if once else "more than once, which must not be")
-        + ". Of brokers that an event passes, those after the first then only look bits up."
+        + ("once, in any network" if once else "more than once, which is a bug")
+        + ". Brokers after the first then only look up bits."
     )
 
 
@@ -120,12 +120,12 @@ def _tables(lines: _Lines) -> Iterator[str]:
     ]
     yield (
         "**What covering saves, and what it costs.** With covering the tables of neighbours have "
-        f"{', '.join(kept)} of the entries that edge routing needs, and brokers "
+        f"{', '.join(kept)} of the entries that edge routing needs, and brokers hold "
         f"{number(min(c['predicates_held'] for _, c, _ in pairs))} to "
         f"{number(max(c['predicates_held'] for _, c, _ in pairs))} of "
-        f"{number(pairs[0][2]['predicates_held'])} predicates. To get there takes "
-        f"{', '.join(more)} as many messages as telling everybody everything; "
-        f"{', '.join(back)} of them take back what a later subscription covers."
+        f"{number(pairs[0][2]['predicates_held'])} predicates. This takes "
+        f"{', '.join(more)} as many messages as sending every interest to every broker; "
+        f"{', '.join(back)} of them withdraw an interest that a later subscription covers."
     )
 
 
@@ -140,9 +140,9 @@ def _bytes(lines: _Lines) -> Iterator[str]:
     _, edge, covering = pairs[0]
     payload = covering["bytes"] / covering["messages"] if covering["messages"] else 0
     yield (
-        "**Bytes.** That is paid for on the links: a filter takes "
+        "**Bytes.** The cost is on the links: a filter takes "
         f"{number(edge['filter_bytes_per_message'])} bytes beside an event of {number(payload)}, "
-        f"so that edge routing moves {', '.join(parts)} as many bytes as covering."
+        f"so edge routing transfers {', '.join(parts)} as many bytes as covering."
     )
 
 
@@ -156,9 +156,9 @@ def _waste(about: Line, lines: _Lines, sweeps: Mapping[str, Sequence[Line]]) -> 
         for network, edge, covering in pairs
     ]
     text = (
-        f"**In vain.** With m = {about['m']:,} and {about['predicates']:,} predicates, of all "
-        f"messages of edge routing and of covering {', '.join(parts)} are in vain. No event is "
-        "delivered to anybody who does not want it, as the last broker checks."
+        f"**Waste.** With m = {about['m']:,} and {about['predicates']:,} predicates, of all "
+        f"messages of edge routing and of covering {', '.join(parts)} are wasted. No event is "
+        "delivered to a subscriber that it does not match, because the last broker checks."
     )
     swept = [line for line in sweeps.get(about["run"], ()) if line["strategy"] == "edge"]
     if swept:
@@ -186,7 +186,7 @@ def _network_name(network: str) -> str:
 
 
 def claims(about: Line, strategies: Sequence[Line], lines: Sequence[Line]) -> Iterator[ClaimRow]:
-    """Whether it holds, what the paper says, and what came out."""
+    """Yield rows: whether a claim of the paper holds, the claim, and our result."""
     found = _Lines(strategies)
     yield _same_deliveries(found)
     yield _evaluated_once(found)
@@ -211,7 +211,7 @@ def _same_deliveries(found: _Lines) -> ClaimRow:
     return (
         _HOLDS if len(different) == 1 and not missed else _FAILS,
         "There are no false negatives (§6.3).",
-        f"{shown} by all strategies in all networks; filters missed {missed:,} selectors of events",
+        f"{shown} by all strategies in all networks; filters missed {missed:,} matching selectors",
     )
 
 
@@ -232,7 +232,7 @@ def _covering_saves(found: _Lines) -> Iterator[ClaimRow]:
     ]
     yield (
         _verdict(bool(pairs), all(smaller)),
-        "Covering reduces what has to be stored (§3).",
+        "Covering reduces what must be stored (§3).",
         ", ".join(
             f"{network}: {share(c['table_from_neighbours'], e['table_from_neighbours'])}"
             for network, c, e in pairs
@@ -241,13 +241,13 @@ def _covering_saves(found: _Lines) -> Iterator[ClaimRow]:
     fewer = [covering["telling_bytes"] < edge["telling_bytes"] for _, covering, edge in pairs]
     yield (
         _verdict(bool(pairs), all(fewer)),
-        "Covering reduces the bandwidth that subscriptions take (§3).",
+        "Covering reduces the bandwidth for subscriptions (§3).",
         ", ".join(
             f"{network}: {bytes_text(c['telling_bytes'])} instead of "
             f"{bytes_text(e['telling_bytes'])}"
             for network, c, e in pairs
         )
-        + ", with what is taken back when something comes that covers it",
+        + ", including interests that are withdrawn once another covers them",
     )
 
 
@@ -256,8 +256,8 @@ def _filter_is_short(found: _Lines) -> ClaimRow:
     sizes = [line["filter_bytes_per_message"] for _, line in lines]
     return (
         _verdict(bool(sizes), all(size <= _PAPERS_FILTER for size in sizes)),
-        f"The filter of an event takes about {_PAPERS_FILTER} bytes, which is acceptable (§6.2, of "
-        "30,000 subscriptions).",
+        f"The filter of an event takes about {_PAPERS_FILTER} bytes, which is acceptable (§6.2, "
+        "with 30,000 subscriptions).",
         ", ".join(
             f"{network}: {number(size)} bytes beside {number(line['bytes'] / line['messages'])}"
             for (network, line), size in zip(lines, sizes, strict=True)
@@ -273,7 +273,7 @@ def _sparse_is_shorter(about: Line, found: _Lines) -> ClaimRow:
     return (
         _verdict(bool(sizes), all(size < dense for size in sizes)),
         "A sparse filter is shorter than a dense one (§4.5).",
-        f"{', '.join(map(number, sizes))} bytes, as differences between places, against "
+        f"{', '.join(map(number, sizes))} bytes, encoded as differences of positions, against "
         f"{number(dense)}",
     )
 
@@ -283,7 +283,7 @@ def _few_wasted(found: _Lines) -> ClaimRow:
     parts = [(network, line["wasted"], line["messages"]) for network, line in lines]
     return (
         _verdict(bool(parts), all(wasted <= 0.05 * sent for _, wasted, sent in parts)),
-        "False positives are acceptable, here: at most one message in twenty (§7).",
+        "False positives are acceptable; here: at most one message in twenty is wasted (§7).",
         ", ".join(f"{network}: {share(wasted, sent)}" for network, wasted, sent in parts),
     )
 
@@ -299,12 +299,12 @@ def _two_functions(about: Line, lines: Sequence[Line]) -> ClaimRow:
     expected = n * n / 2 * factorial(k) / m**k if m else 0.0
     return (
         _verdict(bool(swept), swept.get(m, 0) <= max(1.0, 10 * expected)),
-        "To make k hash functions of two loses nothing (§5.2).",
+        "Deriving k hash functions from two loses nothing (§5.2).",
         f"m = {m:,}, k = {k}: {swept.get(m, 0):,} pairs of {n:,} predicates have the same bits, "
-        f"which no larger k would change; with {k} independent functions it would be "
+        f"whatever k is; with {k} independent functions it would be "
         f"{expected:.1g}"
         if swept
-        else "no sizes of filters were tried",
+        else "no filter sizes were tried",
     )
 
 
@@ -312,10 +312,10 @@ def _per_hop_less(found: _Lines) -> ClaimRow:
     pairs = found.both("covering", "edge")
     return (
         _verdict(bool(pairs), all(c["wasted"] <= e["wasted"] for _, c, e in pairs)),
-        "Not in the paper: brokers that match again waste less, as a filter of fewer predicates "
-        "claims less.",
+        "Not in the paper: brokers that match again waste less, because a filter of fewer "
+        "predicates has fewer false positives.",
         ", ".join(
-            f"{network}: {number(c['wasted'])} messages per event in vain instead of "
+            f"{network}: {number(c['wasted'])} wasted messages per event instead of "
             f"{number(e['wasted'])}"
             for network, c, e in pairs
         ),

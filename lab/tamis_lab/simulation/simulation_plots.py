@@ -1,6 +1,7 @@
-"""The figures of a simulation, as SVG: a strategy has one colour and one marker everywhere.
+"""The plots of a simulation, as SVG: a strategy has one colour and one marker everywhere.
 
-Colours are those of Okabe and Ito, which people who see colours differently can tell apart.
+The colours are those of Okabe and Ito, which people with colour vision deficiencies can
+distinguish.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ def _drawing(file: Path, columns: int = 1) -> Iterator[Any]:
     pyplot = load_pyplot()
     # The same input gives the same file: no date, and no random names inside.
     pyplot.rcParams["svg.hashsalt"] = file.stem
-    pyplot.rcParams["svg.fonttype"] = "none"  # text as text: small, and to be found
+    pyplot.rcParams["svg.fonttype"] = "none"  # keep text searchable, and files small
     drawing, plots = pyplot.subplots(
         1, columns, figsize=(4.2 * columns + 1.6, 3.6), layout="constrained", squeeze=False
     )
@@ -43,14 +44,14 @@ def _drawing(file: Path, columns: int = 1) -> Iterator[Any]:
 def draw_by_network(
     file: Path, lines: Sequence[Line], figures: Sequence[tuple[str, Callable[[Line], float]]]
 ) -> None:
-    """Figures of each strategy, by network; on a logarithmic scale, without what is 0."""
+    """Draw figures of each strategy, by network, on a logarithmic scale; zeros are left out."""
     networks = list(dict.fromkeys(line["network"] for line in lines))
     strategies = [s for s in _STYLES if any(line["strategy"] == s for line in lines)]
     with _drawing(file, len(figures)) as plots:
         for plot, (title, figure) in zip(plots, figures, strict=True):
             for place, strategy in enumerate(strategies):
                 mine = {x["network"]: figure(x) for x in lines if x["strategy"] == strategy}
-                # Beside each other: several are often the same.
+                # Side by side, because values often coincide.
                 shift = (place - (len(strategies) - 1) / 2) * 0.13
                 shown = [(n + shift, mine[x]) for n, x in enumerate(networks) if mine.get(x)]
                 colour, marker = _STYLES[strategy]
@@ -63,7 +64,7 @@ def draw_by_network(
 
 
 def draw_hops(file: Path, lines: Sequence[Line]) -> None:
-    """By network, which share of deliveries and of arrivals takes how many hops, or fewer."""
+    """Draw, by network, the share of arrivals that take so many hops or fewer."""
     networks = list(dict.fromkeys(line["network"] for line in lines))
     with _drawing(file, len(networks)) as plots:
         for plot, network in zip(plots, networks, strict=True):
@@ -71,7 +72,7 @@ def draw_hops(file: Path, lines: Sequence[Line]) -> None:
                 for line in lines:
                     if (line["network"], line["strategy"]) == (network, strategy):
                         xs, ys = _shares(line["hops_histogram"])
-                        # Not at the same places: several curves are often the same.
+                        # Markers at different places, because curves often coincide.
                         every = (place % len(xs), max(4, len(xs) // 4))
                         plot.plot(
                             xs, ys, color=colour, marker=marker, markevery=every, label=strategy,
@@ -83,7 +84,7 @@ def draw_hops(file: Path, lines: Sequence[Line]) -> None:
 
 
 def draw_sweep(file: Path, lines: Sequence[Line], figures: Sequence[tuple[str, str]]) -> None:
-    """Figures by the size of filters, of each network and strategy."""
+    """Draw figures by filter size, for each network and strategy."""
     with _drawing(file, len(figures)) as plots:
         for plot, (title, name) in zip(plots, figures, strict=True):
             for network, style in _LINES.items():
@@ -106,7 +107,7 @@ def draw_sweep(file: Path, lines: Sequence[Line], figures: Sequence[tuple[str, s
 
 
 def _plain_ticks(plot: Any) -> None:
-    """Figures at a logarithmic axis as people write them."""
+    """Write the figures of a logarithmic axis without exponents."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     plot.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
@@ -115,7 +116,7 @@ def _plain_ticks(plot: Any) -> None:
 
 
 def _shares(histogram: dict[str, Any]) -> tuple[list[int], list[float]]:
-    """From a histogram to the share of all that lies up to each place."""
+    """Convert a histogram to cumulative shares."""
     width, counts = histogram["width"], histogram["counts"]
     total, so_far = sum(counts), 0
     xs, ys = [], []

@@ -1,4 +1,4 @@
-"""One simulation on Spark, from its sizes to lines of results."""
+"""Run a simulation on Spark, from its sizes to lines of results."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Step = Callable[[str], AbstractContextManager[Any]]
 
-# Events of a task: enough to be worth starting it, and few enough to see it go on.
+# Events of a task: enough to be worth starting it, and few enough to show progress.
 _TASK = 50_000
 
 
@@ -36,14 +36,14 @@ def run_simulation(
     scratch: Path | None = None,
     step: Step = nullcontext,
 ) -> list[Line]:
-    """Simulate, and give back what came out.
+    """Run a simulation and return its results.
 
     Args:
-        spark: Where it runs.
-        sizes: How large it is.
-        scale: What the sizes are called.
-        scratch: A folder that the driver and all workers see, for what is written on the way.
-        step: Is told what is done next.
+        spark: The session.
+        sizes: The size of the simulation.
+        scale: The name of the sizes.
+        scratch: A folder for intermediate files, which the driver and all workers can access.
+        step: Called with the name of each step.
 
     Returns:
         A line about the run, one for each network and strategy, and those of the sweep.
@@ -75,7 +75,7 @@ def run_simulation(
 
 
 def write(file: Path, lines: list[Line]) -> None:
-    """Keep lines in a file, instead of those of the same scale and sizes that are there."""
+    """Write lines to a file; they replace those of the same run."""
     kept = read(file) if file.exists() else []
     run = lines[0]["run"]
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -84,7 +84,7 @@ def write(file: Path, lines: list[Line]) -> None:
 
 
 def read(file: Path) -> list[Line]:
-    """The lines of a file."""
+    """Read the lines of a file."""
     return [json.loads(line) for line in file.read_text("utf-8").splitlines()]
 
 

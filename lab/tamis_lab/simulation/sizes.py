@@ -1,4 +1,4 @@
-"""How large a simulation is."""
+"""The size of a simulation."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from tamis_lab.simulation.topology import TOPOLOGIES, OverlayTree, topology
 from tamis_lab.workloads.known_names import check_known
 from tamis_lab.workloads.overlay_workload import OverlayWorkload
 
-FEW = 20_000  # events of a sweep, at most
+FEW = 20_000  # most events of a sweep
 
 
 @dataclass(frozen=True, kw_only=True)
 class SimulationSizes:
-    """A simulation, as it is asked for.
+    """The parameters of a simulation.
 
     Attributes:
-        brokers: How many there are in each network.
-        subscriptions: How many there are in each network.
-        events: How many are sent through each network.
-        topologies: Which networks.
-        strategies: Which strategies.
-        shape: Of filters.
-        sweep: Other sizes of filters, in bits, that a part of the events is tried with too.
-        seed: Of the workload, and of random trees.
+        brokers: Number of brokers of each network.
+        subscriptions: Number of subscriptions of each network.
+        events: Number of events sent through each network.
+        topologies: The networks.
+        strategies: The routing strategies.
+        shape: The shape of filters.
+        sweep: Other filter sizes, in bits, to try with a part of the events.
+        seed: Seed of the workload and of random trees.
     """
 
     brokers: int
@@ -41,10 +41,10 @@ class SimulationSizes:
     seed: int = 2008
 
     def __post_init__(self) -> None:
-        """Refuse what there is not.
+        """Check the parameters.
 
         Raises:
-            InputError: There is no such strategy, or a number is out of range.
+            InputError: A strategy or a topology is unknown, or a number is out of range.
         """
         _check("strategy", self.strategies, STRATEGIES, "strategies")
         _check("topology", self.topologies, TOPOLOGIES, "topology")
@@ -53,7 +53,7 @@ class SimulationSizes:
 
     @property
     def workload(self) -> OverlayWorkload:
-        """What is subscribed to and published."""
+        """The subscriptions and events."""
         return OverlayWorkload(
             brokers=self.brokers, subscriptions=self.subscriptions, seed=self.seed
         )
@@ -75,7 +75,7 @@ def _check(what: str, names: Sequence[str], known: Collection[str], option: str)
         raise InputError(f"name at least one of {', '.join(known)}", option)
 
 
-# Filters of a sweep: from those that claim nearly everything to those that claim nothing in vain.
+# Filters of a sweep: from those that match nearly everything to those without false positives.
 SCALES = {
     "small": SimulationSizes(
         brokers=50,

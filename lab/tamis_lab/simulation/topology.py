@@ -1,8 +1,8 @@
 """Trees of brokers: a line, a star, a balanced tree, a random one.
 
-Brokers are numbered so that each comes before those below it, and those below it come next: what
-lies beyond a link is then a range of numbers, or all but one. Brokers of close numbers are close in
-the tree, in a star as far as that can be.
+A broker is numbered before those below it, and those below it follow directly: so the brokers
+beyond a link are a range of numbers, or all others. Brokers with close numbers are close in the
+tree (in a star as far as possible).
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class OverlayTree(NamedTuple):
     OverlayTree(parent=array([-1,  0,  1,  0], dtype=int32), size=array([4, 2, 1, 1], dtype=int32))
 
     Attributes:
-        parent: The broker above; -1 of the first.
-        size: How many brokers are below, itself among them: those from its number on.
+        parent: The broker above; -1 for the first.
+        size: Number of brokers in the subtree, which are those from its own number on.
     """
 
     parent: Ints
@@ -38,38 +38,38 @@ class OverlayTree(NamedTuple):
 
     @property
     def brokers(self) -> int:
-        """How many there are."""
+        """Number of brokers."""
         return len(self.parent)
 
     def depths(self) -> Ints:
-        """How many links are between each broker and the first."""
+        """Return the number of links between each broker and the first."""
         depths = np.zeros(self.brokers, np.int32)
         for broker in range(1, self.brokers):
             depths[broker] = depths[self.parent[broker]] + 1
         return depths
 
     def degrees(self) -> Ints:
-        """How many neighbours each broker has."""
+        """Return the number of neighbours of each broker."""
         degrees = np.bincount(self.parent[1:], minlength=self.brokers)
         degrees[1:] += 1
         return degrees.astype(np.int32)
 
 
 def tree_of(parents: Sequence[int]) -> OverlayTree:
-    """The tree with these parents; its brokers must be numbered as said above.
+    """Return the tree with these parents, whose brokers must be numbered as described above.
 
     Raises:
-        InputError: They are not, or it is no tree.
+        InputError: They are not, or this is not a tree.
     """
     count = len(parents)
     if not count or parents[0] != -1:
-        raise InputError("the first broker has the parent -1, and no other one", "brokers")
+        raise InputError("the first broker, and no other, must have the parent -1", "brokers")
     size = np.ones(count, np.int32)
     for broker in range(count - 1, 0, -1):
         if not 0 <= parents[broker] < broker:
             raise InputError(f"broker {broker} comes before its parent", "brokers")
         size[parents[broker]] += size[broker]
-    after = np.ones(count, np.int64)  # where the next broker below each must stand
+    after = np.ones(count, np.int64)  # the number of the next broker below each
     after += np.arange(count)
     for broker in range(1, count):
         if after[parents[broker]] != broker:
@@ -79,13 +79,13 @@ def tree_of(parents: Sequence[int]) -> OverlayTree:
 
 
 def renumber_tree(parents: Sequence[int]) -> tuple[OverlayTree, Ints]:
-    """Any tree, as a `Tree`; and by old number, the new one.
+    """Renumber any tree as an `OverlayTree`; return it, and the new numbers by old number.
 
     Args:
-        parents: By broker, its parent; -1 of one of them.
+        parents: The parent of each broker; -1 for one of them.
 
     Raises:
-        InputError: It is no tree.
+        InputError: This is not a tree.
     """
     below: list[list[int]] = [[] for _ in parents]
     roots = []
@@ -95,9 +95,9 @@ def renumber_tree(parents: Sequence[int]) -> tuple[OverlayTree, Ints]:
         elif 0 <= parent < len(parents):
             below[parent].append(broker)
         else:
-            raise InputError(f"the parent of broker {broker}, {parent}, is none of them", "brokers")
+            raise InputError(f"the parent of broker {broker}, {parent}, does not exist", "brokers")
     if len(roots) != 1:
-        raise InputError(f"{len(roots)} brokers have no parent; one is the root", "brokers")
+        raise InputError(f"{len(roots)} brokers have no parent; there must be one root", "brokers")
     numbers = np.full(len(parents), -1, np.int32)
     ordered: list[int] = []
     pending = roots
@@ -108,27 +108,27 @@ def renumber_tree(parents: Sequence[int]) -> tuple[OverlayTree, Ints]:
         ordered.append(-1 if above == -1 else int(numbers[above]))
         pending += reversed(below[broker])
     if len(ordered) != len(parents):
-        raise InputError("some brokers are linked in a loop, apart from the others", "brokers")
+        raise InputError("some brokers form a loop, apart from the others", "brokers")
     return tree_of(ordered), numbers
 
 
 def line(brokers: int) -> OverlayTree:
-    """One after the other."""
+    """Return a line of brokers."""
     return tree_of(range(-1, brokers - 1))
 
 
 def star(brokers: int) -> OverlayTree:
-    """All around the first."""
+    """Return a star around the first broker."""
     return tree_of([-1, *[0] * (brokers - 1)])
 
 
 def balanced_tree(brokers: int, fanout: int = FANOUT) -> OverlayTree:
-    """As many below each as below any other, and as few levels as can be."""
+    """Return a tree with `fanout` brokers below each, and as few levels as possible."""
     return renumber_tree([-1, *((broker - 1) // fanout for broker in range(1, brokers))])[0]
 
 
 def random_tree(brokers: int, seed: int) -> OverlayTree:
-    """Any tree, each as likely as any other: by a random sequence of Prüfer's."""
+    """Return a random tree, all equally likely, from a random Prüfer sequence."""
     if brokers < 3:
         return line(brokers)
     drawn = np.random.default_rng(seed).integers(brokers, size=brokers - 2).tolist()
@@ -167,13 +167,13 @@ TOPOLOGIES: Final = tuple(_BUILDERS)
 
 
 def topology(name: str, brokers: int, seed: int = 0) -> OverlayTree:
-    """A tree by its name.
+    """Return a tree by its name.
 
     >>> topology("star", 3).parent
     array([-1,  0,  0], dtype=int32)
 
     Raises:
-        InputError: There is none of that name, or there are no brokers.
+        InputError: The name is unknown, or there are no brokers.
     """
     check_known("topology", [name], TOPOLOGIES, "topology")
     if brokers < 1:

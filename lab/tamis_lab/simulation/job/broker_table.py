@@ -1,4 +1,4 @@
-"""A network of one's own: brokers of any names, in a table."""
+"""A user's own network: brokers with any names, from a table."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class NumberedBrokers(NamedTuple):
 
     Attributes:
         tree: The network.
-        names: By number, what each broker is called.
-        table: `name` and `broker`, its number: to join tables with that name brokers.
+        names: The name of each broker, by number.
+        table: `name` and `broker`, its number: to join with tables that name brokers.
     """
 
     tree: OverlayTree
@@ -28,10 +28,10 @@ class NumberedBrokers(NamedTuple):
 
 
 def brokers_of(table: DataFrame) -> NumberedBrokers:
-    """The network of a table with the columns `broker` and `parent`, which is null of one of them.
+    """Return the network of a table with the columns `broker` and `parent`, null for the root.
 
     Raises:
-        InputError: A column is missing, a broker is there twice, or they make no tree.
+        InputError: A column is missing, a broker occurs twice, or this is not a tree.
     """
     for column in ("broker", "parent"):
         if column not in table.columns:
@@ -40,10 +40,10 @@ def brokers_of(table: DataFrame) -> NumberedBrokers:
     names = [row["broker"] for row in rows]
     places = {name: place for place, name in enumerate(names)}
     if len(places) < len(names) or None in places:
-        raise InputError("each broker has one row, and a name", "brokers")
+        raise InputError("each broker must have a name, and one row", "brokers")
     for row in rows:
         if row["parent"] is not None and row["parent"] not in places:
-            raise InputError(f"there is no broker {row['parent']!r}, a parent", "brokers")
+            raise InputError(f"the parent {row['parent']!r} is not a broker", "brokers")
     parents = [-1 if row["parent"] is None else places[row["parent"]] for row in rows]
     tree, numbers = renumber_tree(parents)
     ordered = sorted(names, key=lambda name: int(numbers[places[name]]))

@@ -1,4 +1,4 @@
-"""Which interests cover which others: asked of each alone, so that it can be asked side by side."""
+"""Which interests cover which: computed for each one alone, so that it runs in parallel."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ CovererLists = list[tuple[list[int], list[bool]]]
 
 
 class CovererFinder:
-    """All interests, to be asked which of them cover one of them."""
+    """An index of all interests, to find those that cover one of them."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        """File all interests, by number."""
+        """Index all interests, by number."""
         self._interests = [Interest.parse(text) for text in texts]
         self._numbers = {text: number for number, text in enumerate(texts)}
         self._index = CoverIndex()
         for interest in self._interests:
-            if interest.coverage.filters:  # others no event satisfies, and nobody is told
+            if interest.coverage.filters:  # no event satisfies the others: they are not sent
                 self._index.add(interest)
 
     def find(self, begin: int, end: int) -> CovererLists:
-        """For each interest of a range, all others that cover it."""
+        """Return, for each interest of a range, all others that cover it."""
         return [self._find_one(interest) for interest in self._interests[begin:end]]
 
     def _find_one(self, interest: Interest) -> tuple[list[int], list[bool]]:
@@ -40,7 +40,7 @@ class CovererFinder:
 
 
 def coverer_arrays(found: CovererLists) -> Coverers:
-    """As arrays."""
+    """Convert the lists to arrays."""
     return Coverers(
         starts(len(by) for by, _ in found),
         np.array([each for by, _ in found for each in by], np.int32),

@@ -1,4 +1,4 @@
-"""Who wants what: by interest, the brokers that have subscribers with it, and since when."""
+"""Demand: for each interest, the brokers whose subscribers have it, and since when."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ Longs = npt.NDArray[np.int64]
 def demand_of(
     interests: Interests, interest: Longs, broker: Longs, count: Longs, first: Longs, brokers: int
 ) -> Demand:
-    """From rows in any order, of which several may be of one interest and broker.
+    """Build the demand from rows in any order; several may have the same interest and broker.
 
     Args:
-        interests: What they are about.
+        interests: The interests.
         interest: By row, the number of an interest.
-        broker: Where it is wanted.
-        count: By how many.
-        first: When it was first wanted there; no two rows at the same time.
-        brokers: How many brokers there are.
+        broker: By row, the broker that wants it.
+        count: By row, the number of subscriptions.
+        first: By row, when it was first wanted there; no two rows have the same time.
+        brokers: Number of brokers.
 
     Raises:
-        InputError: There is no such broker.
+        InputError: A broker does not exist.
     """
     check_brokers(broker, brokers)
     order = np.lexsort((first, broker, interest))
@@ -47,10 +47,10 @@ def demand_of(
 
 
 def check_brokers(broker: npt.NDArray[np.integer], brokers: int) -> None:
-    """Refuse numbers that no broker has; kernels do not look.
+    """Check broker numbers, because kernels do not.
 
     Raises:
-        InputError: There is one.
+        InputError: A broker does not exist.
     """
     for wrong in broker[(broker < 0) | (broker >= brokers)][:1].tolist():
         raise InputError(f"there is no broker {wrong}; they are 0 to {brokers - 1}", "broker")

@@ -1,4 +1,4 @@
-"""Events on their way through networks of brokers, in batches, by all strategies and shapes."""
+"""Send events through networks of brokers, in batches, with all strategies and filter shapes."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ from tamis_lab.simulation.topology import OverlayTree
 
 Ints = npt.NDArray[np.int32]
 
-# By number, as kernels know them.
+# The numbers by which kernels know the strategies.
 STRATEGIES = {"flooding": FLOODING, "siena": SIENA, "covering": COVERING, "edge": EDGE}
-FILTERED = ("covering", "edge")  # those that depend on the shape of filters
+FILTERED = ("covering", "edge")  # strategies that depend on the filter shape
 
-# Conjunctions claimed in vain that are kept at a time, at least those of one event.
+# Capacity for conjunctions with false positives; at least enough for one event.
 _CLAIMS = 1 << 20
 
 
 class PublishedEvents(NamedTuple):
-    """Events.
+    """Events to send.
 
     Attributes:
-        source: Where each was published.
-        bytes: How long it is.
-        matches: The interests and, numbered after them, the predicates that it satisfies.
+        source: The broker at which each was published.
+        bytes: The size of each.
+        matches: The interests and, numbered after them, the predicates that each satisfies.
     """
 
     source: Ints
@@ -57,10 +57,10 @@ class PublishedEvents(NamedTuple):
 
 
 class Walker:
-    """Networks with one set of interests, and counters of all that goes on in them.
+    """Networks with one set of interests, and counters of everything that happens in them.
 
     Attributes:
-        counted: By network and shape, by strategy, by what is counted, by place.
+        counted: By network and shape: arrays by strategy, counter and place.
     """
 
     def __init__(
@@ -71,13 +71,13 @@ class Walker:
         shapes: Sequence[Shape],
         strategies: Sequence[str],
     ) -> None:
-        """Begin with nothing sent.
+        """Start with no events sent.
 
         Args:
-            interests: What is wanted.
-            wants: By whom.
-            networks: By name, the brokers and their tables.
-            shapes: Of filters; strategies without filters are followed with the first one only.
+            interests: The interests.
+            wants: The brokers that want them.
+            networks: The brokers and their tables, by name.
+            shapes: Filter shapes; strategies without filters use the first one only.
             strategies: Some of `STRATEGIES`.
         """
         self._interests, self._wants, self._networks = interests, wants, networks
@@ -139,12 +139,12 @@ class Walker:
                     )
                 begin = end
             for name in self._networks:
-                told = self.counted[name, shape]
+                counted = self.counted[name, shape]
                 for strategy in set(asked) & set(FILTERED):
-                    told[STRATEGIES[strategy], MISSED, 0] = self._marks[shape].missed[0]
+                    counted[STRATEGIES[strategy], MISSED, 0] = self._marks[shape].missed[0]
 
     def _workspace_for(self, name: str, shape: Shape, satisfied: EventLists) -> Workspace:
-        """Room, with enough of it for the bits of the event that has most."""
+        """Return a workspace that is large enough for the event with most bits."""
         room = self._rooms[name, shape]
         most = int(np.diff(satisfied.start).max(initial=0)) * shape.k
         if len(room.next) < most:
@@ -153,7 +153,7 @@ class Walker:
 
 
 def _match_lists(matches: Matches, interests: int, events: int) -> tuple[EventLists, EventLists]:
-    """By event, the interests that it satisfies, and the predicates."""
+    """Return, by event, the interests and the predicates that it satisfies."""
     event, number = matches.event, np.asarray(matches.subscription, np.int64)
     is_interest = number < interests
     return tuple(  # type: ignore[return-value]
@@ -191,7 +191,7 @@ def _workspace(
     subscribed[wants.broker] = True
     wide_up, wide_down, wide_here = wide
     for interest in np.unique(interests.parts.interest[interests.parts.always]).tolist():
-        # An event goes up where the broker below was told, and the other way round.
+        # An event goes up where the broker below has sent the interest, and vice versa.
         wide_up |= _flags(known.down[interest], brokers)
         wide_down |= _flags(known.up[interest], brokers)
         wide_here[wants.broker[wants.start[interest] : wants.start[interest + 1]]] = True

@@ -1,4 +1,4 @@
-"""The bits of all predicates, in filters of one shape, laid out to be found by a bit."""
+"""The bits of all predicates, in filters of one shape, indexed by bit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def layout_of(keys: Keys, shape: Shape) -> FilterLayout:
     """Lay out the bits of predicates with these keys."""
     places = np.stack(shape.places_of(keys), axis=1).astype(np.int32)
     first = places[:, 0]
-    # What an empty filter takes: all but its bits, and one byte to say that there are none.
+    # The size of an empty filter: everything but its bits, and one byte for their number.
     empty = encoded_size(shape, SparseBits(shape, np.zeros(0, shape.dtype)))
     return FilterLayout(
         np.ascontiguousarray(places),
@@ -27,10 +27,11 @@ def layout_of(keys: Keys, shape: Shape) -> FilterLayout:
 
 
 def colliding_pairs(keys: Keys, shape: Shape) -> int:
-    """How many pairs of predicates have all of their bits in common, so that no filter tells them.
+    """Count the pairs of predicates with all bits in common, which no filter distinguishes.
 
-    With double hashing and m a power of two these are about 2 (n / m)^2 of n, whatever k is: both
-    hash functions need only be equal modulo m, or the one set of bits the other one backwards.
+    With double hashing and m a power of two there are about 2 (n / m)^2 of them, whatever k is: it
+    is enough that both hash functions are equal modulo m, or that one set of bits is the other in
+    reverse order.
     """
     places = np.sort(layout_of(keys, shape).places, axis=1)
     _, counts = np.unique(places, axis=0, return_counts=True)

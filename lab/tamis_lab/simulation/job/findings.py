@@ -1,4 +1,4 @@
-"""What came out, by network, strategy and shape of filters: one line each, as JSON has it."""
+"""Results by network, strategy and filter shape: one line each, as JSON values."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tamis_lab.kernels import overlay_tables as told_at
+from tamis_lab.kernels import overlay_tables as table_at
 from tamis_lab.kernels import strategy_counts as at
 from tamis_lab.simulation.job.link_tables import NetworkTables, predicates_by_broker
 from tamis_lab.simulation.topology import OverlayTree
@@ -16,7 +16,7 @@ from tamis_lab.simulation.topology import OverlayTree
 Longs = npt.NDArray[np.int64]
 Line = dict[str, Any]
 
-# By name, what `tamis_lab.kernels.strategy_counts` counts.
+# The counters of `tamis_lab.kernels.strategy_counts`, by name.
 EVENT_COUNTERS = {
     "up": at.UP,
     "down": at.DOWN,
@@ -39,7 +39,7 @@ _BINS = 40  # of a histogram, at most
 
 
 def counter_arrays(rows: Iterable[Mapping[str, Any]], brokers: int) -> dict[tuple[Any, ...], Longs]:
-    """Counts as arrays, by network, strategy, m and k: by what is counted, by place."""
+    """Return counts as arrays by counter and place, keyed by network, strategy, m and k."""
     found: dict[tuple[Any, ...], Longs] = {}
     for row in rows:
         key = row["network"], row["strategy"], row["m"], row["k"]
@@ -50,7 +50,7 @@ def counter_arrays(rows: Iterable[Mapping[str, Any]], brokers: int) -> dict[tupl
 
 
 def events_line(counted: Longs) -> Line:
-    """What became of events, per event where nothing else is said."""
+    """Return figures about events, per event unless the name says otherwise."""
     events = int(counted[at.EVENTS, 0])
     messages = int(counted[[at.UP, at.DOWN]].sum())
     wasted = int(counted[[at.WASTED_UP, at.WASTED_DOWN]].sum())
@@ -81,25 +81,25 @@ def events_line(counted: Longs) -> Line:
 
 
 def tables_line(strategy: str, tree: OverlayTree, known: NetworkTables, predicates: int) -> Line:
-    """What brokers have in their tables, and what it took to tell each other."""
+    """Return figures about the tables of brokers, and about the messages to fill them."""
     counted = known.counted
     if strategy == "flooding":
         up = down = np.zeros(tree.brokers, np.int64)
         messages = taken_back = size = 0
         held = np.zeros(tree.brokers, np.int64)
     elif strategy == "edge":
-        up, down = counted[told_at.PRESENT_UP], counted[told_at.PRESENT_DOWN]
+        up, down = counted[table_at.PRESENT_UP], counted[table_at.PRESENT_DOWN]
         messages, taken_back = int(up.sum() + down.sum()), 0
-        size = int(counted[told_at.PRESENT_BYTES].sum())
+        size = int(counted[table_at.PRESENT_BYTES].sum())
         held = np.full(tree.brokers, predicates, np.int64)
     else:
-        up, down = counted[told_at.KEPT_UP], counted[told_at.KEPT_DOWN]
-        told = int(counted[[told_at.TOLD_UP, told_at.TOLD_DOWN]].sum())
-        taken_back = told - int(up.sum() + down.sum())
-        messages = told + taken_back
-        size = int(counted[told_at.TOLD_BYTES].sum())
+        up, down = counted[table_at.KEPT_UP], counted[table_at.KEPT_DOWN]
+        sent = int(counted[[table_at.TOLD_UP, table_at.TOLD_DOWN]].sum())
+        taken_back = sent - int(up.sum() + down.sum())
+        messages = sent + taken_back
+        size = int(counted[table_at.TOLD_BYTES].sum())
         held = predicates_by_broker(known, tree.brokers)
-    table = counted[told_at.LOCAL] + down
+    table = counted[table_at.LOCAL] + down
     np.add.at(table, tree.parent[1:], up[1:])
     return {
         "table": float(table.mean()),
@@ -119,7 +119,7 @@ def _mean(histogram: Longs) -> float:
 
 
 def _quantiles(histogram: Longs) -> list[int]:
-    """Of how many it counts."""
+    """Return the quantiles of what a histogram counts."""
     total = int(histogram.sum())
     if not total:
         return [0] * len(_QUANTILES)
@@ -132,7 +132,7 @@ def _value_quantiles(values: Longs) -> list[int]:
 
 
 def _histogram(histogram: Longs) -> dict[str, Any]:
-    """In bins of equal width, as few as fit: the width, and how many are in each."""
+    """Return bins of equal width, as few as fit: the width, and the count of each."""
     used = int(np.flatnonzero(histogram).max(initial=0)) + 1
     width = -(-used // _BINS)
     padded = np.zeros(-(-used // width) * width, np.int64)

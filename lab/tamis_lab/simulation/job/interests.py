@@ -1,4 +1,4 @@
-"""The different interests of all subscribers, taken apart: conjunctions of numbered predicates."""
+"""The different interests of all subscribers, split into conjunctions of numbered predicates."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _ANY_SHAPE = Shape(1, 1)  # keys do not depend on it
 
 
 class SplitSelector(NamedTuple):
-    """A selector, taken apart.
+    """A selector, split into conjunctions.
 
     Attributes:
-        text: The interest, as brokers tell it.
+        text: The interest, as brokers send it.
         void: Whether no event satisfies it.
-        parts: Its conjunctions, each of texts of predicates; one without any is always claimed.
-        keys: The same, as the numbers that filters are made of.
+        parts: Its conjunctions, as texts of predicates; an empty one matches every filter.
+        keys: The same, as the keys that filters are built from.
     """
 
     text: str
@@ -35,13 +35,13 @@ class SplitSelector(NamedTuple):
 
 
 def split_selector(selector: str) -> SplitSelector:
-    """Take a selector apart.
+    """Split a selector.
 
     >>> split_selector("a = 1 AND b > 2").parts
     [['a = 1', 'b > 2']]
 
     Raises:
-        SelectorError: It is none.
+        SelectorError: It is invalid.
     """
     interest = Interest.of(Subscription.of(0, selector))
     found = [()] if interest.conjunctions is None else interest.conjunctions
@@ -57,15 +57,15 @@ def split_selector(selector: str) -> SplitSelector:
 
 
 class Interests(NamedTuple):
-    """All of them, by number.
+    """All interests, by number.
 
     Attributes:
-        texts: As brokers tell them, sorted.
+        texts: As brokers send them, sorted.
         predicates: The different predicates, sorted.
-        keys: Of predicates.
+        keys: The keys of the predicates.
         parts: The conjunctions.
-        bytes: By interest, how long its text is.
-        void: By interest, whether no event satisfies it.
+        bytes: The size of each interest's text.
+        void: Whether no event satisfies an interest.
     """
 
     texts: list[str]
@@ -77,7 +77,7 @@ class Interests(NamedTuple):
 
 
 def number_interests(found: Iterable[SplitSelector]) -> Interests:
-    """Number interests and predicates; of several with one text the first is taken."""
+    """Number interests and predicates; of several with the same text, the first is used."""
     by_text: dict[str, SplitSelector] = {}
     for each in found:
         by_text.setdefault(each.text, each)
@@ -123,11 +123,11 @@ def _parts(parts: Sequence[tuple[int, list[int]]], predicates: int, interests: i
 
 
 def starts(lengths: Iterable[int]) -> npt.NDArray[np.int64]:
-    """Where lists of these lengths begin, one after the other, and where the last one ends."""
+    """Return where consecutive lists of these lengths start, and where the last one ends."""
     return np.array([0, *accumulate(lengths)], np.int64)
 
 
 def subscriptions_of(interests: Interests) -> tuple[npt.NDArray[np.int64], list[str]]:
-    """What is matched: ids and selectors of interests, and after them of predicates."""
+    """Return ids and selectors to match: those of interests, then those of predicates."""
     texts: list[Any] = [*interests.texts, *interests.predicates]
     return np.arange(len(texts), dtype=np.int64), texts

@@ -1,4 +1,4 @@
-"""What is told over each link of a tree of brokers, and stands in whose table."""
+"""What is exchanged over each link of a tree of brokers, and stored in each table."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ Words = npt.NDArray[np.uint64]
 
 
 class NetworkTables(NamedTuple):
-    """The tables of all brokers, where covering keeps interests back: a bit per broker.
+    """The tables of all brokers under covering, with a bit per broker.
 
     Attributes:
-        up: By interest, the links, named by the broker below, over which its parent was told it.
-        down: By interest, the links over which the broker below was told it by its parent.
+        up: By interest, the links, named by the broker below, over which it was sent to the parent.
+        down: By interest, the links over which it was sent to the broker below.
         predicates: By predicate, the brokers that have it.
-        counted: By what `tamis_lab.kernels.overlay_tables` counts, by broker.
+        counted: The counters of `tamis_lab.kernels.overlay_tables`, by broker.
     """
 
     up: Words
@@ -38,12 +38,12 @@ class NetworkTables(NamedTuple):
 
 
 def word_count(brokers: int) -> int:
-    """How many words of 64 bits have a bit for each."""
+    """Return how many words of 64 bits have a bit for each broker."""
     return (brokers + 63) >> 6
 
 
 def tables_of(wants: Demand, coverers: Coverers, tree: OverlayTree, begin: int, end: int) -> Tables:
-    """The tables, of some interests."""
+    """Compute the tables for a range of interests."""
     shape = end - begin, word_count(tree.brokers)
     out = Tables(
         np.zeros(shape, np.uint64),
@@ -56,14 +56,14 @@ def tables_of(wants: Demand, coverers: Coverers, tree: OverlayTree, begin: int, 
 
 
 def network_tables(tables: Tables, parts: Conjunctions, predicates: int) -> NetworkTables:
-    """The tables of all interests, with the predicates in them."""
+    """Return the tables of all interests, with their predicates."""
     out = np.zeros((predicates, tables.held.shape[1]), np.uint64)
     fill_predicate_brokers(tables.held, parts.start, parts.predicate, parts.interest, out)
     return NetworkTables(tables.up, tables.down, out, tables.counted)
 
 
 def predicates_by_broker(known: NetworkTables, brokers: int) -> npt.NDArray[np.int64]:
-    """How many predicates each broker has, where covering keeps interests back."""
+    """Return the number of predicates of each broker under covering."""
     counts = np.zeros(64 * known.predicates.shape[1], np.int64)
     for begin in range(0, len(known.predicates), 4096):
         rows = known.predicates[begin : begin + 4096].view(np.uint8)

@@ -1,4 +1,4 @@
-"""A small network at once, in one process: the same functions as on Spark, one after the other."""
+"""A small network in one process: the same functions as on Spark, one after the other."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from tamis_lab.simulation.topology import OverlayTree, line
 
 
 class LocalSimulation(NamedTuple):
-    """What came of it.
+    """The result of a local simulation.
 
     Attributes:
         interests: The different interests.
-        tables: By network, its tables.
+        tables: The tables of each network, by name.
         walker: The counters.
     """
 
@@ -45,18 +45,18 @@ def simulate_locally(
     shapes: Sequence[Shape],
     strategies: Sequence[str] = tuple(STRATEGIES),
 ) -> LocalSimulation:
-    """Simulate networks of equally many brokers.
+    """Simulate networks with the same number of brokers.
 
     Args:
-        trees: By name, the brokers.
-        subscriptions: A broker and a selector each, in the order in which they come.
-        events: A broker and values each.
-        shapes: Of filters.
+        trees: The networks, by name.
+        subscriptions: Pairs of a broker and a selector, in order of subscription.
+        events: Pairs of a broker and values.
+        shapes: Filter shapes.
         strategies: Some of `STRATEGIES`.
 
     Raises:
-        InputError: There is no such broker.
-        SelectorError: A selector is none.
+        InputError: A broker does not exist.
+        SelectorError: A selector is invalid.
     """
     parts = [split_selector(selector) for _, selector in subscriptions]
     interests = number_interests(parts)
@@ -95,6 +95,6 @@ def simulate_locally(
 
 
 def warm_up() -> None:
-    """Have all kernels compiled, so that workers need not, all of them at once."""
+    """Compile all kernels, so that workers do not all do it at the same time."""
     subscriptions = [(0, "a = 1"), (1, "a = 1 AND b > 2"), (1, "b > 5")]
     simulate_locally({"line": line(2)}, subscriptions, [(0, {"a": 1, "b": 1})], [Shape(8, 2)])

@@ -1,10 +1,10 @@
-"""What workers need, in a folder that all of them see: arrays that they map, and a compiled index.
+"""What workers need, in a shared folder: arrays that they map, and a compiled index.
 
-parts/        the conjunctions of interests, and who wants which
+parts/        the conjunctions of interests, and the demand for them
 texts/        the texts of interests, one after the other
 coverers/     which interests cover which
 net-NAME/     the tables of the network of that name
-index/        interests and predicates, compiled to be matched
+index/        interests and predicates, compiled for matching
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _KEPT = 2  # folders that a worker keeps open
 
 
 class StoredInterests(NamedTuple):
-    """The interests and who wants them."""
+    """The interests and the demand for them."""
 
     interests: Interests
     wants: Demand
 
 
 def store(folder: Path, interests: Interests, wants: Demand) -> None:
-    """Write interests and who wants them."""
+    """Write interests and the demand for them."""
     arrays: dict[str, npt.NDArray[Any]] = {
         **{f"parts.{name}": array for name, array in interests.parts._asdict().items()},
         **{f"wants.{name}": array for name, array in wants._asdict().items()},
@@ -60,7 +60,7 @@ def store_network(folder: Path, name: str, tree: OverlayTree, known: NetworkTabl
 
 @lru_cache(_KEPT)
 def open_interests(folder: Path) -> StoredInterests:
-    """Map interests and who wants them; texts of predicates are left out."""
+    """Map interests and the demand for them; texts of predicates are left out."""
     arrays, meta = open_arrays(folder / "parts")
     parts = Conjunctions(*(arrays[f"parts.{name}"] for name in Conjunctions._fields))
     wants = Demand(*(arrays[f"wants.{name}"] for name in Demand._fields))
@@ -71,7 +71,7 @@ def open_interests(folder: Path) -> StoredInterests:
 
 @lru_cache(_KEPT)
 def texts(folder: Path) -> list[str]:
-    """The texts of interests."""
+    """Return the texts of interests."""
     arrays, _ = open_arrays(folder / "texts")
     found: list[str] = msgspec.msgpack.decode(arrays["texts"].tobytes())
     return found
@@ -79,7 +79,7 @@ def texts(folder: Path) -> list[str]:
 
 @lru_cache(_KEPT)
 def coverer_finder(folder: Path) -> CovererFinder:
-    """All interests, to be asked which cover which; made once per worker."""
+    """Return a finder for all interests, which a worker creates once."""
     return CovererFinder(texts(folder))
 
 

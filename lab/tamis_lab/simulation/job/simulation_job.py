@@ -1,13 +1,14 @@
-"""Networks of brokers as a Spark job: tables of subscribers and of events in, tables of counts out.
+"""Networks of brokers as a Spark job: from tables of subscriptions and events to tables of counts.
 
-What is held against what, and where the work is done:
+The steps, and where they run:
 
-1. Subscriptions are grouped by selector and broker, and the different selectors taken apart, by
-   workers. The driver numbers them: there are far fewer than subscriptions.
-2. Workers ask for slices of them which others cover them, and then, for each network, what is told
-   over which link.
-3. Workers match events with all different interests and predicates at once, by a compiled index,
-   send each through all networks by all strategies, and give back counts only; Spark adds them up.
+1. Workers group subscriptions by selector and broker, and split the different selectors. The driver
+   numbers them: there are far fewer than subscriptions.
+2. Workers find, for slices of them, which others cover them, and then, for each network, what is
+   exchanged over each link.
+3. Workers match events against all different interests and predicates at once, with a compiled
+   index, send each event through all networks with all strategies, and return only counts, which
+   Spark adds up.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
 
 Step = Callable[[str], AbstractContextManager[Any]]
 
-# Interests that a task looks at together.
+# Interests that a task handles together.
 _SLICE = 2048
 
 _APART = (
@@ -67,15 +68,15 @@ COUNTS = "network string, strategy string, m int, k int, counter string, place i
 
 
 class PreparedNetworks(NamedTuple):
-    """Networks whose brokers have told each other all there is to tell.
+    """Networks whose brokers have exchanged all interests.
 
     Attributes:
-        folder: Where all that workers need is kept.
-        trees: By name, the brokers.
+        folder: The folder with everything that workers need.
+        trees: The networks, by name.
         interests: The different interests.
-        wants: Who wants which.
-        tables: By name, the tables.
-        pairs_covered: How many pairs of interests there are of which one covers the other.
+        wants: The demand for them.
+        tables: The tables of each network, by name.
+        pairs_covered: Number of pairs of interests of which one covers the other.
     """
 
     folder: Path
@@ -94,18 +95,18 @@ def prepare(
     sample: DataFrame | None = None,
     step: Step = nullcontext,
 ) -> PreparedNetworks:
-    """Have all subscriptions told, in networks of equally many brokers.
+    """Exchange all subscriptions, in networks with the same number of brokers.
 
     Args:
-        subscriptions: `number`, the order in which they come; `broker`; `selector`.
-        trees: By name, the brokers.
-        folder: An empty one that the driver and all workers see under this path.
-        sample: Typical events, for the plan of the index.
-        step: Is told what is done next.
+        subscriptions: `number`, the order of subscription; `broker`; `selector`.
+        trees: The networks, by name.
+        folder: An empty folder that the driver and all workers can access under this path.
+        sample: Typical events, to lay out the index.
+        step: Called with the name of each step.
 
     Raises:
-        InputError: There is no such broker.
-        SelectorError: A selector is none.
+        InputError: A broker does not exist.
+        SelectorError: A selector is invalid.
     """
     spark = subscriptions.sparkSession
     brokers = next(iter(trees.values())).brokers
@@ -136,12 +137,12 @@ def route_events(
     Args:
         events: `broker`, where it is published; `event`, its values as JSON.
         prepared: The networks.
-        shapes: Of filters; strategies without filters are followed with the first one only.
+        shapes: Filter shapes; strategies without filters use the first one only.
         strategies: Some of `STRATEGIES`.
 
     Returns:
         Counts: `network`, `strategy`, `m`, `k`, `counter` (of `EVENT_COUNTERS`), `place` (a broker,
-        a link by its lower end, hops, or messages), `value`. What is not there is 0.
+        a link by its lower end, hops, or messages), `value`. Missing rows are 0.
     """
     from pyspark.sql import functions as F
 
@@ -174,7 +175,7 @@ def route_events(
 def _rows(
     name: str, shape: Shape, is_first: bool, counted: Any, strategies: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
-    """What is not 0, as rows."""
+    """Yield the counts that are not 0, as rows."""
     for strategy in strategies:
         if not is_first and strategy not in FILTERED:
             continue
@@ -195,7 +196,7 @@ def _rows(
             )
 
 
-# -- what is wanted -------------------------------------------------------------------------------
+# -- interests and demand -------------------------------------------------------------------------
 
 
 def _interests(subscriptions: DataFrame, brokers: int) -> tuple[Interests, Demand]:
@@ -217,7 +218,7 @@ def _interests(subscriptions: DataFrame, brokers: int) -> tuple[Interests, Deman
         F.count("*").alias("count"), F.min("number").alias("first")
     )
     table = wanted.toArrow()
-    # From selectors as they were written to the numbers of interests.
+    # Map selectors as written to the numbers of interests.
     written = pc.index_in(table.column("selector"), found.column("selector").combine_chunks())
     text_of = pc.index_in(found.column("text"), pa.array(interests.texts)).to_numpy()
     column = {name: table.column(name).to_numpy() for name in ("broker", "count", "first")}
@@ -263,7 +264,7 @@ def _compile_index(
     compile(spark.createDataFrame(table), index, sample=sample)
 
 
-# -- what is told ---------------------------------------------------------------------------------
+# -- exchange of interests ------------------------------------------------------------------------
 
 
 def _find_coverers(
@@ -331,13 +332,13 @@ def _tables(
 
 
 def _bits(rows: pa.Table, name: str, tree: OverlayTree) -> Words:
-    # Of a bytearray, so that they can be written to: what cannot is another type to kernels.
+    # From a bytearray, so that the array is writable: read-only ones are another type to kernels.
     data = bytearray().join(rows.column(name).to_pylist())
     return np.frombuffer(data, np.uint64).reshape(-1, word_count(tree.brokers))
 
 
 def _slice_starts(spark: SparkSession, count: int, size: int) -> DataFrame:
-    """Where slices begin, few to a partition."""
+    """Return where slices start, a few per partition."""
     slices = -(-count // size)
     return spark.range(0, count, size, max(1, min(slices, 8)))
 
