@@ -78,7 +78,12 @@ def test_what_is_no_tree_is_refused(parents: list[int], reason: str) -> None:
 
 @pytest.mark.parametrize(
     ("parents", "reason"),
-    [([-1, -1], "2 brokers"), ([0], "0 brokers"), ([-1, 5], "does not exist"), ([-1, 2, 1], "loop")],
+    [
+        ([-1, -1], "2 brokers"),
+        ([0], "0 brokers"),
+        ([-1, 5], "does not exist"),
+        ([-1, 2, 1], "loop"),
+    ],
 )
 def test_what_cannot_be_renumbered(parents: list[int], reason: str) -> None:
     with pytest.raises(InputError, match=reason):
