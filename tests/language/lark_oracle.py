@@ -1,8 +1,8 @@
 """Decide whether a text is a valid selector, without any code of `tamis`.
 
 `selector.lark` holds the grammar. This module holds the restrictions of docs/guides/language.md
-that a grammar cannot express. All of them can be checked on the tokens of a text, because a word and its
-neighbours mean the same in every context.
+that a grammar cannot express. All of them can be checked on the tokens of a text, because a
+word and its neighbours mean the same in every context.
 
 Where the page does not say, these readings are assumed:
 

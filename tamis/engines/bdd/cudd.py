@@ -31,8 +31,8 @@ def cudd() -> ModuleType:
         import dd.cudd
     except ImportError as error:
         raise InputError(
-            "the engine bdd needs CUDD: install it with `pip install 'tamis[bdd]'` on Linux, with a "
-            "Python for which `dd` has a wheel (3.13, not 3.14), or "
+            "the engine bdd needs CUDD: install it with `pip install 'tamis[bdd]'` on Linux, "
+            "with a Python for which `dd` has a wheel (3.13, not 3.14), or "
             f"use the engine block or atree, which support the same selectors ({error})"
         ) from error
     module: ModuleType = dd.cudd
