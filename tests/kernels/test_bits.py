@@ -23,7 +23,7 @@ def compiled(word: np.uint64) -> tuple[int, int]:
 @example(0)
 @example(2**63)
 @example(2**64 - 1)
-def test_bits(word: int) -> None:
+def test_bit_counts_agree_compiled_and_as_python(word: int) -> None:
     ones = bin(word).count("1")
     zeros = next((i for i in range(64) if word >> i & 1), 64)
     assert compiled(np.uint64(word)) == (ones, zeros)

@@ -1,4 +1,4 @@
-"""The cache of compiled kernels outlives the code that it was made from."""
+"""The compile cache notices when a kernel, or one that it calls, has changed."""
 
 import os
 import subprocess
@@ -44,7 +44,7 @@ def run(folder: Path, name: str, more: int) -> str:
 
 
 def imported(folder: Path, module: str) -> str:
-    """What a module prints. It is not run: Numba's cache would name `__main__`."""
+    """Import a module; return what it prints. As a script, the cache would name `__main__`."""
     done = subprocess.run(
         [sys.executable, "-c", f"import {module}"],
         cwd=folder,
@@ -70,7 +70,7 @@ def test_a_kernel_that_is_called_may_change(tmp_path: Path) -> None:
         assert imported(tmp_path, "calling") == str(1 + 2 * more)
 
 
-def test_what_has_not_changed_is_not_compiled_again(tmp_path: Path) -> None:
+def test_an_unchanged_kernel_is_not_compiled_again(tmp_path: Path) -> None:
     assert run(tmp_path, "Same", 0) == "6"
     compiled = {file: file.stat().st_mtime_ns for file in tmp_path.glob("__pycache__/*.nbc")}
     assert imported(tmp_path, "counted") == "6"

@@ -1,4 +1,4 @@
-"""The bytes of bitmaps, against those that pyroaring writes: it does not read all of them."""
+"""The bytes of bitmaps against those that pyroaring writes; it ignores some when it reads."""
 
 import numpy as np
 from pyroaring import BitMap
@@ -7,7 +7,7 @@ from tamis.kernels.counting_sort import group_by_key
 from tamis.kernels.matches.bitmaps import WORDS, MatchesByCode, write_bitmaps
 
 
-def test_bytes() -> None:
+def test_bitmaps_have_the_bytes_that_pyroaring_writes() -> None:
     events = [[1, 70_000, 70_001, 200_000], [65_535], list(range(0, 140_000, 3))]
     event = np.concatenate(events)
     code = np.repeat(np.arange(3), [len(some) for some in events])

@@ -1,4 +1,4 @@
-"""A block matcher beside the oracle: the answers for all pairs, or for some of very many."""
+"""Compare a block matcher with the oracle, on all pairs or on a sample of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tamis.errors import SelectorError
 
 
 def filled(matcher: tamis.Matcher, selectors: Iterable[str]) -> tamis.Matcher:
-    """Add selectors under numbers, but for those that a schema refuses."""
+    """Add selectors with numbers as ids, without those that the schema rejects."""
     for number, text in enumerate(selectors):
         with suppress(SelectorError):
             matcher.add(number, text, number % 3)
@@ -21,7 +21,7 @@ def filled(matcher: tamis.Matcher, selectors: Iterable[str]) -> tamis.Matcher:
 
 
 def engine_of(matcher: tamis.Matcher) -> BlockEngine:
-    """The engine itself, for what only a test may ask of it."""
+    """Return the engine, for tests of its internals."""
     engine = matcher._engine
     assert isinstance(engine, BlockEngine)
     return engine
@@ -30,15 +30,15 @@ def engine_of(matcher: tamis.Matcher) -> BlockEngine:
 def compared(
     matcher: tamis.Matcher, events: object, draw: random.Random | None = None, few: int = 40
 ) -> int:
-    """Compare with the oracle; how many pairs were.
+    """Compare with the oracle; return the number of pairs compared.
 
-    All events are matched at once. With `draw`, few of them are compared, with all subscriptions,
-    and few subscriptions, on all events.
+    All events are matched at once. With `draw`, a few events are compared on all subscriptions, and
+    a few subscriptions on all events.
     """
     batch = tamis.EventBatch.of(events, matcher.schema, matcher.semantics)
     found = list(matcher.match_batch(batch))
     pairs = set(found)
-    assert len(found) == len(pairs), "a pair twice"
+    assert len(found) == len(pairs), "a pair was found twice"
     rows = batch.rows()
     subscriptions = [matcher[id] for id in matcher]
     some, chosen = set(range(len(rows))), set(matcher)

@@ -1,4 +1,4 @@
-"""Selectors and events by the thousand, of the whole language, from a seed.
+"""Random selectors and events of the whole language, by the thousand, from a seed.
 
 `tests/strategies.py` draws few and small ones, and shrinks them. Here it is the number that counts:
 so many constants on an axis, selectors in a segment and events in a batch that every way through
@@ -41,7 +41,7 @@ COMPARISONS = ["=", "=", "<>", "<", "<=", ">", ">="]
 
 
 def drawn_events(draw: random.Random, count: int, filled: float = 0.8) -> list[dict[str, object]]:
-    """Events with about so many of their attributes; with all that the schema has if it is 1."""
+    """Draw events with about this fraction of the attributes; with all of the schema if it is 1."""
     makers: dict[str, Callable[[], object]] = {
         "k": lambda: draw.randrange(3000),
         "n": lambda: draw.choice(LARGE) if draw.random() < 0.3 else draw.randrange(12),
@@ -68,7 +68,7 @@ def drawn_events(draw: random.Random, count: int, filled: float = 0.8) -> list[d
 
 
 def drawn_selectors(draw: random.Random, count: int) -> list[str]:
-    """Selectors; some are flat and narrow, some wide, some deep."""
+    """Draw selectors; some are flat and narrow, some wide, some deep."""
     return [draw.choice(_FORMS)(draw) for _ in range(count)]
 
 
@@ -129,7 +129,7 @@ def _constant(draw: random.Random, name: str) -> str:
 
 
 def _term(draw: random.Random) -> str:
-    """A number that is computed."""
+    """Draw a computed number."""
     one, other = draw.choice(NUMBERS), draw.choice(NUMBERS)
     return draw.choice(
         [
@@ -174,7 +174,7 @@ def _on_text(draw: random.Random) -> str:
 
 
 def _odd(draw: random.Random) -> str:
-    """What is rare in practice."""
+    """Draw an expression that is rare in practice."""
     return draw.choice(
         [
             "TRUE",
@@ -217,7 +217,7 @@ def _predicate(draw: random.Random) -> str:
 
 
 def _rare(draw: random.Random) -> str:
-    """True of few events."""
+    """Draw a test that few events satisfy."""
     low = draw.randrange(3000)
     return draw.choice(
         [

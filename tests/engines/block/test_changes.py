@@ -1,4 +1,7 @@
-"""Seals, redrafts, merges and renewals all the time, beside a dict and the oracle."""
+"""Changes with limits so small that segments are sealed, merged and rebuilt all the time.
+
+The engine is compared with a dict and the oracle.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ from tests.soak import count
 
 
 class Machine(RuleBasedStateMachine):
-    """A matcher whose every limit is a few."""
+    """A matcher with small limits, and a dict of what it must contain."""
 
     @initialize(
         semantics=st.sampled_from(["sql", "strict"]), seed=st.integers(0, 999), texts=st.booleans()
@@ -71,7 +74,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule(other=st.booleans())
     def remove_all(self, other: bool) -> None:
-        """After that, ids may be of the other kind."""
+        """Remove all, after which ids may be of the other type."""
         for id in list(self.model):
             self.matcher.remove(id)
         self.model.clear()
@@ -112,7 +115,7 @@ class Machine(RuleBasedStateMachine):
 
 
 LIMITS = {"_SEALED": 6, "_IDLE": 2, "_QUIET": 15, "_SAMPLE_LEAST": 2, "_RESAMPLED": 30}
-# With few codes they are used up, and given out anew, again and again.
+# With few codes, they are used up and renumbered again and again.
 ways_and_codes = pytest.mark.parametrize(
     ("way", "codes"), [*((way, stack.MOST) for way in WAYS), ("planned", 60)]
 )
@@ -125,7 +128,7 @@ def _eager_upkeep(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @ways_and_codes
-def test_changes(way: str, codes: int) -> None:
+def test_changes_in_any_order_agree_with_the_oracle(way: str, codes: int) -> None:
     with forced(way, MOST=codes, **LIMITS):
         run_state_machine_as_test(
             Machine,
@@ -134,8 +137,8 @@ def test_changes(way: str, codes: int) -> None:
 
 
 @ways_and_codes
-def test_a_long_walk(way: str, codes: int) -> None:
-    """The same without Hypothesis, whose examples are short and mostly about nothing."""
+def test_a_long_random_walk_of_changes_agrees_with_the_oracle(way: str, codes: int) -> None:
+    """The same without Hypothesis, whose examples are short."""
     draw = random.Random(f"{way} {codes}")
     with forced(way, MOST=codes, **LIMITS):
         machine = Machine()

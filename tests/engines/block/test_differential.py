@@ -1,4 +1,4 @@
-"""Very many pairs of a selector and an event, in every way through the engine, by the oracle."""
+"""Many pairs of a selector and an event, in every way through the engine, against the oracle."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def matcher_of(semantics: str, **options: object) -> tamis.Matcher:
 
 @pytest.mark.parametrize("semantics", SEMANTICS)
 @pytest.mark.parametrize("way", WAYS)
-def test_any_selectors(way: str, semantics: str) -> None:
-    """Some thousand selectors or some thousand events; both, and more of them, in a soak."""
+def test_random_selectors_match_as_the_oracle(way: str, semantics: str) -> None:
+    """Thousands of selectors or thousands of events; both, and more of them, in a soak."""
     draw = random.Random(f"{way} {semantics}")
     share, pairs, rounds = PAIRS // (len(WAYS) * len(SEMANTICS)), 0, 0
     while pairs < share:
@@ -59,8 +59,8 @@ def test_any_selectors(way: str, semantics: str) -> None:
     record(f"block-{way}-{semantics}", pairs=pairs)
 
 
-def test_every_way_is_taken() -> None:
-    """As planned, a large set takes them all: else the test above shows less than it says."""
+def test_a_large_random_set_takes_every_way() -> None:
+    """Otherwise the test above would cover less than it claims."""
     draw = random.Random(1)
     with forced("planned", _SEALED=400), rows_noted() as rows:
         matcher = filled(matcher_of("sql"), drawn_selectors(draw, 900))
@@ -78,7 +78,7 @@ def test_every_way_is_taken() -> None:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_the_best_are_the_first_of_all(way: str) -> None:
+def test_a_limit_keeps_the_first_of_all_matches(way: str) -> None:
     draw = random.Random(way)
     with forced(way):
         matcher = filled(matcher_of("sql"), drawn_selectors(draw, 120))
@@ -90,7 +90,7 @@ def test_the_best_are_the_first_of_all(way: str) -> None:
     assert max(map(len, every)) > 8
 
 
-def test_arrow_columns_that_begin_anywhere() -> None:
+def test_sliced_arrow_columns_match_as_the_oracle() -> None:
     """Slices begin in the middle of a byte of validity, and of a chunk."""
     draw = random.Random(8)
     events = [{k: v for k, v in e.items() if k != "m"} for e in drawn_events(draw, 400, 0.7)]
@@ -116,7 +116,7 @@ MIXTURE = [
 
 
 @pytest.mark.parametrize("way", WAYS if SOAK else ["planned", "blocks"])
-def test_workloads_together(way: str) -> None:
+def test_all_workloads_in_one_matcher_match_as_the_oracle(way: str) -> None:
     """The selectors of all workloads in one matcher; an event of one, or of two at once."""
     draw = random.Random(way)
     selectors = [text for workload in MIXTURE for text in workload.selectors()]

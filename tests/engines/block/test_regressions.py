@@ -1,4 +1,4 @@
-"""Cases that were wrong once, or nearly."""
+"""Cases that once failed, or nearly did."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def matcher_of(**options: object) -> tamis.Matcher:
     return tamis.Matcher(engine="block", **options)
 
 
-def test_ids_of_the_other_kind_once_all_are_gone() -> None:
+def test_ids_may_be_of_the_other_type_once_all_are_removed() -> None:
     matcher = matcher_of()
     matcher.add(1, "a = 1")
     matcher.remove(1)
@@ -33,8 +33,8 @@ def whole(value: object) -> object:
     return value + 1  # type: ignore[operator]
 
 
-def test_a_function_is_not_asked_about_old_events() -> None:
-    """Plans go by a sample of the events so far, and the function may have been made for others."""
+def test_a_function_is_not_called_on_old_events() -> None:
+    """Plans use a sample of earlier events, which the function may not support."""
     matcher = matcher_of(functions={"whole": whole})
     matcher.add("text", "a = 'x'")
     matcher.match_batch([{"a": "x"}] * 100)
@@ -43,7 +43,7 @@ def test_a_function_is_not_asked_about_old_events() -> None:
     assert matcher.match({"a": 1, "b": 2}) == ["s0", "s2"]
 
 
-def test_upkeep_gets_over_a_function_that_fails() -> None:
+def test_maintenance_survives_a_function_that_fails() -> None:
     with forced("planned", _SEALED=600):
         matcher = matcher_of(functions={"whole": whole})
         for id in range(1300):
@@ -54,8 +54,8 @@ def test_upkeep_gets_over_a_function_that_fails() -> None:
         assert matcher.match_batch([{"a": 3, "b": 5}] * 100).counts() == {3: 100}
 
 
-def test_many_attributes_in_one_selector() -> None:
-    """More than the words of a segment can name."""
+def test_a_selector_with_too_many_attributes_is_left_to_the_oracle() -> None:
+    """More attributes than the words of a segment can number."""
     matcher = matcher_of()
     names = [f"a{i}" for i in range(66_000)]
     matcher.add("all", " AND ".join(f"{name} = 1" for name in names))
@@ -65,7 +65,7 @@ def test_many_attributes_in_one_selector() -> None:
     assert taken(engine_of(matcher))["oracle"] == 1
 
 
-def test_many_attributes_in_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_draft_with_too_many_attributes_is_sealed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(draft, "AXES", draft.MOST_WORDS + 50)
     matcher = matcher_of()
     for id in range(200):
@@ -73,7 +73,7 @@ def test_many_attributes_in_all(monkeypatch: pytest.MonkeyPatch) -> None:
     assert matcher.match({"a7": 1, "b7": 2, "a8": 1}) == [7]
 
 
-def test_many_constants(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_draft_is_full_before_its_constants_overflow(monkeypatch: pytest.MonkeyPatch) -> None:
     """A rank has 24 bits: a draft is full before its constants might take more."""
     monkeypatch.setattr(draft, "MOST_POINTS", 300)
     monkeypatch.setattr(draft, "MOST_CONSTANTS", 2 * draft.MOST_WORDS + 300 + 700)
@@ -88,7 +88,7 @@ def test_many_constants(monkeypatch: pytest.MonkeyPatch) -> None:
     assert matcher.match({"k": 305}) == [1] and taken(engine_of(matcher))["oracle"] == 1
 
 
-def test_the_greatest_integer_among_small_ones() -> None:
+def test_the_greatest_integer_ranks_above_small_constants() -> None:
     """Its distance from the least constant does not fit into 64 bits."""
     matcher = matcher_of()
     for id in range(20):
@@ -97,15 +97,15 @@ def test_the_greatest_integer_among_small_ones() -> None:
     assert found.event_counts().tolist() == [20, 0, 0]
 
 
-def test_a_block_is_of_whole_groups_of_words() -> None:
-    """A smaller one would be written beyond its end."""
+def test_a_block_that_is_no_multiple_of_512_events_is_refused() -> None:
+    """Kernels would write beyond the end of its masks."""
     with forced("blocks"):
         matcher = matcher_of()
         matcher.add("s", "a > 1")
         assert matcher.match({"a": 2}) == ["s"]
         for segment in segments(engine_of(matcher)):
             segment.block_size = 64
-        with pytest.raises(ValueError, match="eight words"):
+        with pytest.raises(ValueError, match="multiple of 512"):
             matcher.match_batch([{"a": 2}])
 
 
@@ -120,8 +120,8 @@ def test_a_function_that_fails_can_be_removed(text: str) -> None:
     assert matcher.match({"a": "x"}) == ["text"]
 
 
-def test_a_draft_of_long_lists_can_be_begun_again(monkeypatch) -> None:
-    """What a selector may have at most, those that are kept may have together."""
+def test_a_draft_of_long_lists_can_be_rebuilt(monkeypatch) -> None:
+    """The limit on the values of a selector does not apply to all selectors together."""
     monkeypatch.setattr(draft, "MOST_POINTS", 100)
     drafted = draft.Draft(Terms())
     for n in range(3):

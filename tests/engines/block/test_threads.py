@@ -35,8 +35,8 @@ def switching_often() -> Iterator[None]:
     sys.setswitchinterval(before)
 
 
-def test_matching_while_others_change(switching_often: None) -> None:
-    """What was there before a call and is there after it is found; what was not is not."""
+def test_matching_is_consistent_while_subscriptions_change(switching_often: None) -> None:
+    """Subscriptions present before and after a call are found; those absent are not."""
     with forced("planned", _SEALED=40, _IDLE=8, _QUIET=2000):
         matcher = tamis.Matcher(engine="block")
         for id, text in STEADY.items():
@@ -73,7 +73,7 @@ def _guarded(errors, done, work, *arguments) -> None:
 
 
 def _change(matcher: tamis.Matcher, history: dict[str, list[float]]) -> None:
-    """Add one whose selector has terms and predicates of its own, and remove an old one."""
+    """Add a subscription with terms and predicates of its own, and remove an old one."""
     id = f"new{len(history)}"
     number = len(history)
     forms = [
@@ -112,8 +112,8 @@ def _look(matcher: tamis.Matcher, history: dict[str, list[float]], seed: int) ->
                 assert id not in ids
 
 
-def test_terms_that_come_while_events_are_read() -> None:
-    """Another thread may add them between any two: they are of no use to this batch."""
+def test_terms_added_while_events_are_read_are_ignored() -> None:
+    """Another thread may add terms at any time; this batch does not need them."""
     terms = Terms()
     for text in ("a + 1 > 2", "b + 1 > 2"):
         terms.slot(parse(text).left)

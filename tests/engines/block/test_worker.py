@@ -1,4 +1,4 @@
-"""Upkeep that fails: it is told to who waits for it, and tried again."""
+"""Maintenance that fails: `settle` raises the error, and it is retried."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExc
 
 
 class Merging:
-    """Merging that fails so many times."""
+    """A merge that fails the first `failures` times."""
 
     def __init__(self) -> None:
         self.failures = self.calls = 0
@@ -45,7 +45,7 @@ def several_segments() -> tamis.Matcher:
 
 
 def settled(matcher: tamis.Matcher) -> list[BaseException | None]:
-    """How it ended; in a thread, as it must not take for ever."""
+    """Run `settle` in a thread with a time limit; return the error or None, or [] on a timeout."""
     ended: list[BaseException | None] = []
 
     def settle() -> None:
@@ -61,7 +61,7 @@ def settled(matcher: tamis.Matcher) -> list[BaseException | None]:
     return ended
 
 
-def test_settle_says_that_upkeep_fails(merging: Merging) -> None:
+def test_settle_raises_when_maintenance_keeps_failing(merging: Merging) -> None:
     merging.failures = 10**9
     matcher = several_segments()
     (error,) = settled(matcher)
@@ -73,7 +73,7 @@ def test_settle_says_that_upkeep_fails(merging: Merging) -> None:
     assert matcher.match({"a": 3}) == [0, 1, 2, 3]
 
 
-def test_one_failure_is_no_matter(merging: Merging) -> None:
+def test_maintenance_is_retried_after_a_failure(merging: Merging) -> None:
     merging.failures = 1
     matcher = several_segments()
     assert settled(matcher) == [None]

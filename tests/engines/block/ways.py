@@ -1,4 +1,4 @@
-"""The ways that a selector can take through the engine: as planned, or forced."""
+"""The ways in which the engine can match a selector: as planned, or forced."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tamis.engines.block.layout import plan
 from tamis.engines.block.match.rank_rows import Columns
 from tamis.engines.block.segment.segment import Segment
 
-# A cost is never negative, and a selector that no cover has costs 2.
+# A cost is never negative, and a selector without a cover costs 2.
 _NONE, _ALL = -1.0, 1.5
 WAYS: dict[str, dict[str, float]] = {
     "planned": {},
@@ -21,7 +21,7 @@ WAYS: dict[str, dict[str, float]] = {
     "covers": {"NARROW_BELOW": _NONE, "GENERAL_BELOW": _ALL},
     "blocks": {"NARROW_BELOW": _NONE, "GENERAL_BELOW": _NONE, "_BLOCK_COST": 0.0},
 }
-# What each leaves out.
+# The kinds of selectors that each way excludes.
 WITHOUT = {
     "planned": set(),
     "values": {"general"},
@@ -34,7 +34,7 @@ _PARTS = (engine, head, plan, event_sample, stack)
 
 @contextmanager
 def forced(way: str, **constants: int) -> Iterator[None]:
-    """Lay selectors out in one way, and set constants of the engine's parts, such as `_SEALED`."""
+    """Force one way, and set constants of the engine's modules, such as `_SEALED`."""
     with ExitStack() as changed:
         for name, value in {**WAYS[way], **constants}.items():
             (module,) = (part for part in _PARTS if hasattr(part, name))
@@ -43,12 +43,12 @@ def forced(way: str, **constants: int) -> Iterator[None]:
 
 
 def segments(of: BlockEngine) -> list[Segment]:
-    """All segments, the tail with them."""
+    """Return all segments, including the tail."""
     return list(of._contents.segments())
 
 
 def taken(of: BlockEngine) -> Counter[str]:
-    """How many subscriptions take each way, and how many levels of ranges there are."""
+    """Count the subscriptions per way, and other parts of the plans."""
     found: Counter[str] = Counter(oracle=of.stats()["oracle"])
     for segment in segments(of):
         laid = segment.plan
@@ -66,14 +66,14 @@ def taken(of: BlockEngine) -> Counter[str]:
 
 @contextmanager
 def rows_noted() -> Iterator[Counter[str]]:
-    """Count the tables of ranks that are dense, and those that are sparse."""
+    """Count the dense and the sparse rows that are computed."""
     found: Counter[str] = Counter()
     rows = Columns.rows
 
-    def noted(*arguments: object) -> object:
-        made = rows(*arguments)
-        found["dense" if made.dense else "sparse"] += 1
-        return made
+    def counted_rows(*arguments: object) -> object:
+        result = rows(*arguments)
+        found["dense" if result.dense else "sparse"] += 1
+        return result
 
-    with mock.patch.object(Columns, "rows", noted):
+    with mock.patch.object(Columns, "rows", counted_rows):
         yield found

@@ -1,4 +1,4 @@
-"""Axes, ranks and their joining, against the definition: #{c < v} + #{c <= v}, exactly."""
+"""Axes, ranks and joins against the exact definition of a rank: #{c < v} + #{c <= v}."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ texts = st.text(st.sampled_from("aé\uffff😀\U0010ffff\x00"), max_size=3)
 
 
 def key(value: float) -> tuple[bool, object]:
-    """In the order of the language: exact, NaN the greatest, -0.0 as 0.0."""
+    """Return a sort key in the order of the language: exact, NaN the greatest, -0.0 as 0.0."""
     if math.isnan(value):
         return True, 0
     return False, Fraction(value) if math.isfinite(value) else value
 
 
 def rank(constants: list[object], value: object) -> int:
-    """By the definition; the constants as keys, distinct and in order."""
+    """Return the rank by definition; `constants` are sorted, distinct keys."""
     return bisect_left(constants, value) + bisect_right(constants, value)
 
 
@@ -56,7 +56,7 @@ def rank(constants: list[object], value: object) -> int:
 @example(constants=list(range(20)), values=[-1, 0, 5, 19, 20, 2**63 - 1, -(2**63), 5.5, math.nan])
 @example(constants=[5e-324 * i for i in range(9)], values=[0.0, -0.0, 5e-324, 1, -5e-324])
 @example(constants=[1.7976931348623157e308, -1.7976931348623157e308], values=[1.0, math.inf])
-def test_numbers(constants, values) -> None:
+def test_ranks_of_numbers_follow_the_definition(constants, values) -> None:
     axes, at, places = axes_of([3, 4], [NUMBER, NUMBER], [[7], constants])
     distinct = sorted({key(c) for c in constants})
     assert axes.count.tolist() == [1, len(distinct)]
@@ -71,23 +71,18 @@ def test_numbers(constants, values) -> None:
 
 
 @given(st.lists(doubles, min_size=1))
-@example([0.0, -0.0, 5e-324, -5e-324, math.inf, -math.inf, math.nan, -math.nan])
-def test_both_orders_of_doubles_agree_with_the_language(values) -> None:
+def test_doubles_are_ordered_alike_by_kernel_and_numpy(values) -> None:
     array = np.array(values)
     one_by_one = [ordered_double(int(bits)) for bits in array.view(np.int64)]
     assert order_of_doubles(array).tolist() == one_by_one
-    assert dense_ranks(one_by_one) == dense_ranks([key(value) for value in values])
-
-
-def dense_ranks(keys: list[object]) -> list[int]:
-    """Number the keys by their order; equal keys share a number."""
-    distinct = sorted(set(keys))
-    return [bisect_left(distinct, key) for key in keys]
+    by_kernel = sorted(zip(one_by_one, map(key, values), strict=True))
+    assert [value for _, value in by_kernel] == sorted(map(key, values))
+    assert len(set(one_by_one)) == len(set(map(key, values)))
 
 
 @given(constants=st.lists(texts, max_size=9), values=st.lists(texts, max_size=9))
-def test_texts(constants, values) -> None:
-    """UTF-8 is in the order of code points, as Python's texts are."""
+def test_ranks_of_texts_follow_the_definition(constants, values) -> None:
+    """The order of UTF-8 is that of code points, as for Python's strings."""
     axes, at, places = axes_of([0, 1], [TEXT, TEXT], [["z"], constants])
     distinct = sorted(set(constants))
     assert [distinct[p] for p in places[at[1] :]] == constants
@@ -107,29 +102,29 @@ KIND_VALUES = {
 
 @st.composite
 def some_axes(draw: st.DrawFn) -> dict[tuple[int, int], list[object]]:
-    """Constants by slot and kind; on some axes there are none."""
+    """Draw constants by slot and kind; some axes have none."""
     keys = draw(st.lists(st.tuples(st.integers(0, 3), st.sampled_from(list(KIND_VALUES))),
                          unique=True, max_size=6))  # fmt: skip
     return {key: draw(st.lists(KIND_VALUES[key[1]], max_size=5)) for key in keys}
 
 
-def made(held: dict[tuple[int, int], list[object]]) -> object:
+def axes_with(held: dict[tuple[int, int], list[object]]) -> object:
     if not held:
         return no_axes()
     return axes_of([s for s, _ in held], [k for _, k in held], list(held.values()))[0]
 
 
 @given(left=some_axes(), right=some_axes())
-def test_joining_is_making_them_of_all(left, right) -> None:
-    axes, mappings = join_axes(made(left), made(right))
+def test_joined_axes_equal_axes_of_all_constants(left, right) -> None:
+    axes, mappings = join_axes(axes_with(left), axes_with(right))
     both = {key: left.get(key, []) + right.get(key, []) for key in {**left, **right}}
-    wanted = made(both)
+    expected = axes_with(both)
     assert len(axes) == len(both)
     for name in ("slot", "kind", "count", "value", "residual", "bounds", "texts"):
-        assert np.array_equal(getattr(axes, name), getattr(wanted, name)), name
-    assert axes.lookup(4).tolist() == wanted.lookup(4).tolist() and KINDS == 5
+        assert np.array_equal(getattr(axes, name), getattr(expected, name)), name
+    assert axes.lookup(4).tolist() == expected.lookup(4).tolist() and KINDS == 5
     for held, mapping in zip((left, right), mappings, strict=True):
-        mine = made(held)
+        mine = axes_with(held)
         for axis, slot_kind in enumerate(held):
             new = mapping.axis[axis]
             assert (axes.slot[new], axes.kind[new]) == slot_kind
@@ -149,6 +144,6 @@ def _word(axes, place: int) -> bytes:
     return axes.texts[axes.bounds[place] : axes.bounds[place + 1]].tobytes()
 
 
-def test_nothing_at_all() -> None:
+def test_joining_no_axes_gives_none() -> None:
     axes, _ = join_axes(no_axes(), no_axes())
     assert len(axes) == 0 and len(no_sets().axis) == 0

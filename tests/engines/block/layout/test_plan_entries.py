@@ -1,4 +1,4 @@
-"""What `choose` counts is what is laid out: room is made by the one and filled by the other."""
+"""`choose` counts exactly the entries that `lay_general` writes into the room made for them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def shares_of(predicates: list[float]) -> Shares:
 
 
 def chosen(code: Words, shares: Shares) -> int:
-    """How many entries `choose` counts, with covers wherever there are any."""
+    """Return how many entries `choose` counts, with a cover wherever there is one."""
     offsets, none = np.array([0, len(code)]), np.zeros(0, np.int64)
     byte, double, longs = np.zeros(1, np.uint8), np.zeros(1), [np.zeros(1, np.int64) for _ in "123"]
     choice = Choice(byte, longs[0], longs[1], double, longs[2])
@@ -55,7 +55,7 @@ def chosen(code: Words, shares: Shares) -> int:
 
 
 def laid(code: Words, shares: Shares) -> int:
-    """How many there are, as `lay_general` finds them."""
+    """Return how many entries `lay_general` writes."""
     cost, cover = np.empty(len(code)), np.empty(len(code), np.int64)
     weigh(code, cost, 0, len(code), shares)
     count = cheapest_cover(code, cost, cover, np.empty(len(code) + 1, np.int64))
@@ -63,7 +63,7 @@ def laid(code: Words, shares: Shares) -> int:
 
 
 def test_entries_are_those_of_the_cover() -> None:
-    """A sum in another order differs in the last bit, and a tie is then broken the other way."""
+    """A sum in another order differs in the last bit, and then a tie is broken differently."""
     draw = random.Random(3)
     for _ in range(300):
         first, *others = sorted(draw.random() / 9 for _ in range(4))

@@ -1,4 +1,4 @@
-"""Words, plans and covers against the evaluation of words one by one, in Python."""
+"""Words, plans and covers against an evaluation of the words in Python."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def rules_of(selectors: list[str], terms: Terms) -> Rules:
 
 
 def parts(code: np.ndarray, at: int) -> tuple[list[int], int]:
-    """Where the operands of an operator begin, and where it ends."""
+    """Return where the operands of an operator begin, and where it ends."""
     stop, operand, found = at + int(high_of(code[at])), at + 1, []
     while operand < stop:
         found.append(operand)
@@ -121,7 +121,7 @@ def mine(rules: Rules, s: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_selector_that_holds_holds_in_its_cover(seed: int) -> None:
+def test_a_leaf_of_the_cover_holds_where_the_selector_does(seed: int) -> None:
     draw = random.Random(seed)
     rules = rules_of(drawn_selectors(draw, 150), Terms())
     guessed = _guessed_shares(rules)
@@ -144,7 +144,7 @@ def test_a_selector_that_holds_holds_in_its_cover(seed: int) -> None:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_what_is_laid_out_can_be_taken_out(way: str) -> None:
+def test_words_can_be_extracted_from_a_plan(way: str) -> None:
     draw = random.Random(way)
     rules = rules_of(drawn_selectors(draw, 200), Terms())
     alive = np.array([draw.random() < 0.8 for _ in range(200)], np.uint8)
@@ -159,7 +159,7 @@ def test_what_is_laid_out_can_be_taken_out(way: str) -> None:
 
 
 def assert_same(draw: random.Random, some: Rules, others: Rules, which: list[int]) -> None:
-    """The first are those of the others, on some of their axes."""
+    """Check that `some` are the selectors `which` of `others`, on some of their axes."""
     there = {key: axis for axis, key in enumerate(axis_keys(others))}
     for _ in range(5):
         ranks, predicates = some_facts(draw, others)
@@ -174,7 +174,7 @@ def axis_keys(rules: Rules) -> list[tuple[int, int]]:
     return list(zip(rules.axes.slot.tolist(), rules.axes.kind.tolist(), strict=True))
 
 
-def test_joined_they_are_as_if_drafted_together() -> None:
+def test_joined_rules_equal_rules_drafted_together() -> None:
     draw = random.Random(5)
     selectors, terms = drawn_selectors(draw, 160), Terms()
     together = rules_of(selectors, terms)
@@ -188,7 +188,7 @@ def test_joined_they_are_as_if_drafted_together() -> None:
     assert_same(draw, both, together, list(range(160)))
 
 
-def test_pruned_of_what_nothing_names() -> None:
+def test_pruning_removes_what_no_selector_refers_to() -> None:
     draw = random.Random(6)
     rules = rules_of(drawn_selectors(draw, 160), Terms())
     chosen = list(range(0, 160, 9))

@@ -1,4 +1,4 @@
-"""Which subscriptions are expensive."""
+"""The costs of subscriptions."""
 
 from __future__ import annotations
 
@@ -135,6 +135,6 @@ def test_few_events_are_counted() -> None:
     assert CountSchedule().take(10_000) == 8192
 
 
-def test_a_limit_is_a_number() -> None:
-    with pytest.raises(InputError, match="limit must be an integer"):
+def test_a_negative_limit_is_refused() -> None:
+    with pytest.raises(InputError, match="limit is a number"):
         block({}).costs(-1)

@@ -1,4 +1,4 @@
-"""Where a subscription is, and why."""
+"""The description of where a subscription is indexed, and why."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def texts(checks: tuple[Check, ...]) -> list[str]:
     return [check.text for check in checks]
 
 
-def test_under_a_value_in_words() -> None:
+def test_a_plan_under_a_value_prints_its_cover_and_checks() -> None:
     assert str(plan("b >= 1 AND a = 17 AND price < 500")) == (
         "one: found by one value of the event\n"
         "  why: 0.2 % of events have the value; "
@@ -46,26 +46,26 @@ def test_under_a_value_in_words() -> None:
     )
 
 
-def test_under_a_cover() -> None:
-    told = plan("(a = 17 OR price >= 995) AND b <> 2")
-    assert told.way == "cover"
-    assert set(texts(told.cover)) == {"a = 17", "price >= 995"}
-    either, other = told.checks
+def test_an_or_of_rare_tests_is_indexed_under_a_cover() -> None:
+    described = plan("(a = 17 OR price >= 995) AND b <> 2")
+    assert described.way == "cover"
+    assert set(texts(described.cover)) == {"a = 17", "price >= 995"}
+    either, other = described.checks
     assert (either.text, set(texts(either.parts))) == ("OR", {"a = 17", "price >= 995"})
     assert other.text == "b <> 2" and other.share == pytest.approx(0.75, abs=0.01)
-    assert told.looks == pytest.approx(0.007, abs=0.002)
+    assert described.looks == pytest.approx(0.007, abs=0.002)
 
 
-def test_in_blocks() -> None:
+def test_common_selectors_are_matched_in_blocks() -> None:
     common = {f"s{n}": f"price > {n} AND b <> {n % 4}" for n in range(100)}
-    told = block(**common).plan("s7", EVENTS)
-    assert told.way == "block" and told.block_size and told.cover == ()
+    described = block(**common).plan("s7", EVENTS)
+    assert described.way == "block" and described.block_size and described.cover == ()
     # What cannot be looked up comes last, however rare.
-    assert texts(told.checks) == ["price > 7", "b <> 3"]
-    assert "let 99 % of events through" in told.why and "(blocks of " in str(told)
+    assert texts(described.checks) == ["price > 7", "b <> 3"]
+    assert "let 99 % of events through" in described.why and "(blocks of " in str(described)
 
 
-def test_ways_without_a_cover() -> None:
+def test_contradictions_and_negations_have_no_cover() -> None:
     assert plan("a = NULL").way == "never"
     never = plan("a = 1 AND a = NULL")
     assert (never.way, never.looks, never.cover, never.checks) == ("never", 0.0, (), ())
@@ -73,13 +73,13 @@ def test_ways_without_a_cover() -> None:
     assert block(**many).plan("s1").why == "no test of it can be looked up"
 
 
-def test_too_large_for_words() -> None:
+def test_a_selector_that_is_too_large_is_left_to_the_oracle() -> None:
     nested = "a = 0"
     for n in range(1, 16):
         nested = f"(({nested}) AND b = {n}) XOR c = {n}"
-    told = plan(nested)
-    assert (told.way, told.segment, told.cost) == ("oracle", None, None)
-    assert "evaluated on every event" in str(told)
+    described = plan(nested)
+    assert (described.way, described.segment, described.cost) == ("oracle", None, None)
+    assert "evaluated on every event" in str(described)
 
 
 @pytest.mark.parametrize(
@@ -105,23 +105,23 @@ def test_too_large_for_words() -> None:
         ("user.city = 'Lyon'", "user.city = 'Lyon'"),
     ],
 )
-def test_words_back_to_text(selector: str, text: str) -> None:
-    told = plan(selector, None)
-    assert texts(told.cover + told.checks) == [text]
+def test_a_leaf_prints_as_the_test_it_came_from(selector: str, text: str) -> None:
+    described = plan(selector, None)
+    assert texts(described.cover + described.checks) == [text]
 
 
-def test_the_values_of_a_set() -> None:
+def test_a_long_cover_is_abbreviated() -> None:
     values = ", ".join(map(str, range(30)))
-    told = plan(f"z IN ({values})")
-    assert texts(told.cover)[:2] == ["z = 0", "z = 1"]
-    assert len(told.cover) == 21 and told.cover[-1].text == "… and 10 more"
+    described = plan(f"z IN ({values})")
+    assert texts(described.cover)[:2] == ["z = 0", "z = 1"]
+    assert len(described.cover) == 21 and described.cover[-1].text == "… and 10 more"
 
 
-def _rebuilt(told: SubscriptionPlan) -> str:
-    """A selector from what the plan says is checked."""
-    if told.way == "never":
+def _rebuilt(described: SubscriptionPlan) -> str:
+    """Return a selector built from the checks of a plan."""
+    if described.way == "never":
         return "FALSE"
-    parts = (told.cover if len(told.cover) == 1 else ()) + told.checks
+    parts = (described.cover if len(described.cover) == 1 else ()) + described.checks
     return " AND ".join(f"({_text(part)})" for part in parts)
 
 
@@ -135,17 +135,19 @@ def _text(check: Check) -> str:
 
 
 @given(bool_exprs(), st.lists(events(), max_size=6))
-def test_what_is_checked_is_the_selector(expr: object, batch: list[dict[str, object]]) -> None:
+def test_the_checks_of_a_plan_mean_the_selector(
+    expr: object, batch: list[dict[str, object]]
+) -> None:
     matcher = tamis.Matcher(engine="block")
     try:
         matcher.add("one", str(expr))
     except (SelectorError, UnsupportedExpression):
         assume(False)
-    told = matcher.plan("one")
-    assume(told.way != "oracle")
-    text = _rebuilt(told)
-    # What no selector can say: any number, infinity, or that not all is shown; and of a parity
-    # only what makes its operands true is shown, not what makes them false.
+    described = matcher.plan("one")
+    assume(described.way != "oracle")
+    text = _rebuilt(described)
+    # A selector cannot express any number, infinity, or abbreviations; and of a parity, only the
+    # true rails of its operands are shown.
     assume(not any(word in text for word in ("XOR", " is a", "inf", "nan", "…")))
     again = tamis.Matcher()
     again.add("one", text)
@@ -154,13 +156,13 @@ def test_what_is_checked_is_the_selector(expr: object, batch: list[dict[str, obj
     ], text
 
 
-def test_shares_are_of_the_events() -> None:
+def test_shares_are_measured_on_the_events() -> None:
     matcher = block(one="b = 1 AND kind = 'x'")
     guessed = matcher.plan("one")
-    assert guessed.events == 0 and "shares are estimates" in str(guessed)
-    told = matcher.plan("one", EVENTS)
-    assert told.events == 1000
-    shares = {check.text: check.share for check in told.cover + told.checks}
+    assert guessed.events == 0 and "shares are guesses" in str(guessed)
+    described = matcher.plan("one", EVENTS)
+    assert described.events == 1000
+    shares = {check.text: check.share for check in described.cover + described.checks}
     assert shares == pytest.approx({"b = 1": 0.25, "kind = 'x'": 0.333}, abs=0.01)
     nulls = plan("nope IS NULL AND a <> 3 AND b NOT IN (1, 2)").checks
     shares = {check.text: check.share for check in nulls}
@@ -168,7 +170,7 @@ def test_shares_are_of_the_events() -> None:
     assert shares == pytest.approx(expected, abs=0.01)
 
 
-def test_among_many_segments() -> None:
+def test_a_plan_names_the_segment_of_its_subscription() -> None:
     matcher = tamis.Matcher(engine="block")
     matcher.add_many((f"s{n}", f"a = {n} AND b > {n % 5}") for n in range(9000))
     first, last = matcher.plan("s0"), matcher.plan("s8999")
@@ -179,9 +181,9 @@ def test_among_many_segments() -> None:
         matcher.plan("s0")
 
 
-def test_plain_data() -> None:
-    told = plan("a = 17 AND (b = 1 OR b = 2)").to_dict()
-    assert json.loads(json.dumps(told))["way"] == told["way"] in WAYS
+def test_a_plan_converts_to_json() -> None:
+    described = plan("a = 17 AND (b = 1 OR b = 2)").to_dict()
+    assert json.loads(json.dumps(described))["way"] == described["way"] in WAYS
 
 
 def test_engines_without_plans_say_so() -> None:

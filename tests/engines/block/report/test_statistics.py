@@ -1,4 +1,4 @@
-"""What an engine shows of itself: its sizes and choices, and a picture."""
+"""The statistics and the drawing of an engine."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EVENTS = [{"a": n, "b": n, "c": 1} for n in range(1000)]
 
 
 def _nodes(dot: str) -> list[str]:
-    """The nodes of a drawing, every line of which must be DOT, and every node part of one tree."""
+    """Return the nodes of a drawing; check that all lines are DOT, and that it is one tree."""
     first, *lines, last = dot.split("\n")
     assert (first, last) == ("digraph block {", "}")
     names, children = [], []
@@ -42,12 +42,12 @@ def _matcher() -> tamis.Matcher:
     return matcher
 
 
-def test_choices() -> None:
+def test_stats_report_the_choices_of_the_plan() -> None:
     matcher = _matcher()
     matcher.match_batch([])
     assert matcher.stats()["informed"] == 0.0
     matcher.match_batch(EVENTS)
-    matcher.match_batch([])  # lays the draft out by the events that are known now
+    matcher.match_batch([])  # lays out the draft again, now that events are known
     stats = matcher.stats()
     assert (stats["subscriptions"], stats["segments"], stats["segment_sizes"]) == (202, 1, [202])
     assert stats["ways"] == {"value": 100, "cover": 1, "block": 100, "never": 1}
@@ -59,13 +59,13 @@ def test_choices() -> None:
     assert sizes["counters"] == 202 * 8 and sizes["value"] > 100 * 8 and sizes["ledger"] > 0
 
 
-def test_an_engine_that_is_empty() -> None:
+def test_an_empty_engine_has_stats_and_a_drawing() -> None:
     matcher = tamis.Matcher(engine="block")
     assert matcher.stats()["informed"] == 0.0 and matcher.stats()["bytes"]["all"] == 0
     assert _nodes(matcher.to_dot()) == ["all"]
 
 
-def test_a_drawing() -> None:
+def test_a_drawing_shows_segments_ways_and_buckets() -> None:
     matcher = tamis.Matcher(engine="block")
     matcher.add_many([("x", "a = 'qu\"ote' AND b > 1"), ("y", "a = 'qu\"ote'"), ("z", "a = 2")])
     matcher.plan("x", EVENTS)

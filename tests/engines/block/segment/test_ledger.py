@@ -41,9 +41,9 @@ def check(ledger: Ledger, held: list[tuple]) -> None:
 
 
 @given(left=rows, right=rows, draw=st.randoms(use_true_random=False))
-def test_kept_and_followed(left, right, draw) -> None:
+def test_select_and_concat_keep_the_records(left, right, draw) -> None:
     if left and right and type(left[0][0]) is not type(right[0][0]):
-        left = []  # all of one matcher are of one kind, but those of before may be gone
+        left = []  # all ids of a matcher are of one type, unless all earlier ones were removed
     first, second = ledger_of(left), ledger_of(right)
     check(first, left)
     check(first.concat(second), left + right)
@@ -53,7 +53,7 @@ def test_kept_and_followed(left, right, draw) -> None:
     check(first.select(np.array(records, np.int64)).concat(second), kept + right)
 
 
-def test_none_of_one_kind_followed_by_the_other() -> None:
+def test_an_empty_ledger_can_be_followed_by_ids_of_the_other_type() -> None:
     numbers, names = [(1, "a", 0), (2, "b", 3)], [("x", "c", 0), ("y", "d", 4)]
     none = np.zeros(0, np.int64)
     check(ledger_of(numbers).select(none).concat(ledger_of(names)), names)
@@ -67,8 +67,8 @@ def test_none_of_one_kind_followed_by_the_other() -> None:
     ),
     st.sampled_from([2, 1024]),
 )
-def test_codes_by_tag(steps, size) -> None:
-    """With a table so small that it grows, and tags that collide."""
+def test_the_id_table_finds_codes_by_tag(steps, size) -> None:
+    """The table is small enough to grow, and tags collide."""
     table, model, code = IdTable(), {}, 0
     table._slots = np.zeros(size, np.uint64)
     for kind, tag, which in steps:
@@ -93,7 +93,7 @@ def test_codes_by_tag(steps, size) -> None:
 
 
 def candidates(table: IdTable, tag: int) -> list[tuple[int, int]]:
-    """Slots and codes of a tag."""
+    """Return the slots and codes of a tag."""
     found = []
     at, code = table.next(tag)
     while at >= 0:
@@ -102,7 +102,7 @@ def candidates(table: IdTable, tag: int) -> list[tuple[int, int]]:
     return found
 
 
-def test_ids_with_one_tag(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ids_that_share_a_tag_are_distinguished(monkeypatch: pytest.MonkeyPatch) -> None:
     for part in (head, stack):
         monkeypatch.setattr(part, "tag_of", lambda id: len(str(id)) & 1)
     monkeypatch.setattr(head, "_SEALED", 8)
