@@ -63,7 +63,7 @@ def count_passage(counted: Any, passage: Any, tree: OverlayTree) -> None:
     counted[at.FILTER_BYTES, 0] += passage.filter_bytes * len(passage.crossed)
     for source, to in passage.crossed:
         is_up = tree.parent[int(source)] == int(to)
-        wasted = (source, to) in passage.wasted
+        wasted = (source, to) in passage.wasted_links
         if is_up:
             counted[at.UP, int(source)] += 1
             counted[at.WASTED_UP, int(source)] += wasted

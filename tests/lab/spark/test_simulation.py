@@ -173,7 +173,7 @@ class TestOnSpark:
         assert found.tree.parent[numbers["rome"]] == numbers["lyon"]
         for rows, reason in [
             ([("a", None), ("a", "a")], "one row"),
-            ([("a", None), ("b", "c")], "no broker 'c'"),
+            ([("a", None), ("b", "c")], "parent 'c' is not a broker"),
             ([("a", None), ("b", "c"), ("c", "b")], "loop"),
         ]:
             with pytest.raises(InputError, match=reason):
