@@ -60,7 +60,7 @@ def finished_batches(query: StreamingQuery, seen: int) -> Iterator[Batch]:
     for progress in query.recentProgress:
         if progress.batchId >= seen and progress.numInputRows:
             row = progress.observedMetrics[_METRICS]
-            assert row.version == row.other, "a micro-batch was judged by two versions"
+            assert row.version == row.other, "a micro-batch was matched by two versions"
             yield Batch(
                 progress.batchId + 1,
                 day_of(*divmod(row["first"], 100)),

@@ -1,4 +1,4 @@
-"""The experiments run, and say what they are meant to say; how fast is not a test's concern."""
+"""The experiments run and yield their figures; speed is not tested."""
 
 import json
 from pathlib import Path
@@ -44,7 +44,7 @@ def test_the_conjunctive_workload_is_that_of_the_thesis(predicates: int) -> None
     assert 0.001 <= len(codes) / 500 / 10_000 <= 0.01
 
 
-def test_on_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_writes_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done = run("bench", "atree", "nonsense")
     assert done.exit_code != 0 and "unknown experiment 'nonsense'" in done.stderr
     monkeypatch.setattr(atree, "EXPERIMENTS", {"values": (atree.values, 20, 20)})

@@ -1,4 +1,4 @@
-"""The experiments run, and say what they are meant to say; how fast is not a test's concern."""
+"""The experiments run and yield their figures; speed is not tested."""
 
 import json
 from importlib.util import find_spec
@@ -25,7 +25,7 @@ def test_an_experiment(name: str) -> None:
     assert all(row.keys() == rows[0].keys() for row in rows)
 
 
-def test_nodes_are_as_many_as_in_the_paper_and_restriction_brings_as_much() -> None:
+def test_nodes_and_restriction_agree_with_the_paper() -> None:
     """The paper: 7.2 nodes per query and 4.4 after restriction, at 25,000; more of few queries."""
     first, *_, last = bdd.nodes(1200, lambda _: None)
     assert 7 < last["nodes_before"] / 1200 < 9 and last["factor"] > 1.6  # type: ignore[operator]
@@ -46,7 +46,7 @@ def test_figures_of_the_paper_stand_beside_ours(monkeypatch: pytest.MonkeyPatch)
     assert {len(seconds) for seconds in bdd.PAPER_SECONDS.values()} == {len(bdd.DENSITIES) + 1}
 
 
-def test_on_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_writes_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done = run("bench", "bdd", "nonsense")
     assert done.exit_code != 0 and "unknown experiment 'nonsense'" in done.stderr
     small = {name: (experiment, 40, 40) for name, (experiment, _, _) in bdd.EXPERIMENTS.items()}

@@ -1,4 +1,4 @@
-"""The experiments run on any engine, and say what they are meant to say; not how fast."""
+"""The experiments run on any engine and yield their figures; speed is not tested."""
 
 import json
 import sys
@@ -59,18 +59,18 @@ def test_a_comparison(name: str) -> None:
     assert any(row["times_best_other"] == 1 for row in rows if row["engine"] != "block")
 
 
-def test_broad_asks_for_more_than_pairs() -> None:
+def test_broad_measures_every_kind_of_answer() -> None:
     asked = {row["answer"] for row in rows_of("broad")}
     assert asked == {"pairs", "counts", "bitmaps"}
 
 
-def test_latency() -> None:
+def test_latency_yields_percentiles() -> None:
     row = rows_of("latency")[0]
     assert row["engine"] == "block" and row["calls"] == 40
     assert 0 < row["p50_us"] <= row["p90_us"] <= row["p99_us"] <= row["max_us"]
 
 
-def test_changes() -> None:
+def test_changes_are_measured_alone_and_while_matching() -> None:
     alone, during = rows_of("changes", 400)[:2]
     for row in (alone, during):
         assert row["visible"] == "yes"
@@ -87,14 +87,14 @@ def test_changes_end_when_there_is_no_time_left(monkeypatch: pytest.MonkeyPatch)
     assert [turn.changes for turn in turns] == [100]
 
 
-def test_a_thread_that_fails_is_heard_of() -> None:
+def test_an_error_in_the_background_thread_is_raised() -> None:
     engine = ENGINES["brute"]()
     matching = change_rate.BackgroundMatcher(engine, None, change_rate.nullcontext())  # type: ignore[arg-type]
     with pytest.raises(AttributeError), matching:
         pass
 
 
-def test_memory() -> None:
+def test_memory_is_measured_per_predicate() -> None:
     row = rows_of("memory", 3000)[0]
     assert row["engine"] == "block" and row["subscriptions"] == 3000
     # A subscription has an id, a text and a node at least, and no megabyte.
@@ -102,7 +102,7 @@ def test_memory() -> None:
     assert row["bytes_per_predicate"] == row["bytes"] / 3000 / 5
 
 
-def test_start(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_start_is_measured_for_new_and_saved_matchers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(block, "GENERAL", ())  # each engine takes two processes
     row, opened = rows_of("start")
     assert opened["way"] == "open" and opened["subscriptions"] == 60
@@ -136,14 +136,16 @@ def with_engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, object]]:
     yield engines
 
 
-def test_an_engine_that_says_something_else_is_found_out(with_engine: dict[str, object]) -> None:
+def test_an_engine_with_other_answers_is_reported(with_engine: dict[str, object]) -> None:
     with_engine["forgetful"] = Forgetful
     found = {row["engine"]: row["equal"] for row in rows_of("broad")}
     assert found.pop("forgetful") == "NO"
     assert {"atree", "block", "brute"} <= set(found) and set(found.values()) == {"yes"}
 
 
-def test_an_engine_that_cannot_take_part(with_engine: dict[str, object]) -> None:
+def test_an_engine_that_cannot_express_a_selector_is_left_out(
+    with_engine: dict[str, object],
+) -> None:
     with_engine["picky"] = Picky
     taking_part = {row["engine"] for row in rows_of("nulls")}
     assert {"atree", "block", "brute"} <= taking_part and "picky" not in taking_part
@@ -164,7 +166,7 @@ def test_baselines_take_part_where_they_can() -> None:
     assert not conjunctions & {row["engine"] for row in rows_of("mixed")}
 
 
-def test_an_engine_that_is_slow_to_load(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_engine_that_is_slow_to_load_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(comparison, "SLOWEST_LOAD", -1.0)
     field = comparison.load_contestants(
         comparison.contestants("block"), block.SelectiveWorkload(subscriptions=60), print
@@ -188,7 +190,9 @@ def test_fewer_subscriptions_are_compared_as_far_as_they_go() -> None:
     assert not comparison.has_equal_matches(all_, few, sample)
 
 
-def test_brute_has_only_so_many(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_brute_force_gets_a_limited_number_of_subscriptions(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setitem(comparison.MOST, "brute", 25)
     rows = rows_of("selective")
     (brute,) = (row for row in rows if row["engine"] == "brute")
@@ -202,7 +206,7 @@ def test_brute_has_only_so_many(monkeypatch: pytest.MonkeyPatch) -> None:
 # -- the command line -----------------------------------------------------------------------------
 
 
-def test_an_engine_that_is_not_there() -> None:
+def test_an_unknown_engine_is_refused() -> None:
     with pytest.raises(InputError, match="unknown engine 'nonsense'"):
         block.experiments("nonsense")
     done = run("bench", "block", "--engine", "nonsense")
@@ -212,7 +216,7 @@ def test_an_engine_that_is_not_there() -> None:
         assert done.exit_code != 0 and "unknown engine 'block'" in done.stderr
 
 
-def test_on_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_writes_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done = run("bench", "block", "nonsense", "--engine", "atree")
     assert done.exit_code != 0 and "unknown experiment 'nonsense'" in done.stderr
     monkeypatch.setattr(block, "_EXPERIMENTS", {"latency": (block.latency, 30, 30)})

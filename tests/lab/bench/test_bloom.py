@@ -1,4 +1,4 @@
-"""The experiments run, and say what they are meant to say; how fast is not a test's concern."""
+"""The experiments run and yield their figures; speed is not tested."""
 
 import json
 from pathlib import Path
@@ -27,7 +27,7 @@ def rows_of(name: str) -> list[dict[str, object]]:
 
 
 @only_in_soak
-def test_figures(tmp_path: Path) -> None:
+def test_figures_are_drawn(tmp_path: Path) -> None:
     found = {name: rows_of(name) for name in bloom.EXPERIMENTS}
     for row in found["predicates"]:
         assert row["bits_per_event"] <= 2 * row["predicates_per_event"]
@@ -56,7 +56,7 @@ def test_as_many_matches_as_the_paper_counts(monkeypatch: pytest.MonkeyPatch) ->
     assert row["paper_notified"] == 130_000
 
 
-def test_on_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_writes_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done = run("bench", "bloom", "nonsense")
     assert done.exit_code != 0 and "unknown experiment 'nonsense'" in done.stderr
     monkeypatch.setattr(bloom, "EXPERIMENTS", {"predicates": (bloom.predicates, 30, 30)})

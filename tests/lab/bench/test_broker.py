@@ -1,4 +1,4 @@
-"""`tamis bench broker` says what it is meant to say; not how fast."""
+"""`tamis bench broker` runs and yields its figures; speed is not tested."""
 
 import json
 from pathlib import Path

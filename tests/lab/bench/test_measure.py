@@ -1,4 +1,4 @@
-"""How many items are enough to measure by."""
+"""Rounds, rates, and the number of items to measure with."""
 
 from functools import partial
 
@@ -14,12 +14,12 @@ def test_rounds_are_taken_in_turns_after_one_to_warm_up() -> None:
     assert {name: len(seconds) for name, seconds in found.items()} == {"a": 2, "b": 2}
 
 
-def test_rates() -> None:
+def test_rates_are_median_slowest_and_fastest() -> None:
     rates = event_rates({"a": [1.0, 2.0, 4.0]}, 8)
     assert rates == {"a": {"events_per_s": 4.0, "slowest": 2.0, "fastest": 8.0}}
 
 
-def test_enough_items() -> None:
+def test_the_count_grows_until_the_time_is_long_enough() -> None:
     now = 0.0
     asked: list[int] = []
 

@@ -12,7 +12,7 @@ from tests.cli.command import run
 
 @pytest.mark.spark
 @pytest.mark.xdist_group("spark")
-def test_the_command(tmp_path: Path, spark: object) -> None:
+def test_the_command_writes_lines_and_a_report(tmp_path: Path, spark: object) -> None:
     pytest.importorskip("matplotlib", reason="Matplotlib is not installed")
     out = tmp_path / "out.jsonl"
     done = run(

@@ -1,4 +1,4 @@
-"""`tamis workload`: files that go straight into `tamis match`, and what stands beside them."""
+"""`tamis workload`: files that `tamis match` reads, and the description beside them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import tamis
 from tests.cli.command import run
 
 
-def test_without_a_name_it_lists_them() -> None:
+def test_without_a_name_workloads_are_listed() -> None:
     done = run("workload")
     assert done.exit_code == 0
     assert [line.split()[0] for line in done.stdout.splitlines() if line[0] != " "] == list(NAMES)
@@ -24,7 +24,7 @@ def test_without_a_name_it_lists_them() -> None:
     ("name", "format"),
     [*((name, "parquet") for name in NAMES), ("nulls", "jsonl"), ("flights", "jsonl")],
 )
-def test_the_files_go_into_match(name: str, format: str, tmp_path: Path) -> None:
+def test_tamis_match_reads_the_files(name: str, format: str, tmp_path: Path) -> None:
     done = run("workload", name, "-o", tmp_path, "--subscriptions", 300, "--events", 60,
                "--seed", 5, "--format", format)  # fmt: skip
     assert done.exit_code == 0 and done.stdout == ""
@@ -51,7 +51,7 @@ def test_the_files_hold_the_workload(tmp_path: Path) -> None:
     assert pq.read_table(tmp_path / "subscriptions.parquet").equals(listed.subscriptions(0, 50))
 
 
-def test_snps_and_smpe_are_as_asked(tmp_path: Path) -> None:
+def test_snps_and_smpe_are_as_requested(tmp_path: Path) -> None:
     done = run("workload", "atree2004", "-o", tmp_path, "--set", "predicates=6", "--set",
                "relation=>", "--snps", 0.4, "--smpe", 0.3, "--subscriptions", 1000)  # fmt: skip
     assert done.exit_code == 0 and "snps" in done.stderr
@@ -97,13 +97,13 @@ def test_parameters_of_every_kind(tmp_path: Path) -> None:
         (["nulls", "--spark", "--format", "jsonl"], "--spark writes Parquet only"),
     ],
 )
-def test_what_is_refused(arguments: list[str], message: str, tmp_path: Path) -> None:
+def test_invalid_arguments_are_refused(arguments: list[str], message: str, tmp_path: Path) -> None:
     done = run("workload", *arguments, "--out", tmp_path)
     told = " ".join(done.stderr.replace("│", " ").split())
     assert done.exit_code == 2 and message in told
     assert not list(tmp_path.iterdir())
 
 
-def test_it_asks_where_the_files_go() -> None:
+def test_an_output_folder_is_required() -> None:
     done = run("workload", "nulls")
     assert done.exit_code == 2 and "--out DIR" in done.stderr

@@ -1,4 +1,4 @@
-"""The demo as a real process, small: it ends well, checks itself, leaves only a report."""
+"""The demo as a small, real process: it succeeds, checks itself and leaves only a report."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _left_of_ours(scratch: Path) -> list[str]:
 
 
 class Balanced(HTMLParser):
-    """Sees that what is opened is closed, and counts it."""
+    """Checks that tags are balanced, and counts them."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -56,7 +56,7 @@ class Balanced(HTMLParser):
         self.count[tag] = self.count.get(tag, 0) + 1
 
 
-def test_a_small_demo(tmp_path: Path) -> None:
+def test_a_small_demo_succeeds_and_writes_a_report(tmp_path: Path) -> None:
     scratch = tmp_path / "scratch"
     done = subprocess.run(
         _command(tmp_path / "report"),
@@ -110,7 +110,7 @@ def test_ctrl_c_stops_it_cleanly(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("wrong", [["--events", "10"], ["--alerts", "0"], ["--events", "400000"]])
-def test_sizes_that_cannot_be(wrong: list[str]) -> None:
+def test_sizes_out_of_range_are_refused(wrong: list[str]) -> None:
     command = [sys.executable, "-m", "tamis_lab.demo", *wrong]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 2 and wrong[0] in done.stderr

@@ -26,7 +26,7 @@ def test_pieces_are_all_departures_by_whole_days(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("count", [1, 1000])
-def test_changes_can_be_made(count: int) -> None:
+def test_changes_apply_to_the_alerts(count: int) -> None:
     workload = Flights(alerts=count)
     alerts = {alert[0]: alert for alert in workload.subscriptions()}
     changes = drawn_changes(workload, alerts)
@@ -40,7 +40,7 @@ def test_changes_can_be_made(count: int) -> None:
 
 
 @pytest.mark.parametrize("values", [[], [0], [0.3], [3, 7, 1000], [1234567, 2]])
-def test_a_plot_is_sound(values: list[float]) -> None:
+def test_a_bar_chart_is_valid_svg(values: list[float]) -> None:
     root = ElementTree.fromstring(bars([Bar(v, f"<{v}>", "&") for v in values], "x & y", "<y>"))
     found = [float(part.get("height", "")) for part in root.iter("rect")]
     assert len(found) == len(values) and all(0 <= height <= 204 for height in found)
@@ -48,7 +48,7 @@ def test_a_plot_is_sound(values: list[float]) -> None:
         assert max(found) > 100  # the scale fits
 
 
-def test_a_wrong_answer_is_seen() -> None:
+def test_a_wrong_answer_is_reported() -> None:
     matcher = Matcher()
     matcher.add("low", "a < 2")
     events = pa.table({"a": [0, 1, 2]})

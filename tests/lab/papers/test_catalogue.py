@@ -1,4 +1,4 @@
-"""Every table and figure of the papers is there, and each of its claims is about its curves."""
+"""Every table and figure of the papers exists, and its claims are about its curves."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tamis.errors import InputError
 
 
 @pytest.mark.parametrize("scale", SCALES)
-def test_all_are_there(scale: str) -> None:
+def test_every_figure_of_the_papers_is_in_the_catalogue(scale: str) -> None:
     numbers = {(figure.paper, figure.number) for figure in figures(scale)}
     wanted = {("bdd", "Table 1"), ("bdd", "Table 2"), ("bloom", "Figure 5")}
     wanted |= {("atree", f"Figure 5.{number}") for number in range(1, 32)}
@@ -26,7 +26,7 @@ def test_all_are_there(scale: str) -> None:
 
 
 @pytest.mark.parametrize("scale", SCALES)
-def test_each_can_be_measured_drawn_and_judged(scale: str) -> None:
+def test_every_figure_has_points_curves_and_claims(scale: str) -> None:
     found = figures(scale)
     assert len({figure.name for figure in found}) == len(found)
     for figure in found:
@@ -39,8 +39,8 @@ def test_each_can_be_measured_drawn_and_judged(scale: str) -> None:
         assert figure.claims or figure.paper in ("beyond", "bloom")
 
 
-def test_claims_can_be_told_where_all_is_measured() -> None:
-    """A claim about a label that no curve has could never be told."""
+def test_claims_are_decided_if_everything_is_measured() -> None:
+    """A claim about a label that no curve has could never be decided."""
     for figure in figures("paper"):
         curves = {
             curve.label: exact_values((place.x, 1.0) for place in curve.places)
@@ -50,7 +50,7 @@ def test_claims_can_be_told_where_all_is_measured() -> None:
         assert unknown == []
 
 
-def test_some_by_name() -> None:
+def test_figures_are_selected_by_name() -> None:
     assert {figure.paper for figure in figures("small", ["bdd"])} == {"bdd"}
     both = [figure.number for figure in figures("small", ["atree:5.4"])]
     assert both == ["Figure 5.4", "Table 5.4"]
@@ -65,6 +65,6 @@ def test_some_by_name() -> None:
         ("small", ["atree:9.9"], "Figure 5.1"),
     ],
 )
-def test_what_is_not_there(scale: str, asked: list[str] | None, said: str) -> None:
+def test_unknown_names_are_refused(scale: str, asked: list[str] | None, said: str) -> None:
     with pytest.raises(InputError, match=re.escape(said)):
         figures(scale, asked)

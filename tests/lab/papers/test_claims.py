@@ -1,4 +1,4 @@
-"""Each check says yes, says no, and says that it cannot tell."""
+"""Each check can hold, fail, and be undecided."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ CURVES = {"rising": RISING, "flat": FLAT, "falling": FALLING, "zero": ZERO, "non
         (claims.all_hold(claims.zero("zero")), True),
     ],
 )
-def test_a_check(check: Check, holds: bool | None) -> None:
+def test_a_check_holds_fails_or_is_undecided(check: Check, holds: bool | None) -> None:
     verdict = check(CURVES)
     assert verdict.holds is holds
     assert verdict.evidence

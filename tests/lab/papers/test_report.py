@@ -20,7 +20,7 @@ WANT_PLOTS = pytest.mark.skipif(not find_spec("matplotlib"), reason="plots need 
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Made-up results of all points, but for those of the Bloom paper."""
+    """Invented results of all points, except those of the Bloom filter paper."""
     file = tmp_path_factory.mktemp("results") / "results.jsonl"
     results = Results.open(file)
     results.begin("small")
@@ -60,7 +60,7 @@ def test_every_figure_and_claim_is_on_the_page(file: Path, tmp_path: Path) -> No
     assert tally(found) == written.tally
 
 
-def test_how_things_grow_is_fitted(file: Path, tmp_path: Path) -> None:
+def test_growth_is_fitted(file: Path, tmp_path: Path) -> None:
     text = write(Results.open(file), "small", tmp_path, plots=False).markdown.read_text("utf-8")
     grows = text[text.index("## Growth") :]
     assert "| block (ours) | power" in grows
@@ -69,7 +69,7 @@ def test_how_things_grow_is_fitted(file: Path, tmp_path: Path) -> None:
 
 
 def test_a_figure_of_zero_is_not_fitted(file: Path, tmp_path: Path) -> None:
-    """As of a structure that has not begun."""
+    """As for a structure that is still empty."""
     results = Results.open(file)
     for line in results.lines.values():
         metrics = line["metrics"]
@@ -97,13 +97,13 @@ def test_plots_are_drawn_as_svg_and_png(file: Path, tmp_path: Path) -> None:
     assert (plots / "bdd-table-1.svg").read_bytes() == first  # no dates: the same again
 
 
-def test_the_command(file: Path, tmp_path: Path) -> None:
+def test_the_command_writes_a_report(file: Path, tmp_path: Path) -> None:
     done = run("bench", "report", str(file), "--out", str(tmp_path / "out"), "--no-plots")
     assert done.exit_code == 0 and "claims of the papers" in done.stdout
     assert (tmp_path / "out" / "report.html").exists()
 
 
-def test_the_command_refuses_what_is_not_there(tmp_path: Path) -> None:
+def test_the_command_refuses_missing_and_empty_files(tmp_path: Path) -> None:
     done = run("bench", "report", str(tmp_path / "none.jsonl"), "--no-plots")
     assert done.exit_code == 2 and "tamis bench papers --out" in done.stderr
     (tmp_path / "empty.jsonl").touch()
@@ -112,7 +112,7 @@ def test_the_command_refuses_what_is_not_there(tmp_path: Path) -> None:
 
 
 def test_papers_measures_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The command alone: what a point is measured by has tests of its own."""
+    """Only the command; measuring a point has its own tests."""
 
     def measured(point: Point, prepared: object) -> dict[str, object]:
         about = {"key": point.key, "kind": point.kind, "parameters": dict(point.parameters)}

@@ -1,4 +1,4 @@
-"""Results on disk: kept at once, read again, and gone on with."""
+"""Results on disk: written at once, read back, and resumed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def line(point: Point, **found: object) -> dict[str, object]:
     return {"table": "runs", **about, **found}
 
 
-def test_what_is_kept_is_read_again(tmp_path: Path) -> None:
+def test_written_results_are_read_back(tmp_path: Path) -> None:
     file = tmp_path / "deep" / "results.jsonl"
     first = Results.open(file)
     first.begin("small")
@@ -33,7 +33,7 @@ def test_what_is_kept_is_read_again(tmp_path: Path) -> None:
     assert again.metrics(POINTS[0]) == {"rate": 5.0} and again.metrics(POINTS[1]) is None
 
 
-def test_a_line_that_was_cut_off_is_measured_again(tmp_path: Path) -> None:
+def test_an_incomplete_line_is_measured_again(tmp_path: Path) -> None:
     file = tmp_path / "results.jsonl"
     results = Results.open(file)
     for point in POINTS[:2]:

@@ -1,4 +1,4 @@
-"""Points are measured in processes of their own; those that fail are kept as failed."""
+"""Points are measured in their own processes; failures are recorded."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ IMPOSSIBLE = Point("thesis", THESIS | {"engine": "atree", "relation": "=", "smpe
 SLOW = Point("bdd nodes", {"queries": 100_000, "order": "attribute"}, limit=1.0)
 
 
-def test_a_run_is_kept_and_gone_on_with(tmp_path: Path) -> None:
+def test_a_run_is_recorded_and_resumed(tmp_path: Path) -> None:
     told: list[int] = []
     results = Results.open(tmp_path / "results.jsonl")
     points = [TREE, COUNTING, IMPOSSIBLE, SLOW, TREE]

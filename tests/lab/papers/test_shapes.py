@@ -83,12 +83,12 @@ def test_four_million_would_fit_into_what_the_thesis_had() -> None:
 # -- the filters ----------------------------------------------------------------------------------
 
 
-def test_filters_claim_as_much_as_equation_10_says() -> None:
+def test_false_positive_rates_agree_with_equation_10() -> None:
     row = bloom_points.probability({"log2_m": 12, "elements": [1_000], "trials": 20_000})
     assert row["measured_1000"] == pytest.approx(0.14, abs=0.01)
 
 
-def test_thirteen_deliveries_an_event_and_none_is_missing() -> None:
+def test_thirteen_deliveries_per_event_and_none_missing() -> None:
     asked = {"subscriptions": 1_000, "log2_m": 12, "events": 2_000}
     row = bloom_points.false_positives(asked)
     assert row["notified_4"] == pytest.approx(13 * 2_000, rel=0.2)

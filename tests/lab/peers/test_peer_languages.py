@@ -1,4 +1,4 @@
-"""What peers are told means what the selector means, or they are not told at all."""
+"""A translation has the meaning of the selector; otherwise there is none."""
 
 import json
 import os
@@ -102,7 +102,7 @@ GOLDEN = {
 
 
 @pytest.mark.parametrize("text", GOLDEN)
-def test_what_peers_are_told(text: str) -> None:
+def test_translations_to_every_language(text: str) -> None:
     for name, wanted in GOLDEN[text].items():
         translate = PEERS[name].translate
         if isinstance(wanted, str):
@@ -216,7 +216,7 @@ TRAPPED: list[dict[str, object]] = [
 
 
 @pytest.mark.parametrize(("name", "ask"), ASKED)
-def test_traps(name: str, ask) -> None:
+def test_languages_agree_on_known_pitfalls(name: str, ask) -> None:
     said = 0
     for text in TRAPS:
         try:
@@ -230,7 +230,7 @@ def test_traps(name: str, ask) -> None:
 
 
 @pytest.mark.parametrize(("name", "ask"), ASKED)
-def test_peers_mean_what_we_mean(name: str, ask) -> None:
+def test_translations_agree_with_the_oracle(name: str, ask) -> None:
     said = 0
 
     @settings(max_examples=count(40, 3_000), deadline=None)

@@ -1,4 +1,4 @@
-"""Every peer that is installed gives the oracle's answers; the others say why they do not run."""
+"""Installed peers agree with the oracle; the others say why they do not run."""
 
 import json
 import subprocess
@@ -42,8 +42,8 @@ def check(peer: str, workload: str) -> None:
 
 
 @pytest.mark.parametrize("peer", ["tamis", "tamis-json", "tamis-single", *IN_PROCESS])
-def test_python_peers_are_right(peer: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Here without a process for each, which costs a second; see the next test for those."""
+def test_python_peers_agree_with_the_oracle(peer: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run in this process, to save a second each; the next test starts a process."""
     monkeypatch.setattr("tamis_lab.peers.python_peers.run_in_fresh_process", _in_this_process)
     for workload in ("equality", "bdd2001") if peer.startswith("tamis") else ("flights", "bdd2001"):
         check(peer, workload)
@@ -53,17 +53,17 @@ def _in_this_process(function, *arguments: object, limit: float) -> object:
     return json.loads(json.dumps(function(*json.loads(json.dumps(arguments)))))
 
 
-def test_a_process_of_its_own() -> None:
+def test_a_peer_runs_in_its_own_process() -> None:
     check("rule-engine", "selective")
 
 
 @pytest.mark.parametrize("peer", JAVA)
-def test_java_peers_are_right(peer: str) -> None:
+def test_java_peers_agree_with_the_oracle(peer: str) -> None:
     check(peer, "flights")
 
 
 @pytest.mark.parametrize("peer", ["a-tree", "quamina"])
-def test_compiled_peers_are_right(peer: str) -> None:
+def test_compiled_peers_agree_with_the_oracle(peer: str) -> None:
     driver = {"a-tree": RUST, "quamina": GO}[peer]
     if not SOAK and not driver.is_built():
         pytest.skip(f"its driver takes a minute to build: `tamis bench peers {peer}` does it")
@@ -74,14 +74,14 @@ def test_compiled_peers_are_right(peer: str) -> None:
 @only_in_soak
 @pytest.mark.spark
 @pytest.mark.parametrize("workload", WORKLOADS)
-def test_spark_is_right(workload: str) -> None:
+def test_spark_agrees_with_the_oracle(workload: str) -> None:
     check("spark", workload)
 
 
 @only_in_soak
 @pytest.mark.parametrize("workload", WORKLOADS)
 @pytest.mark.parametrize("peer", PEERS)
-def test_all_are_right_on_more(peer: str, workload: str) -> None:
+def test_all_peers_agree_with_the_oracle_on_more_rules(peer: str, workload: str) -> None:
     limits = Limits(build=30.0, match=1.0, sample=100)
     row = rows_of(peer, workload, 1_000, limits)[0]
     if str(row["note"]).startswith("skipped"):
@@ -89,7 +89,7 @@ def test_all_are_right_on_more(peer: str, workload: str) -> None:
     assert row["equal"] == "yes", row
 
 
-def test_a_wrong_answer_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_answer_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     right = PEERS["polars"]
 
     def wrong(folder: Path, limits: Limits) -> object:
@@ -102,7 +102,7 @@ def test_a_wrong_answer_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     assert rows_of("polars", "equality")[0]["equal"] == "NO"
 
 
-def test_a_peer_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_peer_is_skipped_with_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     _with(monkeypatch, "polars", unavailable=lambda: "not installed: pip install polars")
     row = rows_of("polars", "equality")[0]
     assert row["note"] == "skipped: not installed: pip install polars" and row["events"] == 0
@@ -171,7 +171,7 @@ def test_a_driver_is_built_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert (driver.folder() / "done").read_text() == "x\n"
 
 
-def test_the_verb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_writes_rows_and_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tamis_lab.peers.python_peers.run_in_fresh_process", _in_this_process)
     monkeypatch.setattr(contest, "LIMITS", LITTLE)
     out = tmp_path / "peers.json"
@@ -191,7 +191,7 @@ def test_the_help_names_all_peers_and_workloads() -> None:
     assert all(name in text for name in (*PEERS, *WORKLOADS)) and "tamis-lab[bench]" in text
 
 
-def test_names_are_checked() -> None:
+def test_unknown_peers_and_workloads_are_refused() -> None:
     with pytest.raises(InputError, match=r"unknown peer 'polar'; did you mean 'polars'"):
         experiments.experiments(peers=["polar"])
     with pytest.raises(InputError, match=r"unknown workload 'x'; one of equality, "):
@@ -200,7 +200,7 @@ def test_names_are_checked() -> None:
     assert experiments.experiments(full=True)["selective"][1] == 100_000
 
 
-def test_work_is_flat_and_has_what_rules_name() -> None:
+def test_events_are_flat_and_have_only_attributes_of_rules() -> None:
     work = peer_workload("flights", 300, events=500)
     assert "plane__year" in work.kinds and "plane__year" in str(work.rules)
     assert work.table.num_rows == 500 and set(work.table.column_names) == set(work.kinds)
@@ -213,7 +213,7 @@ def _with(monkeypatch: pytest.MonkeyPatch, name: str, **changed: object) -> None
     monkeypatch.setattr(contest, "PEERS", peers)
 
 
-def test_the_page_has_the_figures_that_were_kept() -> None:
+def test_the_docs_have_the_recorded_figures() -> None:
     page = (ROOT / "docs" / "evaluation" / "peers.md").read_text(encoding="utf-8")
     kept = json.loads((ROOT / "results" / "peers.json").read_text(encoding="utf-8"))
     assert insert_tables(page, kept) == page, "python -m tamis_lab.peers.peer_tables makes it anew"
@@ -223,7 +223,7 @@ def test_the_page_has_the_figures_that_were_kept() -> None:
     assert all(row["note"].startswith(("skipped", "failed")) for row in rows if not row["events"])
 
 
-def test_the_chart_has_the_figures_that_were_kept() -> None:
+def test_the_chart_has_the_recorded_figures() -> None:
     kept = [
         json.loads((ROOT / "results" / name).read_text(encoding="utf-8"))
         for name in ("peers.json", "block.json")

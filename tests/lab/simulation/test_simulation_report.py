@@ -1,4 +1,4 @@
-"""`tamis simulate`: lines of results, a page of them, and what it says."""
+"""`tamis simulate`: lines of results, and the report of them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.cli.command import run
 RESULTS = Path(__file__).parents[3] / "results" / "simulate.jsonl"
 
 
-def test_what_is_asked_for_is_checked() -> None:
+def test_unknown_strategies_and_topologies_are_refused() -> None:
     with pytest.raises(InputError, match="unknown strategy 'magic'; one of flooding"):
         SimulationSizes(brokers=2, subscriptions=2, events=2, strategies=("magic",))
     with pytest.raises(InputError, match="name at least one"):
@@ -35,8 +35,8 @@ def test_lines_of_another_run_are_kept(tmp_path: Path) -> None:
     assert [line["x"] for line in read(file)] == [3, 4]
 
 
-def test_the_page_of_the_kept_results(tmp_path: Path) -> None:
-    """What stands in the documentation is made of what stands in the results."""
+def test_the_docs_have_the_report_of_the_recorded_results(tmp_path: Path) -> None:
+    """The report in the documentation is generated from the recorded results."""
     lines = read(RESULTS)
     page = write_report(lines, "large", tmp_path, drawn=False)
     kept = (RESULTS.parents[1] / "docs" / "simulation" / "report.md").read_text("utf-8")
@@ -47,7 +47,7 @@ def test_the_page_of_the_kept_results(tmp_path: Path) -> None:
         write_report(lines, "huge", tmp_path)
 
 
-def test_a_claim_that_fails_is_said_to_fail() -> None:
+def test_a_failed_claim_is_reported() -> None:
     lines = read(RESULTS)
     about = next(x for x in lines if x["run"] == "large" and x["kind"] == "run")
     strategies = [x for x in lines if x["run"] == "large" and x["kind"] == "strategy"]
@@ -60,8 +60,8 @@ def test_a_claim_that_fails_is_said_to_fail() -> None:
             assert holds == "does not hold"
 
 
-@pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="it does not say")
-def test_memory_is_looked_at() -> None:
+@pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="needs smaps_rollup")
+def test_peak_memory_is_sampled() -> None:
     with PeakMemory().watch() as peak:
         held = bytearray(1 << 20)
     assert peak.bytes > len(held)

@@ -34,7 +34,7 @@ def test_topologies_are_trees(name: str, brokers: int) -> None:
     check(tree)
 
 
-def test_shapes() -> None:
+def test_depths_and_degrees_of_the_topologies() -> None:
     assert topology("line", 9).depths().max() == 8
     assert topology("star", 9).degrees().max() == 8
     assert topology("balanced", 40).depths().max() == 3
@@ -71,7 +71,7 @@ def test_any_tree_is_renumbered(links: list[tuple[int, int]], rng) -> None:
         ([-1, 0, 0, 1], "not next to"),
     ],
 )
-def test_what_is_no_tree_is_refused(parents: list[int], reason: str) -> None:
+def test_parents_that_form_no_tree_are_refused(parents: list[int], reason: str) -> None:
     with pytest.raises(InputError, match=reason):
         tree_of(parents)
 
@@ -85,7 +85,7 @@ def test_what_is_no_tree_is_refused(parents: list[int], reason: str) -> None:
         ([-1, 2, 1], "loop"),
     ],
 )
-def test_what_cannot_be_renumbered(parents: list[int], reason: str) -> None:
+def test_invalid_parents_are_refused(parents: list[int], reason: str) -> None:
     with pytest.raises(InputError, match=reason):
         renumber_tree(parents)
 

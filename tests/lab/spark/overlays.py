@@ -23,7 +23,7 @@ Events = list[tuple[int, dict[str, Any]]]
 def by_messages(
     strategy: str, shape: Shape, tree: OverlayTree, subscriptions: Subscriptions, events: Events
 ) -> dict[str, Any]:
-    """What brokers do that send each message."""
+    """Count what the reference network does, message by message."""
     network = Network(lambda: router(strategy, shape))
     for broker in range(tree.brokers):
         network.add(str(broker))
@@ -83,7 +83,7 @@ def count_passage(counted: Any, passage: Any, tree: OverlayTree) -> None:
 def link_counts(
     found: dict[tuple[str, str], int], tree: OverlayTree
 ) -> tuple[list[int], list[int]]:
-    """By the lower end: up, and down."""
+    """Return counts by the lower end of a link: up, and down."""
     lower = range(1, tree.brokers)
     up = [found[str(broker), str(tree.parent[broker])] for broker in lower]
     return up, [found[str(tree.parent[broker]), str(broker)] for broker in lower]
@@ -96,7 +96,7 @@ def by_sets(
     subscriptions: Subscriptions,
     events: Events,
 ) -> dict[tuple[str, Shape], dict[str, Any]]:
-    """The same as the simulation has it, without Spark."""
+    """Count the same with the simulation, without Spark."""
     interests, by_network, walker = simulate_locally(
         {"it": tree}, subscriptions, events, shapes, strategies
     )
@@ -130,7 +130,7 @@ def by_sets(
 
 
 def counted_by_messages(counted: Any) -> Any:
-    """What `by_messages` counts of it: not at which broker an event was evaluated."""
+    """Return the counters of `by_messages`: without the broker of each evaluation."""
     found = counted.copy()
     found[events_counted.EVALUATED] = 0
     return found

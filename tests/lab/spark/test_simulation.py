@@ -1,4 +1,4 @@
-"""The simulation counts what brokers do that send each message."""
+"""The simulation counts the same as the reference network, which sends each message."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def agree(tree: OverlayTree, subscriptions: Any, events: Any, shapes: list[Shape
 
 @settings(max_examples=count(40, 3000))
 @given(data=st.data())
-def test_it_counts_what_brokers_do(data: st.DataObject) -> None:
+def test_counts_equal_those_of_the_reference_network(data: st.DataObject) -> None:
     links = data.draw(trees(8))
     tree, _ = renumber_tree([-1, *(above for above, _ in links)])
     brokers = st.integers(0, tree.brokers - 1)
@@ -64,28 +64,28 @@ def test_it_counts_what_brokers_do(data: st.DataObject) -> None:
     ("name", "shape"),
     [("random", Shape(256, 2)), pytest.param("line", Shape(64, 4), marks=only_in_soak)],
 )
-def test_it_does_so_with_more_brokers_than_bits_in_a_word(name: str, shape: Shape) -> None:
+def test_counts_are_equal_with_more_brokers_than_bits_in_a_word(name: str, shape: Shape) -> None:
     # Brokers far from each other have different predicates, so that their filters differ.
     workload = OverlayWorkload(brokers=70, subscriptions=250, selectors=120, names=25, local=1.0)
     subscriptions, events = rows_of(workload, 40)
     agree(topology(name, 70, 3), subscriptions, events, [shape])
 
 
-def test_a_selector_that_is_too_large_to_be_taken_apart_draws_all_events() -> None:
+def test_a_selector_too_large_to_split_attracts_all_events() -> None:
     tests = ", ".join(f"a{n} = {n}" for n in range(12))
     subscriptions = [(0, "a = 1"), (2, f"AT LEAST 6 OF ({tests})"), (3, "b = 1")]
     events = [(1, {"a": 1}), (3, {"b": 1}), (0, {f"a{n}": n for n in range(6)})]
     agree(topology("line", 4), subscriptions, events, SHAPES[:2])
 
 
-def test_two_that_ask_for_the_same_in_other_words_are_told_once() -> None:
+def test_equivalent_selectors_are_sent_once() -> None:
     subscriptions = [(1, "a = 1 AND b = 2"), (2, "b = 2 AND a = 1"), (0, "c = 1")]
     events = [(1, {"a": 1}), (2, {"a": 1, "b": 2}), (0, {"a": 1, "b": 2})]
     for order in (subscriptions, subscriptions[::-1]):
         agree(topology("line", 3), order, events, SHAPES)
 
 
-def test_twins_are_those_that_no_filter_tells_apart() -> None:
+def test_colliding_predicates_are_counted() -> None:
     interests = number_interests(split_selector(f"a = {n}") for n in range(120))
     shape = Shape(16, 2)
     blooms = [Bloom.of(shape, [int(key)]) for key in interests.keys]
@@ -95,7 +95,7 @@ def test_twins_are_those_that_no_filter_tells_apart() -> None:
     )
 
 
-def test_what_a_filter_would_miss_is_seen() -> None:
+def test_a_false_negative_of_a_filter_is_counted() -> None:
     """An engine that says a selector holds, and not its predicate, cannot be right."""
     shape = Shape(64, 2)
     walker = simulate_locally(
@@ -122,7 +122,9 @@ class TestOnSpark:
 
     pytestmark = on_spark
 
-    def test_it_counts_the_same(self, spark: SparkSession, tmp_path: Path) -> None:
+    def test_counts_on_spark_equal_those_of_the_reference_network(
+        self, spark: SparkSession, tmp_path: Path
+    ) -> None:
         from tamis_lab.simulation.job.simulation_job import prepare, route_events
         from tamis_lab.spark.workload_tables import overlay_events, overlay_subscriptions
 
@@ -151,7 +153,7 @@ class TestOnSpark:
                 assert told["table_from_neighbours"] == sum(map(sum, expected["told"]))
             assert len(delivered) == 1 and delivered.pop() > 0
 
-    def test_brokers_that_are_not_there(self, spark: SparkSession, tmp_path: Path) -> None:
+    def test_unknown_brokers_are_refused(self, spark: SparkSession, tmp_path: Path) -> None:
         from tamis_lab.simulation.job.simulation_job import prepare
 
         rows = spark.createDataFrame(

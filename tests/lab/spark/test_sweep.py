@@ -1,4 +1,4 @@
-"""A table of work through Spark, and a table of what was found."""
+"""Functions over many inputs on Spark, and a table of results."""
 
 from __future__ import annotations
 

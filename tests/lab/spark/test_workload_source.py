@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
 @pytest.fixture(scope="module")
 def source(spark: SparkSession) -> SparkSession:
-    """A session that knows the data source."""
+    """A session with the data source registered."""
     from tamis.spark.sources.data_source import TamisSource
 
     spark.dataSource.register(TamisSource)
@@ -71,8 +71,8 @@ def test_many_columns_and_few_rows(source: SparkSession) -> None:
     assert read(source, workload="bloom2008", rows=0).count() == 0
 
 
-def test_flights(source: SparkSession) -> None:
-    """All of them in a soak, which are those that are there where nothing is said."""
+def test_nested_attributes_of_flights_can_be_queried(source: SparkSession) -> None:
+    """A soak reads all rows, by leaving out `rows`."""
     many = count(40_000, 336_776)
     frame = read(source, workload="flights", **({} if SOAK else {"rows": many}))
     table = workload_by_name("flights").table(0, many)
@@ -105,7 +105,7 @@ def test_flights(source: SparkSession) -> None:
         ({"workload": "flights", "rows": 336_777}, "flights has 336,776 events, not 336,777"),
     ],
 )
-def test_what_cannot_be_read_says_why(
+def test_invalid_options_are_refused_with_a_reason(
     source: SparkSession, options: dict[str, object], message: str
 ) -> None:
     from pyspark.errors import AnalysisException

@@ -19,7 +19,7 @@ ROWS = 16_500
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_subscriptions_are_the_same(spark: SparkSession, name: str) -> None:
+def test_subscriptions_equal_those_of_one_process(spark: SparkSession, name: str) -> None:
     from tamis_lab.spark.workload_tables import subscriptions
 
     frame = subscriptions(spark, name, ROWS, seed=7, partitions=3)
@@ -31,7 +31,7 @@ def test_subscriptions_are_the_same(spark: SparkSession, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_events_are_the_same(spark: SparkSession, name: str) -> None:
+def test_events_equal_those_of_one_process(spark: SparkSession, name: str) -> None:
     from tamis_lab.spark.workload_tables import events
 
     rows = 50 if name == "bloom2008" else 2_500
@@ -40,7 +40,7 @@ def test_events_are_the_same(spark: SparkSession, name: str) -> None:
     assert frame.toArrow().cast(expected.schema).equals(expected.table(0, rows))
 
 
-def test_parameters_go_along(spark: SparkSession) -> None:
+def test_parameters_reach_the_workers(spark: SparkSession) -> None:
     from tamis_lab.spark.workload_tables import events, subscriptions
 
     parameters, drawn = {"predicates": 4, "relation": ">"}, {"scale": 3.0, "least": 9}
@@ -51,7 +51,7 @@ def test_parameters_go_along(spark: SparkSession) -> None:
     assert frame.toArrow().cast(expected.schema).equals(expected.table(0, 60))
 
 
-def test_what_is_refused(spark: SparkSession) -> None:
+def test_invalid_arguments_are_refused(spark: SparkSession) -> None:
     from tamis_lab.spark.workload_tables import events, subscriptions
 
     with pytest.raises(InputError, match="did you mean 'selective'"):

@@ -15,7 +15,7 @@ WORKLOAD = Workload(subscriptions=200, predicates=7, shared_predicates=3)
 NAMES = {f"a{number}" for number in range(1, 21)}
 
 
-def test_the_same_seed_gives_the_same() -> None:
+def test_the_same_seed_gives_the_same_events() -> None:
     events = WORKLOAD.events(50, matching=0.5).rows()
     assert events == replace(WORKLOAD).events(50, matching=0.5).rows()
     assert events != replace(WORKLOAD, seed=1).events(50, matching=0.5).rows()
@@ -24,7 +24,7 @@ def test_the_same_seed_gives_the_same() -> None:
 
 
 @pytest.mark.parametrize("count", [0, 1, 1023, 1024, 1025, 2500])
-def test_the_first_are_the_same_however_many(count: int) -> None:
+def test_the_first_events_do_not_depend_on_the_count(count: int) -> None:
     events = WORKLOAD.events(count, matching=0.5)
     assert len(events) == count
     assert events.rows() == WORKLOAD.events(2500, matching=0.5).rows()[:count]
@@ -54,7 +54,9 @@ def test_columns_are_integers() -> None:
         ("mixed", 1.0, 7),  # what an event is made for is all there
     ],
 )
-def test_the_number_of_attributes(operators: str, matching: float, fewest: int) -> None:
+def test_events_have_at_least_the_fewest_attributes(
+    operators: str, matching: float, fewest: int
+) -> None:
     rows = replace(WORKLOAD, operators=operators).events(4000, matching=matching).rows()
     lengths = Counter(map(len, rows))
     assert set(lengths) == set(range(fewest, 21))
@@ -144,14 +146,14 @@ def test_an_event_matches_every_repetition_of_its_pair() -> None:
 
 
 @pytest.mark.parametrize("matching", [0.0, 0.3, 1.0])
-def test_so_many_match(matching: float) -> None:
+def test_matching_is_the_fraction_of_events_made_to_match(matching: float) -> None:
     subscriptions = list({*REPEATED.expressions()})
     rows = REPEATED.events(1000, matching=matching).rows()
     found = sum(any(evaluate(e, row) is True for e in subscriptions) for row in rows)
     assert found / 1000 == pytest.approx(matching, abs=0.04 * (0 < matching < 1))
 
 
-def test_the_others_stay_as_they_are() -> None:
+def test_matching_does_not_change_other_events() -> None:
     none, some = (REPEATED.events(1000, matching=fraction).rows() for fraction in (0.0, 0.3))
     same = sum(map(dict.__eq__, none, some))
     assert same / 1000 == pytest.approx(0.7, abs=0.04)
@@ -161,7 +163,7 @@ def test_the_others_stay_as_they_are() -> None:
     ("parameter", "value"),
     [("count", -1), ("matching", 1.5), ("matching", -0.1), ("scale", 0.0), ("scale", float("inf"))],
 )
-def test_parameters_out_of_range(parameter: str, value: float) -> None:
+def test_parameters_out_of_range_are_refused(parameter: str, value: float) -> None:
     with pytest.raises(InputError) as caught:
         WORKLOAD.events(**{"count": 10, parameter: value})
     assert caught.value.source == parameter

@@ -1,4 +1,4 @@
-"""SNPS and SMPE come out as asked: measured again by an engine, and by the oracle."""
+"""SNPS and SMPE are as requested, measured again by an engine and by the oracle."""
 
 import json
 from dataclasses import replace
@@ -40,7 +40,9 @@ def counted(found: SteeredWorkload, subscriptions: int, events: int, start: int 
     "length", [6, *(pytest.param(more, marks=only_in_soak) for more in (10, 14))]
 )
 @pytest.mark.parametrize(("parameters", "snps", "smpe"), TARGETS)
-def test_both_are_as_asked(length: int, parameters: dict, snps: float, smpe: float) -> None:
+def test_snps_and_smpe_are_as_requested(
+    length: int, parameters: dict, snps: float, smpe: float
+) -> None:
     found = steer_workload(
         subscriptions=500, predicates=length, snps=snps, smpe=smpe, events=512, **parameters
     )
@@ -53,7 +55,7 @@ def test_both_are_as_asked(length: int, parameters: dict, snps: float, smpe: flo
 
 
 @pytest.mark.parametrize("operators", ["conjunctive", "disjunctive", "mixed"])
-def test_snps_is_what_the_engine_says(operators: str) -> None:
+def test_snps_agrees_with_the_engine(operators: str) -> None:
     found = steer_workload(
         subscriptions=1500, predicates=8, snps=0.4, relation=">", operators=operators
     )
@@ -81,7 +83,7 @@ def test_a_sample_shares_as_much_as_the_whole(values: int, subscriptions: int) -
 
 @pytest.mark.parametrize("relation", ["=", ">", "any"])
 @pytest.mark.parametrize("operators", ["conjunctive", "disjunctive", "mixed"])
-def test_smpe_is_that_of_the_oracle(operators: str, relation: str) -> None:
+def test_smpe_agrees_with_the_oracle(operators: str, relation: str) -> None:
     workload = replace(SMALL, operators=operators, relation=relation)
     drawn = {"matching": 0.4, "scale": 1.5, "least": 3}
     found = SubscriptionSample(workload, 100).matched_fraction(workload.event_arrays(80, **drawn))
@@ -90,7 +92,7 @@ def test_smpe_is_that_of_the_oracle(operators: str, relation: str) -> None:
     assert found == sum(matches) / len(matches) > 0
 
 
-def test_the_same_request_gives_the_same() -> None:
+def test_the_same_request_gives_the_same_workload() -> None:
     request = {"subscriptions": 3000, "predicates": 6, "relation": ">", "snps": 0.3, "smpe": 0.2}
     found = steer_workload(**request)
     assert steer_workload(**request) == found
@@ -100,7 +102,7 @@ def test_the_same_request_gives_the_same() -> None:
     assert list(again.selectors(5, 9)) == list(found.selectors())[5:14]
 
 
-def test_what_is_given_stays() -> None:
+def test_given_parameters_are_not_changed() -> None:
     found = steer_workload(
         subscriptions=3000, predicates=8, shared_predicates=3, overlap=0.9, pool=7, values=50_000,
         relation=">", seed=5, snps=0.4, smpe=0.1, least=12,
@@ -111,7 +113,7 @@ def test_what_is_given_stays() -> None:
     assert found.snps == pytest.approx(0.4, abs=0.02)
 
 
-def test_neither_need_be_asked_for() -> None:
+def test_snps_and_smpe_are_optional() -> None:
     found = steer_workload(subscriptions=500, predicates=6, events=1000)
     assert 0 < found.snps < 1 and found.smpe == pytest.approx(counted(found, 500, 1000), abs=1e-9)
 
@@ -129,7 +131,7 @@ def test_neither_need_be_asked_for() -> None:
         ({"tolerance": 0}, "tolerance"),
     ],
 )
-def test_what_cannot_be_reached(request_: dict, message: str) -> None:
+def test_unreachable_requests_are_refused(request_: dict, message: str) -> None:
     with pytest.raises(InputError, match=message):
         steer_workload(**{"subscriptions": 2000, "predicates": 6, **request_})
 

@@ -1,4 +1,4 @@
-"""The subscriptions of the A-Tree thesis: repeatable, well formed, and mixed as it was asked."""
+"""The subscriptions of the A-Tree thesis: repeatable, well formed, and mixed as requested."""
 
 from collections import Counter
 from dataclasses import replace
@@ -24,7 +24,7 @@ def small(**changes: object) -> Workload:
 # -- repeatable -----------------------------------------------------------------------------------
 
 
-def test_the_same_seed_gives_the_same() -> None:
+def test_the_same_seed_gives_the_same_subscriptions() -> None:
     rows = WORKLOAD.conjunctions()
     assert rows.dtype == np.int32 and rows.shape == (40_000, 7)
     assert np.array_equal(rows, replace(WORKLOAD).conjunctions())
@@ -38,7 +38,7 @@ def test_blocks_differ() -> None:
 
 
 @pytest.mark.parametrize("rows", [1, 999, 16_384, 20_000, 40_000, 50_000])
-def test_chunks_are_the_whole(rows: int) -> None:
+def test_chunks_add_up_to_all_subscriptions(rows: int) -> None:
     workload = small(subscriptions=2_000) if rows == 1 else WORKLOAD
     chunks = list(workload.conjunction_chunks(rows))
     assert all(len(chunk) == rows for chunk in chunks[:-1]) and 0 < len(chunks[-1]) <= rows
@@ -46,19 +46,19 @@ def test_chunks_are_the_whole(rows: int) -> None:
 
 
 @pytest.mark.parametrize("count", [1, 16_384, 16_385, 39_999])
-def test_the_first_are_the_same_however_many(count: int) -> None:
+def test_the_first_rows_do_not_depend_on_the_count(count: int) -> None:
     fewer = replace(WORKLOAD, subscriptions=count).conjunctions()
     assert np.array_equal(fewer, WORKLOAD.conjunctions()[:count])
 
 
 @pytest.mark.parametrize("operators", SETS)
-def test_the_first_texts_are_the_same_however_many(operators: str) -> None:
+def test_the_first_texts_do_not_depend_on_the_count(operators: str) -> None:
     fewer = list(small(operators=operators).selectors())
     more = replace(WORKLOAD, operators=operators).selectors()
     assert len(fewer) == 300 and fewer == list(islice(more, 300))
 
 
-def test_events_change_no_subscriptions() -> None:
+def test_drawing_events_does_not_change_subscriptions() -> None:
     workload = small()
     workload.events(10, matching=0.5)
     first = workload.conjunctions()
@@ -106,7 +106,7 @@ def test_constants_cover_the_domain() -> None:
     assert pairs == {(a, v) for a in range(20) for v in range(1, 6)}
 
 
-def test_what_numbers_mean() -> None:
+def test_numbers_stand_for_predicates() -> None:
     table = replace(WORKLOAD, relation=">").table
     assert len(table) == 20_000
     for number in (0, 999, 1000, 6_041, 19_999):
@@ -136,7 +136,7 @@ def test_texts_are_the_expressions(operators: str, relation: str) -> None:
 # -- mixed as it was asked ------------------------------------------------------------------------
 
 
-def test_how_many_are_shared_and_repeated() -> None:
+def test_overlap_and_repeated_are_the_requested_fractions() -> None:
     workload = replace(WORKLOAD, overlap=0.7, repeated=0.4, pool=12, values=100_000)
     rows = workload.conjunctions()
     # Of so many values, what comes twice is from pool A.
@@ -150,7 +150,7 @@ def test_how_many_are_shared_and_repeated() -> None:
 
 
 @pytest.mark.parametrize(("overlap", "repeated"), [(0.0, 1.0), (1.0, 0.0), (1.0, 1.0)])
-def test_all_or_none(overlap: float, repeated: float) -> None:
+def test_overlap_and_repeated_may_be_zero_or_one(overlap: float, repeated: float) -> None:
     workload = replace(WORKLOAD, overlap=overlap, repeated=repeated, values=100_000)
     rows = workload.conjunctions()
     assert _met_again(rows[:, :3])[0].mean() == overlap
@@ -158,7 +158,7 @@ def test_all_or_none(overlap: float, repeated: float) -> None:
 
 
 def _met_again(rows: np.ndarray) -> tuple[np.ndarray, int]:
-    """Which rows are not the only one of their kind, and of how many kinds these are."""
+    """Return which rows occur more than once, and how many different ones do."""
     _, kinds, counts = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
     return counts[kinds] > 1, int((counts > 1).sum())
 
@@ -171,7 +171,7 @@ def test_expressions_of_the_pool_have_no_predicate_in_common() -> None:
         assert len(pool) == 50 and len(np.unique(pool)) == pool.size
 
 
-def test_a_pool_larger_than_the_domain() -> None:
+def test_a_pool_larger_than_the_domain_is_refused() -> None:
     rows = replace(WORKLOAD, overlap=1.0, repeated=1.0, pool=130, values=50).conjunctions()
     pool = np.unique(rows[:, :3], axis=0)
     assert len(pool) == 130
@@ -251,7 +251,7 @@ def _shape(expression: BoolExpr) -> object:
         ("seed", -1),
     ],
 )
-def test_parameters_out_of_range(parameter: str, value: object) -> None:
+def test_parameters_out_of_range_are_refused(parameter: str, value: object) -> None:
     with pytest.raises(InputError) as caught:
         small(**{parameter: value})
     assert caught.value.source == parameter

@@ -1,4 +1,4 @@
-"""The BDD paper's queries and messages: what §8 says of them."""
+"""The queries and messages of the BDD paper, as §8 describes them."""
 
 import pytest
 from tamis_lab.workloads.bdd2001 import Workload
@@ -31,8 +31,8 @@ def test_all_atoms_are_used_and_no_others() -> None:
     assert most / least < 2
 
 
-def test_atoms_and_operators_on_average() -> None:
-    """7.6 atoms and 7.7 operators, as the paper has it."""
+def test_queries_have_the_papers_average_of_atoms_and_operators() -> None:
+    """7.6 atoms and 7.7 operators, as in the paper."""
     atoms = sum(len(list(predicates(tree))) for tree in TREES)
     assert atoms / 4000 == pytest.approx(7.6, abs=0.15)
     # The parser makes one AND of `a AND b AND c` only where no parentheses are.
@@ -43,7 +43,7 @@ def test_atoms_and_operators_on_average() -> None:
 
 
 def test_trees_have_any_shape() -> None:
-    """As many ORs lie below an AND as ANDs below an OR; without parentheses there were none."""
+    """As many ORs lie below an AND as ANDs below an OR; without parentheses there would be none."""
     below = {
         outer: sum(
             isinstance(inner, other)
@@ -69,7 +69,7 @@ def test_roots_and_leaves_may_be_negated() -> None:
 
 
 @pytest.mark.parametrize("conjunctive", [0.0, 0.6, 1.0])
-def test_the_fraction_of_and(conjunctive: float) -> None:
+def test_joins_are_and_as_often_as_requested(conjunctive: float) -> None:
     texts = Workload(subscriptions=3000, conjunctive=conjunctive).selectors()
     joined = "".join(texts)
     both, either = joined.count(" AND "), joined.count(" OR ")
@@ -77,12 +77,12 @@ def test_the_fraction_of_and(conjunctive: float) -> None:
 
 
 @pytest.mark.parametrize("density", [0.077, 0.308, 1.0])
-def test_messages_define_so_many_attributes(density: float) -> None:
+def test_density_is_the_fraction_of_defined_attributes(density: float) -> None:
     rows = Workload(subscriptions=1, density=density).events(5000).rows()
     assert sum(map(len, rows)) / 5000 / 10 == pytest.approx(density, abs=0.01)
 
 
-def test_what_messages_hold() -> None:
+def test_messages_have_values_of_the_papers_domains() -> None:
     batch = WORKLOAD.events(5000)
     assert list(batch.columns) == [(name,) for name in NAMES]
     for (name,), (column,) in batch.columns.items():
@@ -134,7 +134,7 @@ def test_the_fraction_of_and_in_the_grammar(conjunctive: float) -> None:
     assert both / (both + either) == pytest.approx(conjunctive, abs=0.02)
 
 
-def test_an_unknown_form() -> None:
+def test_an_unknown_form_is_refused() -> None:
     with pytest.raises(InputError, match="trees or grammar"):
         Workload(subscriptions=1, form="forest")
 
@@ -163,6 +163,6 @@ def test_a_grammar_with_probabilities() -> None:
         ("s = ", "must add up to 1"),
     ],
 )
-def test_grammars_that_are_none(text: str, reason: str) -> None:
+def test_invalid_grammars_are_refused(text: str, reason: str) -> None:
     with pytest.raises(InputError, match=reason):
         Grammar.of(text)

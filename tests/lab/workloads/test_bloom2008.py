@@ -1,4 +1,4 @@
-"""The Bloom filter paper's names, subscriptions and events: what §6 says of them."""
+"""The names, subscriptions and events of the Bloom filter paper, as §6 describes them."""
 
 from collections import Counter
 from itertools import chain
@@ -50,7 +50,7 @@ def test_operators_and_values() -> None:
     assert {test.right.value for test in tests} == set(range(100))
 
 
-def test_pareto() -> None:
+def test_names_follow_the_pareto_distribution() -> None:
     """P(X > x) = 3 / x from 3 on: a quarter takes the first name, half the first three."""
     numbers = NameChoice(20_000, "pareto").draw(np.random.default_rng(1), 100_000)
     for rank in (0, 1, 2, 10, 100, 1000):
@@ -61,7 +61,7 @@ def test_pareto() -> None:
     assert set(few.tolist()) == set(range(5))
 
 
-def test_the_uniform_choice() -> None:
+def test_names_are_chosen_uniformly() -> None:
     numbers = NameChoice(50, "uniform").draw(np.random.default_rng(1), 50_000)
     counts = np.bincount(numbers, minlength=50)
     assert counts.min() > 850 and counts.max() < 1150
@@ -94,6 +94,6 @@ def test_columns_hold_the_same_events(workload: Workload) -> None:
     assert set(workload.events(300).columns) == {(n,) for event in events[:300] for n in event}
 
 
-def test_a_batch_that_memory_could_not_hold() -> None:
+def test_a_batch_too_large_for_memory_is_refused() -> None:
     with pytest.raises(InputError, match="`batches` gives any number"):
         UNIFORM.events(100_000)

@@ -1,4 +1,4 @@
-"""Workloads by name: their tables hold the workloads' own events, all in the same columns."""
+"""Workloads by name: tables contain the workload's own events, with fixed columns."""
 
 import pytest
 from tamis_lab.workloads.workload_catalogue import NAMES, workload_by_name
@@ -19,12 +19,12 @@ def test_a_table_holds_the_events(name: str) -> None:
     assert listed.table(5, 0).schema == listed.schema
 
 
-def test_another_seed_gives_others_but_of_what_took_place(name: str) -> None:
+def test_another_seed_gives_other_events_except_for_flights(name: str) -> None:
     same = workload_by_name(name, seed=1).table(0, 50).equals(workload_by_name(name).table(0, 50))
     assert same is (name == "flights")
 
 
-def test_names_that_are_not_there(name: str) -> None:
+def test_unknown_names_are_refused(name: str) -> None:
     with pytest.raises(InputError, match=f"did you mean '{name}'"):
         workload_by_name(name + "x")
     with pytest.raises(InputError, match="one of atree2004, "):

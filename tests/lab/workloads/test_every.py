@@ -1,4 +1,4 @@
-"""What every workload keeps to: a seed, prefixes, selectors that parse, events as columns."""
+"""What every workload guarantees: seeds, prefixes, selectors that parse, events as columns."""
 
 from dataclasses import replace
 from itertools import islice
@@ -32,7 +32,7 @@ def workload(request: pytest.FixtureRequest) -> object:
     return WORKLOADS[request.param]
 
 
-def test_the_same_seed_gives_the_same(workload) -> None:
+def test_the_same_seed_gives_the_same_workload(workload) -> None:
     assert list(workload.selectors()) == list(replace(workload).selectors())
     assert workload.events(300).rows() == replace(workload).events(300).rows()
     other = replace(workload, seed=1)
@@ -40,7 +40,7 @@ def test_the_same_seed_gives_the_same(workload) -> None:
     assert other.events(50).rows() != workload.events(50).rows()
 
 
-def test_the_first_are_the_same_however_many(workload) -> None:
+def test_the_first_rows_do_not_depend_on_the_count(workload) -> None:
     few = replace(workload, subscriptions=100)
     assert list(few.selectors()) == list(islice(workload.selectors(), 100))
     assert few.events(40).rows() == workload.events(300).rows()[:40]
@@ -78,7 +78,7 @@ def test_every_selector_parses(workload) -> None:
         parse(text)
 
 
-def test_parameters_out_of_range(workload) -> None:
+def test_parameters_out_of_range_are_refused(workload) -> None:
     for parameter, value in (("subscriptions", 0), ("seed", -1)):
         with pytest.raises(InputError) as caught:
             replace(workload, **{parameter: value})
@@ -109,7 +109,9 @@ def test_parameters_out_of_range(workload) -> None:
         (bloom2008.Workload, "equalities", -1),
     ],
 )
-def test_other_parameters_out_of_range(kind: type, parameter: str, value: object) -> None:
+def test_other_parameters_out_of_range_are_refused(
+    kind: type, parameter: str, value: object
+) -> None:
     with pytest.raises(InputError) as caught:
         kind(subscriptions=1, **{parameter: value})
     assert caught.value.source == parameter

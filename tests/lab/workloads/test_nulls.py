@@ -1,4 +1,4 @@
-"""Sparse events: how many attributes they have, and that selectors tell NULL from a value."""
+"""Sparse events: how many attributes they have, and that selectors distinguish NULL."""
 
 import re
 from collections import Counter
@@ -16,7 +16,7 @@ WORKLOAD = SparseWorkload(subscriptions=4000)
 
 
 @pytest.mark.parametrize("density", [0.0, 0.15, 0.7, 1.0])
-def test_the_density(density: float) -> None:
+def test_density_is_the_fraction_of_present_attributes(density: float) -> None:
     batch = SparseWorkload(subscriptions=1, density=density).events(5000)
     assert len(batch.columns) == (20 if density else 0)
     for columns in batch.columns.values():
@@ -64,8 +64,8 @@ def test_every_test_has_an_attribute_of_its_own() -> None:
         assert len(named) == len(set(named))
 
 
-def test_null_is_seen() -> None:
-    """Selectors are true, false and unknown, and some would say otherwise of a zero."""
+def test_selectors_distinguish_null_from_a_value() -> None:
+    """Selectors are true, false and unknown, and some would differ if NULL were zero."""
     trees = [parse(text) for text in list(WORKLOAD.selectors())[:500]]
     rows = WORKLOAD.events(60).rows()
     truths = Counter(evaluate(tree, row) for tree in trees for row in rows)

@@ -1,4 +1,4 @@
-"""Subscribers and publishers all over a network."""
+"""Subscribers and publishers spread over a network."""
 
 from collections import Counter, defaultdict
 
@@ -47,7 +47,7 @@ def test_selectors_are_written_in_one_way() -> None:
     assert {text.count(" AND ") for text in texts} == {0, 1, 2, 3}
 
 
-def test_what_is_refused() -> None:
+def test_parameters_out_of_range_are_refused() -> None:
     for wrong in ({"brokers": 0}, {"local": 2.0}, {"spread": 0.0}, {"selectors": 0}):
         with pytest.raises(InputError):
             OverlayWorkload(**{"brokers": 2, "subscriptions": 10, **wrong})
