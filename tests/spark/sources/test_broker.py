@@ -323,7 +323,7 @@ def test_tables_are_read_and_written(
     assert all((datetime.now() - row.time).total_seconds() < 600 for row in found)
     some = table.options(start="41", end="42").load()
     assert [row.sequence for row in some.collect()] == [41]
-    with pytest.raises(AnalysisException, match=r"leave \.schema"):
+    with pytest.raises(AnalysisException, match=r"omit \.schema"):
         table.schema("n long").load().collect()
 
 
