@@ -124,11 +124,11 @@ def test_stream(files: Path, spark: SparkSession) -> None:
 def test_messages_are_parsed(spark: SparkSession) -> None:
     from pyspark.sql.types import StructType
 
-    from tamis.cli.stream import parse_events
+    from tamis.spark.sources.event_stream import parse_messages
 
     columns = StructType.fromDDL("a INT, _corrupt_record STRING")
     messages = spark.createDataFrame([(b'{"a": 1}',), (b"{",)], "value binary")
-    rows = parse_events(messages, columns).collect()  # type: ignore[arg-type]
+    rows = parse_messages(messages, columns, "_corrupt_record").collect()
     assert [tuple(row) for row in rows] == [(1, None), (None, "{")]
 
 
