@@ -136,5 +136,5 @@ def test_few_events_are_counted() -> None:
 
 
 def test_a_negative_limit_is_refused() -> None:
-    with pytest.raises(InputError, match="limit is a number"):
+    with pytest.raises(InputError, match="limit must be an integer"):
         block({}).costs(-1)

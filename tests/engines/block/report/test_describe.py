@@ -159,7 +159,7 @@ def test_the_checks_of_a_plan_mean_the_selector(
 def test_shares_are_measured_on_the_events() -> None:
     matcher = block(one="b = 1 AND kind = 'x'")
     guessed = matcher.plan("one")
-    assert guessed.events == 0 and "shares are guesses" in str(guessed)
+    assert guessed.events == 0 and "shares are estimates" in str(guessed)
     described = matcher.plan("one", EVENTS)
     assert described.events == 1000
     shares = {check.text: check.share for check in described.cover + described.checks}
