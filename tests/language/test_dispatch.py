@@ -147,7 +147,7 @@ PLACES: dict[str, Place] = {
     "tamis/covering/domains.py::Domains.of": Place(
         VALUES, {"Custom": "may have any type", "Literal": "never the term of a test"}
     ),
-    "tamis/covering/regions.py::_REBUILT": Place(PREDICATES, {"Literal": "has no term"}),
+    "tamis/covering/regions.py::_REBUILD": Place(PREDICATES, {"Literal": "has no term"}),
     "tamis/covering/regions.py::_constants": Place(
         PREDICATES,
         {
@@ -156,7 +156,7 @@ PLACES: dict[str, Place] = {
             "IsNull Attribute Custom": "compare with no constant",
         },
     ),
-    "tamis/covering/regions.py::_LOOKED_AT": Place(
+    "tamis/covering/regions.py::_TESTED_TYPES": Place(
         PREDICATES,
         {
             "Comparison Between In": "by the types of their constants",
